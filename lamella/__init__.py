@@ -1,0 +1,61 @@
+"""Lamella: the MindSpore programming model on PyTorch's kernels."""
+
+from . import amp, autodiff, common, context, dtype, nn, ops, train
+from .context import (
+    COMPATIBLE,
+    GRAPH_MODE,
+    LAX,
+    PYNATIVE_MODE,
+    STRICT,
+    get_context,
+    set_context,
+    set_deterministic,
+    set_device,
+    set_recursion_limit,
+)
+from .dtype import (
+    Type,
+    bfloat16,
+    bool_,
+    byte,
+    complex64,
+    complex128,
+    double,
+    dtype_to_nptype,
+    dtype_to_pytype,
+    float16,
+    float32,
+    float64,
+    get_py_obj_dtype,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_,
+    intc,
+    intp,
+    list_,
+    long,
+    number,
+    pytype_to_dtype,
+    short,
+    single,
+    string,
+    tensor_type,
+    tuple_,
+    type_none,
+    ubyte,
+    uint,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    uintc,
+    uintp,
+    ushort,
+)
+from .parameter import Parameter, ParameterTuple
+from .tensor import Tensor, from_numpy, is_tensor, tensor
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Differentiation: reverse mode and the rules that bend gradients."""

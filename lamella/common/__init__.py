@@ -1,0 +1,1 @@
+"""MindSpore's `common`: initializers and the base objects."""

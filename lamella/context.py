@@ -1,0 +1,151 @@
+"""The process's settings: execution mode, device, and the many options that only Ascend reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+GRAPH_MODE = 0
+PYNATIVE_MODE = 1
+STRICT, COMPATIBLE, LAX = 0, 1, 2
+
+_settings: dict[str, Any] = {
+    "mode": PYNATIVE_MODE,
+    "device_target": "CPU",
+    "device_id": 0,
+    "max_call_depth": 1000,
+    "deterministic": "OFF",
+    "jit_config": {},
+    "jit_level": "",
+}
+
+# Options that steer Ascend's compiler or the original's own graph machinery. They are kept, so that
+# `get_context` answers what was set, and have no effect here.
+_INERT = frozenset(
+    "save_graphs save_graphs_path enable_dump save_dump_path variable_memory_max_size enable_profiling "
+    "profiling_options enable_auto_mixed_precision enable_graph_kernel graph_kernel_flags "
+    "reserve_class_name_in_scope check_bprop max_device_memory mempool_block_size print_file_path "
+    "env_config_path auto_tune_mode grad_for_scalar save_compile_cache runtime_num_threads "
+    "enable_compile_cache compile_cache_path disable_format_transform support_binary op_timeout "
+    "memory_optimize_level memory_offload ascend_config gpu_config exec_order jit_syntax_level "
+    "precompile_only enable_reduce_precision pynative_synchronize aoe_tune_mode aoe_config "
+    "debug_level jit_enable_inplace_ops enable_sparse enable_task_sink enable_mem_reuse "
+    "enable_loop_sink enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
+)
+
+_device = torch.device("cpu")
+
+
+def current_device() -> torch.device:
+    """The device that new tensors are created on."""
+    return _device
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """Choose the device that tensors, parameters and random numbers are created on.
+
+    Args:
+        device_target: ``"CPU"``, ``"GPU"``, or ``"Ascend"``. There is no Ascend here: it chooses the
+            GPU where there is one, else the CPU, so that a script written for Ascend runs.
+        device_id: which GPU; default 0.
+
+    Raises:
+        ValueError: if the target is unknown or the GPU is not there.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.set_device("CPU")
+        >>> ms.get_context("device_target")
+        'CPU'
+    """
+    global _device
+    names = {"CPU": "cpu", "GPU": "cuda", "Ascend": "cuda" if torch.cuda.is_available() else "cpu"}
+    if device_target not in names:
+        raise ValueError(f"For 'set_device', 'device_target' must be 'CPU', 'GPU' or 'Ascend', "
+                         f"but got {device_target!r}.")
+    if device_id is not None and (not isinstance(device_id, int) or device_id < 0):
+        raise ValueError(f"For 'set_device', 'device_id' must be an int of 0 or more, "
+                         f"but got {device_id!r}.")
+    if names[device_target] == "cpu":
+        device = torch.device("cpu")
+    else:
+        count = torch.cuda.device_count()
+        index = device_id or 0
+        if index >= count:
+            raise ValueError(f"For 'set_device', GPU {index} was asked for, but this machine shows "
+                             f"{count} GPUs. Use set_device('CPU').")
+        device = torch.device("cuda", index)
+    _device = device
+    _settings["device_target"] = device_target
+    _settings["device_id"] = device_id or 0
+
+
+def set_context(**kwargs: Any) -> None:
+    """Set options of this process.
+
+    Args:
+        mode: ``GRAPH_MODE`` (0) or ``PYNATIVE_MODE`` (1).
+        device_target, device_id: as `set_device`.
+        deterministic: ``"ON"`` makes kernels give the same bits on every run.
+        **kwargs: options that only the Ascend back end reads are kept and have no effect.
+
+    Raises:
+        ValueError: for an unknown option or a value outside its range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.set_context(mode=ms.PYNATIVE_MODE, device_target="CPU")
+        >>> ms.get_context("mode") == ms.PYNATIVE_MODE
+        True
+    """
+    for key in kwargs:
+        if key not in _settings and key not in _INERT:
+            raise ValueError(f"For 'set_context', the option {key!r} is not known. Known options: "
+                             f"{', '.join(sorted({*_settings, *_INERT}))}.")
+    if "mode" in kwargs and kwargs["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(f"For 'set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), "
+                         f"but got {kwargs['mode']!r}.")
+    if "device_target" in kwargs or "device_id" in kwargs:
+        set_device(kwargs.pop("device_target", _settings["device_target"]),
+                   kwargs.pop("device_id", _settings["device_id"]))
+    if "deterministic" in kwargs:
+        set_deterministic({"ON": True, "OFF": False}.get(kwargs["deterministic"], kwargs["deterministic"]))
+    _settings.update(kwargs)
+
+
+def get_context(attr_key: str) -> Any:
+    """The value of an option of this process.
+
+    Args:
+        attr_key: the option's name, as `set_context` takes it.
+
+    Raises:
+        ValueError: if the option is not known or was never set.
+    """
+    if attr_key in _settings:
+        return _settings[attr_key]
+    if attr_key in _INERT:
+        return None
+    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known.")
+
+
+def set_deterministic(deterministic: bool) -> None:
+    """Make kernels give the same bits on every run, at some cost in speed.
+
+    Args:
+        deterministic: whether to.
+    """
+    if not isinstance(deterministic, bool):
+        raise TypeError(f"For 'set_deterministic', the argument must be a bool, "
+                        f"but got {deterministic!r}.")
+    torch.use_deterministic_algorithms(deterministic, warn_only=True)
+    _settings["deterministic"] = "ON" if deterministic else "OFF"
+
+
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
+    """Set the deepest nesting of calls while a function is traced; kept as ``max_call_depth``."""
+    if not isinstance(recursion_limit, int) or recursion_limit <= 0:
+        raise ValueError(f"For 'set_recursion_limit', the limit must be a positive int, "
+                         f"but got {recursion_limit!r}.")
+    _settings["max_call_depth"] = recursion_limit

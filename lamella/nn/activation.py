@@ -1,0 +1,5 @@
+"""Activation layers."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

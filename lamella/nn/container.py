@@ -1,0 +1,3 @@
+class CellDict: pass
+class CellList: pass
+class SequentialCell: pass

@@ -1,0 +1,5 @@
+"""Convolution layers."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

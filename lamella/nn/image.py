@@ -1,0 +1,5 @@
+"""Image layers."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Attention and Transformer layers."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Assignment to Parameters."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Convolutions and their transposes."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Tensors from nothing: zeros, ones, ranges, grids."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

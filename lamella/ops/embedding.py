@@ -1,0 +1,5 @@
+"""Embedding and one-hot encoding."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

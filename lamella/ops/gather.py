@@ -1,0 +1,5 @@
+"""Reading elements by index."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

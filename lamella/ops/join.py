@@ -1,0 +1,5 @@
+"""Joining and splitting tensors."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,1 @@
+"""Operators as objects: classes that hold attributes and call the functions of `lamella.ops`."""

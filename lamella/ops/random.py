@@ -1,0 +1,5 @@
+"""Random numbers."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

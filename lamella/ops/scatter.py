@@ -1,0 +1,5 @@
+"""Writing elements by index."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Choosing elements by condition."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,1 @@
+"""Training: checkpoints and the tools around them."""
