@@ -1,6 +1,9 @@
 """Lamella: the MindSpore programming model on PyTorch's kernels."""
 
-from . import amp, autodiff, common, context, dtype, nn, ops, train
+from . import ops  # isort: skip  (first: the other rooms stand on it)
+from . import amp, autodiff, common, context, dtype, nn, train
+from .autodiff import _Function, get_grad, grad, value_and_grad
+from .autodiff import no_grad as _no_grad
 from .context import (
     COMPATIBLE,
     GRAPH_MODE,
@@ -56,6 +59,17 @@ from .dtype import (
     ushort,
 )
 from .parameter import Parameter, ParameterTuple
+from .random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    get_seed,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+    set_seed,
+)
 from .tensor import Tensor, from_numpy, is_tensor, tensor
 
 __version__ = "0.1.0"

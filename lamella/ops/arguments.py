@@ -1,0 +1,117 @@
+"""The forms in which callers give shapes, axes and counts, turned into plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from .. import context
+from ..tensor import as_raw
+
+
+def as_int(value: Any, where: str, name: str = "axis") -> Any:
+    """An int from an int, a NumPy int or a Tensor of one whole number."""
+    if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, np.integer):
+        return int(value)
+    raw = getattr(value, "_raw", None)
+    if raw is not None and raw.numel() == 1 and not raw.is_floating_point():
+        return raw.item()
+    raise TypeError(f"For '{where}', '{name}' must be an int, but got {value!r} "
+                    f"of type {type(value).__name__}.")
+
+
+def as_ints(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
+    """A tuple of ints from an int, a tuple, a list or a Tensor of whole numbers."""
+    raw = getattr(value, "_raw", None)
+    if raw is not None and not raw.is_floating_point():
+        value = raw.tolist()
+    if isinstance(value, (tuple, list)):
+        return tuple([v if type(v) is int else as_int(v, where, name) for v in value])
+    return (as_int(value, where, name),)
+
+
+def as_shape(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
+    """As `as_ints`, for a shape to create: no length may be negative."""
+    shape = as_ints(value, where, name)
+    for length in shape:
+        if length < 0:
+            raise ValueError(f"For '{where}', the lengths in '{name}' must be 0 or more, "
+                             f"but got {shape}.")
+    return shape
+
+
+def varargs(values: tuple[Any, ...], where: str, name: str = "shape") -> tuple[Any, ...]:
+    """The ints of a method's ``*shape``, given one by one or as one tuple, list or Tensor."""
+    return as_ints(values[0] if len(values) == 1 else values, where, name)
+
+
+def axis_in(axis: Any, rank: int, where: str, name: str = "axis") -> int:
+    """`axis` as a count from the front.
+
+    Raises:
+        ValueError: if the tensor of `rank` dimensions has no such axis.
+    """
+    axis = as_int(axis, where, name)
+    if not -rank <= axis < rank:
+        raise ValueError(f"For '{where}', '{name}' must be in [{-rank}, {rank}), but got {axis}.")
+    return axis % rank if rank else 0
+
+
+def tensors(value: Any, where: str, name: str = "tensors") -> list[torch.Tensor]:
+    """The raw tensors of a tuple or list of Tensors."""
+    if not isinstance(value, (tuple, list)) or not value:
+        raise TypeError(f"For '{where}', '{name}' must be a tuple or list of Tensors, with at "
+                        f"least one, but got {value!r} of type {type(value).__name__}.")
+    return [raw_of(v, where, name) for v in value]
+
+
+def raw_of(value: Any, where: str, name: str = "input") -> torch.Tensor:
+    """The raw tensor of a Tensor.
+
+    Raises:
+        TypeError: if `value` is no Tensor.
+    """
+    raw = getattr(value, "_raw", None)
+    if raw is None:
+        raise TypeError(f"For '{where}', '{name}' must be a Tensor, but got {value!r} "
+                        f"of type {type(value).__name__}.")
+    return raw
+
+
+def raw_or_number(value: Any, like: torch.Tensor | None = None) -> torch.Tensor:
+    """A raw tensor from a Tensor or from numbers, which are put on the device of `like`."""
+    raw = getattr(value, "_raw", None)
+    if raw is None:
+        raw = as_raw(value)
+        if like is not None:
+            raw = raw.to(like.device)
+    return raw
+
+
+def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
+    """A raw tensor of whole numbers, as int64: what PyTorch's kernels take for indices."""
+    raw = raw_or_number(value)
+    if raw.is_floating_point() or raw.is_complex() or raw.dtype is torch.bool:
+        raise TypeError(f"For '{where}', '{name}' must be whole numbers, "
+                        f"but got a Tensor of {raw.dtype}.")
+    return raw.long()
+
+
+def device_of(*values: Any) -> torch.device:
+    """The device of the first Tensor among `values`, else the current one."""
+    for value in values:
+        raw = getattr(value, "_raw", None)
+        if raw is not None:
+            return raw.device
+    return context.current_device()
+
+
+def require(holds: bool, error: Callable[[str], Exception], message: str) -> None:
+    """Raise `error` unless a condition on the arguments holds."""
+    if not holds:
+        raise error(message)

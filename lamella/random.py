@@ -1,0 +1,240 @@
+"""Random numbers: the seeds of the process and the generators that operators draw from.
+
+There are two levels of seed. `set_seed` sets the global one: it seeds the default generator of every
+device and NumPy's. A seed given to an operator (``ops.uniform(..., seed=1)``) selects a stream of
+its own, made from both seeds: calls with one op seed continue its stream, so they differ from each
+other, and `set_seed` starts all streams again, so the program repeats them.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import context
+from .tensor import Tensor, wrap
+
+_lock = threading.Lock()
+_global_seed: int | None = None
+_streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
+
+
+def set_seed(seed: int) -> None:
+    """Set the global seed: of operators, initializers and ``numpy.random``.
+
+    Args:
+        seed: 0 or more.
+
+    Raises:
+        TypeError: if `seed` is not an int.
+        ValueError: if `seed` is negative, or too large for NumPy (2**32 or more).
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.set_seed(7)
+        >>> a = ms.ops.randn(3)
+        >>> ms.set_seed(7)
+        >>> print((a == ms.ops.randn(3)).all())
+        True
+    """
+    global _global_seed
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"For 'set_seed', 'seed' must be an int of 0 or more, but got {seed!r} "
+                        f"of type {type(seed).__name__}.")
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"For 'set_seed', 'seed' must be in [0, 2**32), but got {seed}.")
+    with _lock:
+        _global_seed = seed
+        _streams.clear()
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+
+
+def get_seed() -> int | None:
+    """The global seed, or None where none was set.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.set_seed(1234)
+        >>> ms.get_seed()
+        1234
+    """
+    return _global_seed
+
+
+def default_raw() -> torch.Generator:
+    """PyTorch's default generator of the current device."""
+    device = context.current_device()
+    if device.type == "cuda":
+        torch.cuda.init()
+        return torch.cuda.default_generators[device.index or 0]
+    return torch.default_generator
+
+
+def _mixed(*seeds: int) -> int:
+    """One seed out of several, by Python's own mixing of tuples of ints, which is stable."""
+    return hash(seeds) & 0x7FFFFFFFFFFFFFFF
+
+
+def fresh_generator(seed: int, seed2: int = 0) -> torch.Generator:
+    """A new generator for an operator object that keeps a stream of its own."""
+    made = torch.Generator(device=context.current_device())
+    return made.manual_seed(_mixed(_global_seed or 0, seed, seed2))
+
+
+def generator(seed: int | None = None, seed2: int = 0) -> torch.Generator:
+    """The generator that an operator with this op-level seed draws from.
+
+    Args:
+        seed, seed2: the operator's seeds; None or 0 for both means the device's default generator.
+
+    Raises:
+        ValueError: if a seed is not an int of 0 or more.
+
+    Examples:
+        >>> from lamella.random import generator
+        >>> generator(3) is generator(3), generator(3) is generator(4)
+        (True, False)
+    """
+    seed = _checked(seed)
+    seed2 = _checked(seed2)
+    if not seed and not seed2:
+        return default_raw()
+    key = (context.current_device(), seed, seed2)
+    with _lock:
+        found = _streams.get(key)
+        if found is None:
+            found = _streams[key] = fresh_generator(seed, seed2)
+    return found
+
+
+def seeded(seed: Any = None, seed2: int = 0) -> torch.Generator | None:
+    """As `generator`, with None for the default: the form that traces into a graph."""
+    if isinstance(seed, Generator):
+        return None if seed is default_generator else seed.raw
+    return generator(seed, seed2) if seed or seed2 else None
+
+
+def _checked(seed: int | None) -> int:
+    if seed is None:
+        return 0
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"The 'seed' of a random operator must be an int of 0 or more, "
+                         f"but got {seed!r} of type {type(seed).__name__}.")
+    return int(seed)
+
+
+class Generator:
+    """A source of random numbers with a state of its own.
+
+    Examples:
+        >>> import lamella as ms
+        >>> g = ms.Generator().manual_seed(5)
+        >>> g.initial_seed()
+        5
+    """
+
+    def __init__(self):
+        self._own: torch.Generator | None = torch.Generator(
+            device=context.current_device()).manual_seed(0)
+
+    @property
+    def raw(self) -> torch.Generator:
+        """The PyTorch generator inside."""
+        return self._own if self._own is not None else default_raw()
+
+    def set_state(self, state: Tensor) -> None:
+        """Continue from a state that `get_state` gave.
+
+        Raises:
+            TypeError: if `state` is not a Tensor of uint8.
+            ValueError: if it is not the state of a generator of this device.
+        """
+        if not isinstance(state, Tensor) or state._raw.dtype is not torch.uint8:
+            raise TypeError(f"For 'Generator.set_state', 'state' must be a Tensor of uint8 that "
+                            f"'get_state' gave, but got {state!r}.")
+        try:
+            self.raw.set_state(state._raw.cpu())
+        except (RuntimeError, TypeError) as error:
+            raise ValueError(f"For 'Generator.set_state', 'state' is not the state of a generator "
+                             f"of this device: {str(error).splitlines()[0]}") from error
+
+    def get_state(self) -> Tensor:
+        """The state, a Tensor of uint8."""
+        return wrap(self.raw.get_state())
+
+    def seed(self) -> int:
+        """Seed the generator with a random number, which is returned."""
+        return self.manual_seed(int(np.random.SeedSequence().entropy) >> 65).initial_seed()
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Seed the generator; returns it.
+
+        Raises:
+            TypeError: if `seed` is not an int.
+        """
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise TypeError(f"For 'manual_seed', 'seed' must be an int, but got {seed!r} "
+                            f"of type {type(seed).__name__}.")
+        if self._own is None:
+            torch.manual_seed(seed)
+        else:
+            self._own.manual_seed(seed)
+        return self
+
+    def initial_seed(self) -> int:
+        """The number that the generator was last seeded with."""
+        return self.raw.initial_seed()
+
+
+def _default() -> Generator:
+    shared = Generator()
+    shared._own = None
+    return shared
+
+
+default_generator = _default()
+
+
+def seed() -> int:
+    """Seed the default generator with a random number, which is returned."""
+    return default_generator.seed()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator; returns it.
+
+    Examples:
+        >>> import lamella as ms
+        >>> _ = ms.manual_seed(13)
+        >>> ms.initial_seed()
+        13
+    """
+    return default_generator.manual_seed(seed)
+
+
+def initial_seed() -> int:
+    """The number that the default generator was last seeded with."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator, a Tensor of uint8.
+
+    Examples:
+        >>> import lamella as ms
+        >>> state = ms.get_rng_state()
+        >>> a = ms.ops.rand(2)
+        >>> ms.set_rng_state(state)
+        >>> print((a == ms.ops.rand(2)).all())
+        True
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(state: Tensor) -> None:
+    """Continue the default generator from a state that `get_rng_state` gave."""
+    default_generator.set_state(state)
