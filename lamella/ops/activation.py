@@ -77,19 +77,19 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         return relu_(input)
     raw = input._raw
     return wrap(raw.clone() if raw.dtype is torch.bool else torch.relu(raw))
-        [0.66524094 0.24472848 0.09003057]
+
 
 @op
 def relu_(input: Tensor) -> Tensor:
     """`relu` in place.
 
-        [-0.26894143  1.761594   -0.14227761  1.761594   -0.26894143]
+    Examples:
         >>> import lamella as ms
-        [ 0.7443967   0.79813886 30.        ]
+        >>> x = ms.Tensor([-1.0, 4.0])
         >>> y = ms.ops.relu_(x)
-        [0.8413447 1.9545    2.9959502]
+        >>> print(x)
         [0. 4.]
-        [0.09003057 0.24472848 0.66524094]
+    """
     return in_place(input, torch.relu_)
 
 
@@ -615,8 +615,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """
     raw, slopes = input._raw, weight._raw
     if slopes.dim() != 1 or slopes.numel() not in (1, raw.shape[1] if raw.dim() > 1 else 1):
-        raise ValueError(f"For 'prelu', 'weight' must have the shape (1,) or (C,) for the C channels "
-                         f"of 'input' {input.shape}, but got {weight.shape}.")
+        raise ValueError(f"For 'prelu', 'weight' must have the shape (1,) or (C,) for the C "
+                         f"channels of 'input' {input.shape}, but got {weight.shape}.")
     return wrap(torch.prelu(raw, slopes))
 
 
