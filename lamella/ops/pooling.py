@@ -1,5 +1,529 @@
-"""Pooling."""
+"""Pooling: the maximum, mean or norm over sliding windows, their adaptive forms and inverses."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ..errors import op
+from ..tensor import Tensor, wrap
+from .windows import Pairs, each, given_padding, symmetric, window_padding
+
+__all__ = [
+    "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "fractional_max_pool2d", "fractional_max_pool3d",
+]
+
+_MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+_AVG = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+
+def _reached(pairs: Pairs, lengths: Any, kernel: Any, stride: Any) -> list[int] | None:
+    """The symmetric padding that, with rounding up, gives the windows of an asymmetric one.
+
+    A last window may hang over the end without any padding there, which the mean doesn't count and
+    the maximum doesn't see; None if that gives other windows.
+    """
+    for (a, b), n, k, s in zip(pairs, lengths, kernel, stride, strict=True):
+        want = (n + a + b - k) // s + 1
+        got = -(-(n + 2 * a - k) // s) + 1
+        got -= (got - 1) * s >= n + a
+        if a > b or a > k // 2 or want != got:
+            return None
+    return [a for a, _ in pairs]
+
+
+def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pad_mode: str,
+                     padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+                     return_indices: bool = False) -> Any:
+    """The maximum over windows with a pad mode; padding never wins. The rank is that of `input`.
+
+    Returns:
+        The maxima, or with `return_indices` a pair with their places in the flattened input plane.
+    """
+    raw = input._raw
+    rank = raw.dim() - 2
+    kernel = each(name, "kernel_size", kernel_size, rank)
+    stride = kernel if stride is None else each(name, "stride", stride, rank)
+    gaps = each(name, "dilation", dilation, rank)
+    pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, gaps)
+    if any(a != b for a, b in pairs):
+        pads = None if return_indices else _reached(pairs, raw.shape[2:], kernel, stride)
+        if pads is not None and not any(d > 1 for d in gaps):
+            return wrap(_MAX[rank](raw, kernel, stride, pads, gaps, True))
+        low = -torch.inf if raw.is_floating_point() else torch.iinfo(raw.dtype).min
+        raw, pads = symmetric(raw, pairs, low)
+    else:
+        pads = [a for a, _ in pairs]
+    out = _MAX[rank](raw, kernel, stride, pads, gaps, ceil_mode, return_indices)
+    if return_indices:
+        return wrap(out[0]), wrap(out[1])
+    return wrap(out)
+
+
+def mean_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pad_mode: str,
+                      padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+                      divisor_override: int | None = None) -> Tensor:
+    """The mean over windows with a pad mode. The rank is that of `input`."""
+    raw = input._raw
+    rank = raw.dim() - 2
+    kernel = each(name, "kernel_size", kernel_size, rank)
+    stride = kernel if stride is None else each(name, "stride", stride, rank)
+    pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, (1,) * rank)
+    pads: list[int] | None = [a for a, _ in pairs]
+    if any(a != b for a, b in pairs):
+        pads = None if count_include_pad else _reached(pairs, raw.shape[2:], kernel, stride)
+        ceil_mode = ceil_mode or pads is not None
+    if pads is None:
+        return _mean_of_padded(raw, pairs, rank, kernel, stride, ceil_mode, count_include_pad,
+                               divisor_override)
+    if rank == 1:
+        return wrap(F.avg_pool1d(raw, kernel, stride, pads, ceil_mode, count_include_pad))
+    return wrap(_AVG[rank](raw, kernel, stride, pads, ceil_mode, count_include_pad,
+                           divisor_override or None))
+
+
+def _mean_of_padded(raw: torch.Tensor, pairs: Pairs, rank: int, kernel: Any, stride: Any,
+                    ceil_mode: bool, count_include_pad: bool, divisor: int | None) -> Tensor:
+    padded, _ = symmetric(raw, pairs)
+    extra = () if rank == 1 else (divisor or None,)
+    mean = _AVG[rank](padded, kernel, stride, 0, ceil_mode, True, *extra)
+    if count_include_pad or divisor:
+        return wrap(mean)
+    ones, _ = symmetric(torch.ones_like(raw[:1, :1]), pairs)
+    return wrap(mean / _AVG[rank](ones, kernel, stride, 0, ceil_mode, True))
+
+
+def _check_pool(name: str, input: Tensor, rank: int) -> None:
+    if input._raw.dim() != rank + 2:
+        raise ValueError(f"For '{name}', the input must have rank {rank + 2}, "
+                         f"but got shape {input.shape}.")
+
+
+@op
+def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+               dilation: Any = 1, return_indices: bool = False, ceil_mode: bool = False) -> Any:
+    """The maximum over windows of images; equal ones count as the first in the gradient.
+
+    Args:
+        x: shape (N, C, H, W).
+        kernel_size: of the windows, an int or (H, W).
+        stride: default: `kernel_size`.
+        padding: at both ends, at most half of `kernel_size`; it never wins.
+        dilation: the distance of a window's elements.
+        return_indices: also give the place of each maximum in its flattened plane, as int64.
+        ceil_mode: let the last window hang over the end.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out), or a pair of such.
+
+    Raises:
+        ValueError: if the rank or a size doesn't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[1.0, 2.0], [4.0, 3.0]]]])
+        >>> print(ms.ops.max_pool2d(x, 2))
+        [[[[4.]]]]
+    """
+    _check_pool("max_pool2d", x, 2)
+    return max_over_windows("max_pool2d", x, kernel_size, stride, "pad", padding, dilation,
+                            ceil_mode, return_indices)
+
+
+@op
+def max_pool3d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+               dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """`max_pool2d` for volumes of shape (N, C, D, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.ones((1, 2, 4, 6, 8))
+        >>> ms.ops.max_pool3d(x, 2).shape
+        (1, 2, 2, 3, 4)
+    """
+    _check_pool("max_pool3d", x, 3)
+    return max_over_windows("max_pool3d", x, kernel_size, stride, "pad", padding, dilation,
+                            ceil_mode, return_indices)
+
+
+@op
+def avg_pool1d(input_x: Tensor, kernel_size: Any = 1, stride: Any = 1, padding: Any = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
+    """`avg_pool2d` for sequences of shape (N, C, L).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.avg_pool1d(ms.Tensor([[[1.0, 3.0, 5.0]]]), 2))
+        [[[2. 4.]]]
+    """
+    _check_pool("avg_pool1d", input_x, 1)
+    return mean_over_windows("avg_pool1d", input_x, kernel_size, stride, "pad", padding, ceil_mode,
+                             count_include_pad)
+
+
+@op
+def avg_pool2d(input_x: Tensor, kernel_size: Any = 1, stride: Any = 1, padding: Any = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int = 0) -> Tensor:
+    """The mean over windows of images.
+
+    Args:
+        input_x: shape (N, C, H, W).
+        kernel_size: of the windows, an int or (H, W).
+        stride: an int or (H, W); default 1.
+        padding: an int, (H, W) or (top, bottom, left, right).
+        ceil_mode: let the last window hang over the end.
+        count_include_pad: count padded zeros as elements.
+        divisor_override: divide by this instead of the number of elements; 0: no.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out).
+
+    Raises:
+        ValueError: if the rank or a size doesn't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[1.0, 2.0], [4.0, 5.0]]]])
+        >>> print(ms.ops.avg_pool2d(x, 2))
+        [[[[3.]]]]
+    """
+    _check_pool("avg_pool2d", input_x, 2)
+    return mean_over_windows("avg_pool2d", input_x, kernel_size, stride, "pad", padding, ceil_mode,
+                             count_include_pad, divisor_override)
+
+
+@op
+def avg_pool3d(input_x: Tensor, kernel_size: Any = 1, stride: Any = 1, padding: Any = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int = 0) -> Tensor:
+    """`avg_pool2d` for volumes of shape (N, C, D, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.avg_pool3d(ms.ops.ones((1, 2, 4, 6, 8)), 2, 2).shape
+        (1, 2, 2, 3, 4)
+    """
+    _check_pool("avg_pool3d", input_x, 3)
+    return mean_over_windows("avg_pool3d", input_x, kernel_size, stride, "pad", padding, ceil_mode,
+                             count_include_pad, divisor_override)
+
+
+def _norm_over_windows(name: str, x: Tensor, rank: int, norm_type: Any, kernel_size: Any,
+                       stride: Any, ceil_mode: bool) -> Tensor:
+    if not isinstance(norm_type, (int, float)):
+        raise TypeError(f"For '{name}', the type of 'norm_type' must be float or int, "
+                        f"but got {type(norm_type).__name__}.")
+    if norm_type == 0:
+        raise ValueError(f"For '{name}', 'norm_type' must not be 0.")
+    kernel = each(name, "kernel_size", kernel_size, rank)
+    squeezed = x._raw.dim() == 2 and rank == 1
+    raw = x._raw.unsqueeze(0) if squeezed else x._raw
+    count = 1
+    for k in kernel:
+        count *= k
+    mean = mean_over_windows(name, wrap(raw.pow(norm_type)), kernel,
+                             kernel if stride is None else stride, "pad", 0, ceil_mode)._raw
+    out = (mean * count).pow(1.0 / norm_type)
+    return wrap(out.squeeze(0) if squeezed else out)
+
+
+@op
+def lp_pool1d(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
+              ceil_mode: bool = False) -> Tensor:
+    """`lp_pool2d` for sequences of shape (N, C, L) or (C, L).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lp_pool1d(ms.Tensor([[[3.0, 4.0]]]), 2, 2))
+        [[[5.]]]
+    """
+    return _norm_over_windows("lp_pool1d", x, 1, norm_type, kernel_size, stride, ceil_mode)
+
+
+@op
+def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
+              ceil_mode: bool = False) -> Tensor:
+    """The `norm_type`-th root of the sum of powers over windows of images.
+
+    Args:
+        x: shape (N, C, H, W).
+        norm_type: the power, not 0.
+        kernel_size: of the windows, an int or (H, W).
+        stride: default: `kernel_size`.
+        ceil_mode: let the last window hang over the end.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out).
+
+    Raises:
+        TypeError: if `norm_type` is no number.
+        ValueError: if `norm_type` is 0.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lp_pool2d(ms.Tensor([[[[3.0, 4.0]]]]), 2, (1, 2)))
+        [[[[5.]]]]
+    """
+    return _norm_over_windows("lp_pool2d", x, 2, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _output_size(name: str, raw: torch.Tensor, output_size: Any, rank: int) -> tuple[int, ...]:
+    if isinstance(output_size, int):
+        output_size = (output_size,) * rank
+    if not isinstance(output_size, (tuple, list)) or len(output_size) != rank:
+        raise ValueError(f"For '{name}', 'output_size' must be an int or have {rank} entries, "
+                         f"but got {output_size!r}.")
+    sizes = tuple(n if want is None else want
+                  for want, n in zip(output_size, raw.shape[-rank:], strict=True))
+    if any(not isinstance(n, int) or n < 1 for n in sizes):
+        raise ValueError(f"For '{name}', 'output_size' must hold positive ints or None, "
+                         f"but got {output_size}.")
+    return sizes
+
+
+@op
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """`adaptive_avg_pool2d` for sequences of shape (N, C, L).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.adaptive_avg_pool1d(ms.Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
+        [[[2. 6.]]]
+    """
+    return wrap(F.adaptive_avg_pool1d(
+        input._raw, _output_size("adaptive_avg_pool1d", input._raw, output_size, 1)))
+
+
+@op
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over as many even windows as the output has elements.
+
+    Args:
+        input: shape (N, C, H, W) or (C, H, W).
+        output_size: an int or (H_out, W_out); None keeps a length.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out) or (C, H_out, W_out).
+
+    Raises:
+        ValueError: if `output_size` has a wrong length or entry.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]])
+        >>> print(ms.ops.adaptive_avg_pool2d(x, (None, 1)))
+        [[[[2.]
+           [5.]]]]
+    """
+    return wrap(F.adaptive_avg_pool2d(
+        input._raw, _output_size("adaptive_avg_pool2d", input._raw, output_size, 2)))
+
+
+@op
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """`adaptive_avg_pool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.adaptive_avg_pool3d(ms.ops.ones((2, 3, 4, 4, 4)), (None, 2, 1)).shape
+        (2, 3, 4, 2, 1)
+    """
+    return wrap(F.adaptive_avg_pool3d(
+        input._raw, _output_size("adaptive_avg_pool3d", input._raw, output_size, 3)))
+
+
+def _adaptive_max(name: str, input: Tensor, output_size: Any, rank: int,
+                  return_indices: bool) -> Any:
+    kernel = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[rank - 1]
+    sizes = _output_size(name, input._raw, output_size, rank)
+    if not return_indices:
+        return wrap(kernel(input._raw, sizes))
+    out, indices = kernel(input._raw, sizes, True)
+    return wrap(out), wrap(indices)
+
+
+@op
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """`adaptive_max_pool2d` for sequences of shape (N, C, L).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.adaptive_max_pool1d(ms.Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
+        [[[3. 7.]]]
+    """
+    return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, False)
+
+
+@op
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over as many even windows as the output has elements.
+
+    Args:
+        input: shape (N, C, H, W) or (C, H, W).
+        output_size: an int or (H_out, W_out); None keeps a length.
+        return_indices: also give the place of each maximum in its flattened plane, as int64.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out), or a pair of such.
+
+    Raises:
+        ValueError: if `output_size` has a wrong length or entry.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]])
+        >>> print(ms.ops.adaptive_max_pool2d(x, (None, 1)))
+        [[[[3.]
+           [6.]]]]
+    """
+    return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
+
+
+@op
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """`adaptive_max_pool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.adaptive_max_pool3d(ms.ops.ones((2, 3, 4, 4, 4)), (None, 2, 1)).shape
+        (2, 3, 4, 2, 1)
+    """
+    return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
+
+
+def _max_unpool(name: str, x: Tensor, indices: Tensor, rank: int, kernel_size: Any, stride: Any,
+                padding: Any, output_size: Any) -> Tensor:
+    kernel = each(name, "kernel_size", kernel_size, rank)
+    steps = kernel if not stride else each(name, "stride", stride, rank)
+    pads = [a for a, _ in given_padding(name, padding, rank)]
+    raw, places = x._raw, indices._raw.to(torch.int64)
+    if raw.shape != places.shape:
+        raise ValueError(f"For '{name}', 'x' and 'indices' must have one shape, but got {x.shape} "
+                         f"and {indices.shape}.")
+    lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in
+               zip(raw.shape[-rank:], steps, pads, kernel, strict=True)]
+    if output_size:
+        lengths = list(output_size)[-rank:]
+    total = 1
+    for n in lengths:
+        total *= n
+    flat = raw.new_zeros((*raw.shape[:-rank], total))
+    out = flat.scatter(-1, places.flatten(-rank), raw.flatten(-rank))
+    return wrap(out.view(*raw.shape[:-rank], *lengths))
+
+
+@op
+def max_unpool1d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None,
+                 padding: Any = 0, output_size: Any = None) -> Tensor:
+    """`max_unpool2d` for sequences of shape (N, C, L) or (C, L).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.max_unpool1d(ms.Tensor([[[2.0, 4.0]]]), ms.Tensor([[[1, 3]]]), 2))
+        [[[0. 2. 0. 4.]]]
+    """
+    return _max_unpool("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
+
+
+@op
+def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None,
+                 padding: Any = 0, output_size: Any = None) -> Tensor:
+    """Put maxima back to where `max_pool2d` found them, zeros elsewhere.
+
+    Args:
+        x: maxima, shape (N, C, H, W) or (C, H, W).
+        indices: their places in the flattened planes, of the shape of `x`.
+        kernel_size, stride, padding: of the pooling.
+        output_size: the output's shape where the pooling's input can't be told from those.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out) or (C, H_out, W_out).
+
+    Raises:
+        ValueError: if the shapes of `x` and `indices` differ.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.max_unpool2d(ms.Tensor([[[[4.0]]]]), ms.Tensor([[[[2]]]]), 2))
+        [[[[0. 0.]
+           [4. 0.]]]]
+    """
+    return _max_unpool("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
+
+
+@op
+def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None,
+                 padding: Any = 0, output_size: Any = None) -> Tensor:
+    """`max_unpool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, i = ms.ops.max_pool3d(ms.ops.ones((1, 1, 2, 2, 2)), 2, return_indices=True)
+        >>> print(ms.ops.max_unpool3d(x, i, 2).sum())
+        1.0
+    """
+    return _max_unpool("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
+
+
+def _fractional(name: str, input: Tensor, rank: int, kernel_size: Any, output_size: Any,
+                output_ratio: Any, return_indices: bool, samples: Tensor | None) -> Any:
+    kernel = each(name, "kernel_size", kernel_size, rank)
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError(f"For '{name}', exactly one of 'output_size' and 'output_ratio' must be "
+                         f"given, but got {output_size} and {output_ratio}.")
+    size = None if output_size is None else each(name, "output_size", output_size, rank)
+    ratio = (output_ratio,) * rank if isinstance(output_ratio, float) else output_ratio
+    raw_samples = None if samples is None else samples._raw
+    pool = F.fractional_max_pool2d if rank == 2 else F.fractional_max_pool3d
+    out, indices = pool(input._raw, kernel, size, ratio, True, raw_samples)  # type: ignore
+    return (wrap(out), wrap(indices)) if return_indices else wrap(out)
+
+
+@op
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None,
+                          output_ratio: Any = None, return_indices: bool = False,
+                          _random_samples: Tensor | None = None) -> Any:
+    """Maxima over windows at random, evenly spread places (Graham, 2014, Fractional Max-Pooling).
+
+    Args:
+        input: shape (N, C, H, W) or (C, H, W).
+        kernel_size: of the windows, an int or (H, W).
+        output_size: an int or (H_out, W_out); or else
+        output_ratio: the output's size as a share of the input's, a float or two.
+        return_indices: also give the place of each maximum in its flattened plane, as int64.
+        _random_samples: shape (N, C, 2), within 0 and 1, instead of random numbers.
+
+    Returns:
+        Tensor, or a pair of such.
+
+    Raises:
+        ValueError: if not exactly one of `output_size` and `output_ratio` is given.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.fractional_max_pool2d(ms.ops.ones((1, 2, 8, 8)), 2, output_size=5).shape
+        (1, 2, 5, 5)
+    """
+    return _fractional("fractional_max_pool2d", input, 2, kernel_size, output_size, output_ratio,
+                       return_indices, _random_samples)
+
+
+@op
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None,
+                          output_ratio: Any = None, return_indices: bool = False,
+                          _random_samples: Tensor | None = None) -> Any:
+    """`fractional_max_pool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.fractional_max_pool3d(ms.ops.ones((1, 2, 8, 8, 8)), 2, output_size=5).shape
+        (1, 2, 5, 5, 5)
+    """
+    return _fractional("fractional_max_pool3d", input, 3, kernel_size, output_size, output_ratio,
+                       return_indices, _random_samples)

@@ -1,0 +1,85 @@
+"""Sliding windows: the kernel sizes, strides and paddings that convolutions and pools share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+Pairs = list[tuple[int, int]]
+PAD_MODES = ("same", "valid", "pad")
+
+
+def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[int, ...]:
+    """An int, or a tuple with one int a spatial dimension, as the tuple.
+
+    Tuples for all dimensions (N, C, ...) are cut to their last `rank` entries.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        out = (value,) * rank
+    elif isinstance(value, (tuple, list)) and len(value) in (1, rank, rank + 2):
+        out = tuple(value) * rank if len(value) == 1 else tuple(value)[-rank:]
+    elif isinstance(value, (tuple, list)):
+        raise ValueError(f"For '{name}', '{what}' must be an int or have {rank} entries, "
+                         f"but got {value}.")
+    else:
+        raise TypeError(f"For '{name}', '{what}' must be an int or a tuple of {rank} ints, "
+                        f"but got {value!r}.")
+    for entry in out:
+        if not isinstance(entry, int) or isinstance(entry, bool):
+            raise TypeError(f"For '{name}', '{what}' must hold ints, but got {value}.")
+        if entry < least:
+            raise ValueError(f"For '{name}', '{what}' must be {least} or more, but got {value}.")
+    return out
+
+
+def pad_mode_of(name: str, pad_mode: Any, padding: Any) -> str:
+    """The pad mode in lower case, checked; only ``'pad'`` goes with a padding."""
+    mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
+    if mode not in PAD_MODES:
+        raise ValueError(f"For '{name}', 'pad_mode' must be one of 'same', 'valid' and 'pad', "
+                         f"but got {pad_mode!r}.")
+    if mode != "pad" and any(padding if isinstance(padding, (tuple, list)) else (padding,)):
+        raise ValueError(f"For '{name}', the padding must be zero when 'pad_mode' is not 'pad', "
+                         f"but got {padding} and pad_mode={pad_mode!r}. Set pad_mode='pad'.")
+    return mode
+
+
+def given_padding(name: str, padding: Any, rank: int) -> Pairs:
+    """(before, after) in each dimension, from an int, one int a dimension, or two ints each."""
+    if isinstance(padding, (tuple, list)) and len(padding) == 2 * rank and rank > 0:
+        flat = each(name, "padding", padding, 2 * rank, 0)
+        return [(flat[2 * i], flat[2 * i + 1]) for i in range(rank)]
+    return [(p, p) for p in each(name, "padding", padding, rank, 0)]
+
+
+def same_padding(lengths: Sequence[int], kernel: Sequence[int], stride: Sequence[int],
+                 dilation: Sequence[int]) -> Pairs:
+    """The padding that makes the output ceil(length / stride) long; the odd element goes after."""
+    pairs = []
+    for n, k, s, d in zip(lengths, kernel, stride, dilation, strict=True):
+        total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
+        pairs.append((total // 2, total - total // 2))
+    return pairs
+
+
+def window_padding(name: str, pad_mode: str, padding: Any, lengths: Sequence[int],
+                   kernel: Sequence[int], stride: Sequence[int],
+                   dilation: Sequence[int]) -> Pairs:
+    """(before, after) in each dimension for a pad mode."""
+    mode = pad_mode_of(name, pad_mode, padding)
+    if mode == "same":
+        return same_padding(lengths, kernel, stride, dilation)
+    if mode == "valid":
+        return [(0, 0)] * len(kernel)
+    return given_padding(name, padding, len(kernel))
+
+
+def symmetric(raw: torch.Tensor, pairs: Pairs, value: float = 0.0) -> tuple[torch.Tensor, list[int]]:
+    """What a kernel with symmetric padding needs: the input, padded first only where it must be."""
+    if all(before == after for before, after in pairs):
+        return raw, [before for before, _ in pairs]
+    flat = [n for pair in reversed(pairs) for n in pair]
+    return F.pad(raw, flat, value=value), [0] * len(pairs)
