@@ -25,8 +25,9 @@ def convolve(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, stri
     rank = kernels.dim() - 2
     stride, dilation = each(name, "stride", stride, rank), each(name, "dilation", dilation, rank)
     if raw.shape[1] % groups or kernels.shape[0] % groups:
-        raise ValueError(f"For '{name}', the numbers of input and output channels must be multiples "
-                         f"of 'groups', but got {raw.shape[1]}, {kernels.shape[0]} and {groups}.")
+        raise ValueError(f"For '{name}', the numbers of input and output channels must be "
+                         f"multiples of 'groups', but got {raw.shape[1]}, {kernels.shape[0]} and "
+                         f"{groups}.")
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernels.shape[2:], stride,
                            dilation)
     raw, pads = symmetric(raw, pairs)
@@ -301,7 +302,7 @@ def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Tensor, kernel_size: A
                       padding: Any, bias: Tensor | None = None, dilations: Any = (1, 1, 1, 1),
                       groups: int = 1, deformable_groups: int = 1,
                       modulated: bool = True) -> Tensor:
-    """A convolution whose taps are moved by learned offsets (Zhu et al., 2018, Deformable ConvNets v2).
+    """A convolution whose taps are moved by offsets (Zhu et al., 2018, Deformable ConvNets v2).
 
     Args:
         x: shape (N, C_in, H, W).

@@ -77,7 +77,8 @@ def window_padding(name: str, pad_mode: str, padding: Any, lengths: Sequence[int
     return given_padding(name, padding, len(kernel))
 
 
-def symmetric(raw: torch.Tensor, pairs: Pairs, value: float = 0.0) -> tuple[torch.Tensor, list[int]]:
+def symmetric(raw: torch.Tensor, pairs: Pairs,
+              value: float = 0.0) -> tuple[torch.Tensor, list[int]]:
     """What a kernel with symmetric padding needs: the input, padded first only where it must be."""
     if all(before == after for before, after in pairs):
         return raw, [before for before, _ in pairs]
