@@ -21,6 +21,7 @@ from .tensor import Tensor, as_raw
 
 class _ThreadState(threading.local):
     overlay: dict[int, torch.Tensor] | None = None
+    level: Any = None  # the gradient call this thread is in, see autodiff.level
 
 
 state = _ThreadState()

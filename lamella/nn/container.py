@@ -1,3 +1,289 @@
-class CellDict: pass
-class CellList: pass
-class SequentialCell: pass
+"""Cells that hold Cells: in sequence, in a list, by name."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .cell import Cell
+
+
+class _Numbered(Cell):
+    """Cells under the names ``0``, ``1``, ...; what SequentialCell and CellList share."""
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self._cells.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._sliced(list(self._cells.items())[index])
+        return list(self._cells.values())[self._place(index)]
+
+    def _sliced(self, items: list[tuple[str, Cell]]) -> Any:
+        raise NotImplementedError
+
+    def __setitem__(self, index: Any, cell: Cell) -> None:
+        self._check(cell)
+        name = list(self._cells)[self._place(index)]
+        self._insert(name, cell)
+
+    def __delitem__(self, index: Any) -> None:
+        names = list(self._cells)
+        doomed = names[index] if isinstance(index, slice) else [names[self._place(index)]]
+        for name in doomed:
+            del self._cells[name]
+        self._renumber(list(self._cells.values()))
+
+    def append(self, cell: Cell) -> Any:
+        """Add a Cell at the end; returns the container."""
+        self._check(cell)
+        self._insert(str(len(self._cells)), cell)
+        return self
+
+    def extend(self, cells: Iterable[Cell]) -> Any:
+        """Add Cells at the end; returns the container.
+
+        Raises:
+            TypeError: if `cells` is no list of Cells.
+        """
+        if not isinstance(cells, (list, tuple, _Numbered)):
+            raise TypeError(f"For '{self.cls_name}.extend', 'cells' must be a list of Cells, "
+                            f"but got {type(cells).__name__}.")
+        cells = list(cells)
+        for cell in cells:
+            self._check(cell)
+        for cell in cells:
+            self.append(cell)
+        return self
+
+    def insert(self, index: int, cell: Cell) -> None:
+        """Put a Cell before the one at `index`; those after it move one number up."""
+        self._check(cell)
+        size = len(self._cells)
+        if not isinstance(index, int) or not -size <= index <= size:
+            raise IndexError(f"For '{self.cls_name}.insert', 'index' must be in [{-size}, {size}], "
+                             f"but got {index!r}.")
+        cells = list(self._cells.values())
+        cells.insert(index, cell)
+        self._renumber(cells)
+
+    def set_grad(self, flag: bool = True) -> Any:
+        """Record calls of each Cell made outside a gradient."""
+        super().set_grad(flag)
+        for cell in self:
+            cell.set_grad(flag)
+        return self
+
+    def _insert(self, name: str, cell: Cell) -> None:
+        if self._auto_prefix:
+            cell.update_parameters_name(name + ".")
+        self._cells[name] = cell
+
+    def _renumber(self, cells: list[Cell]) -> None:
+        """Hold these Cells, numbered afresh, their Parameters' names following."""
+        numbers = {id(cell): name for name, cell in self._cells.items()}
+        self._cells.clear()
+        for number, cell in enumerate(cells):
+            name, old = str(number), numbers.get(id(cell))
+            if self._auto_prefix and old != name:
+                for parameter in cell.get_parameters():
+                    if old is not None and f"{old}." in parameter.name:
+                        head, _, tail = parameter.name.rpartition(f"{old}.")
+                        parameter.name = f"{head}{name}.{tail}"
+                    else:
+                        parameter.name = f"{name}.{parameter.name}"
+            self._cells[name] = cell
+
+    def _place(self, index: Any) -> int:
+        size = len(self._cells)
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"For '{self.cls_name}', the index must be an int or a slice, "
+                            f"but got {type(index).__name__}.")
+        if not -size <= index < size:
+            raise IndexError(f"For '{self.cls_name}', the index must be in [{-size}, {size}), "
+                             f"but got {index}.")
+        return index % size
+
+    def _check(self, cell: Any) -> None:
+        if not isinstance(cell, Cell):
+            raise TypeError(f"For '{self.cls_name}', each element must be a Cell, "
+                            f"but got {type(cell).__name__}.")
+
+
+class SequentialCell(_Numbered):
+    """Cells called one after the other, each on what the one before gave.
+
+    Args:
+        *args: Cells, or one list of Cells, or one OrderedDict of Cells by name.
+
+    Inputs:
+        - **x** - what the first Cell takes.
+
+    Outputs:
+        What the last Cell gives.
+
+    Raises:
+        TypeError: if an element is no Cell.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella import nn
+        >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU())
+        >>> print(net(ms.ops.ones((4, 2), ms.float32)).shape, len(net))
+        (4, 3) 2
+    """
+
+    def __init__(self, *args: Any):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], dict):
+            items = list(args[0].items())
+        else:
+            cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+            items = [(str(number), cell) for number, cell in enumerate(cells)]
+        for name, cell in items:
+            self._check(cell)
+            self._insert(name, cell)
+
+    def construct(self, input_data: Any) -> Any:
+        for cell in self._cells.values():
+            input_data = cell(input_data)
+        return input_data
+
+    def _sliced(self, items: list[tuple[str, Cell]]) -> SequentialCell:
+        part = SequentialCell()
+        part._cells.update(items)
+        return part
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class CellList(_Numbered):
+    """A list of Cells, whose Parameters belong to the Cell that holds it. It can't be called.
+
+    Args:
+        *args: Cells, or one list of Cells.
+        auto_prefix: whether Parameters are named after their Cell's number.
+
+    Raises:
+        TypeError: if an element is no Cell.
+
+    Examples:
+        >>> from lamella import nn
+        >>> layers = nn.CellList([nn.ReLU(), nn.Tanh()])
+        >>> layers.append(nn.ReLU())
+        CellList(
+          (0): ReLU()
+          (1): Tanh()
+          (2): ReLU()
+        )
+    """
+
+    def __init__(self, *args: Any, auto_prefix: bool = True, **kwargs: Any):
+        super().__init__(auto_prefix=auto_prefix)
+        cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, _Numbered)) else args
+        self.extend(list(cells))
+
+    def _sliced(self, items: list[tuple[str, Cell]]) -> CellList:
+        part = CellList()
+        part._cells.update((str(number), cell) for number, (_, cell) in enumerate(items))
+        return part
+
+    def __bool__(self) -> bool:
+        return len(self._cells) != 0
+
+    def construct(self, *inputs: Any) -> Any:
+        raise NotImplementedError("A CellList can't be called; call the Cells in it.")
+
+
+class CellDict(Cell):
+    """Cells by name, in order. It can't be called.
+
+    Args:
+        *args: a dict of Cells, or an iterable of pairs of a name and a Cell.
+
+    Raises:
+        TypeError: if a key is no str or a value no Cell.
+
+    Examples:
+        >>> from lamella import nn
+        >>> layers = nn.CellDict({"act": nn.ReLU()})
+        >>> layers["out"] = nn.Tanh()
+        >>> list(layers.keys()), "act" in layers
+        (['act', 'out'], True)
+    """
+
+    def __init__(self, *args: Any):
+        super().__init__()
+        if len(args) > 1:
+            raise TypeError(f"For 'CellDict', one dict or iterable of pairs is expected, "
+                            f"but got {len(args)} arguments.")
+        if args:
+            self.update(args[0])
+
+    def __getitem__(self, key: str) -> Cell:
+        return self._cells[key]
+
+    def __setitem__(self, key: str, cell: Cell) -> None:
+        if not isinstance(key, str):
+            raise TypeError(f"For 'CellDict', the key must be a str, but got {key!r}.")
+        if not isinstance(cell, Cell):
+            raise TypeError(f"For 'CellDict', each value must be a Cell, "
+                            f"but got {type(cell).__name__}.")
+        if key in self.__dict__ or hasattr(type(self), key):
+            raise KeyError(f"For 'CellDict', the key {key!r} is the name of an attribute.")
+        self.insert_child_to_cell(key, cell)
+
+    def __delitem__(self, key: str) -> None:
+        del self._cells[key]
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __bool__(self) -> bool:
+        return len(self._cells) != 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._cells
+
+    def clear(self) -> None:
+        """Forget all Cells."""
+        self._cells.clear()
+
+    def pop(self, key: str) -> Cell:
+        """Take a Cell out and return it."""
+        return self._cells.pop(key)
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._cells.keys()
+
+    def values(self) -> Iterable[Cell]:
+        """The Cells."""
+        return self._cells.values()
+
+    def items(self) -> Iterable[tuple[str, Cell]]:
+        """The pairs of name and Cell."""
+        return self._cells.items()
+
+    def update(self, cells: Any) -> None:
+        """Add or replace Cells, from a dict, a CellDict or an iterable of pairs."""
+        if not isinstance(cells, (dict, OrderedDict, CellDict)) and not isinstance(cells, Iterable):
+            raise TypeError(f"For 'CellDict.update', a dict or an iterable of pairs is expected, "
+                            f"but got {type(cells).__name__}.")
+        pairs = cells.items() if isinstance(cells, (dict, CellDict)) else cells
+        for pair in pairs:
+            if len(pair) != 2:
+                raise ValueError(f"For 'CellDict.update', each element must be a pair of a name and "
+                                 f"a Cell, but got {len(pair)} elements.")
+            self[pair[0]] = pair[1]
+
+    def construct(self, *inputs: Any) -> Any:
+        raise NotImplementedError("A CellDict can't be called; call the Cells in it.")

@@ -29,6 +29,7 @@ from .select import *
 from .shape import *
 from .sorting import *
 from .special import *
+from .differentiation import *
 from .primitive import Primitive, primitive
 from .primitives.activation import *
 from .primitives.array import *

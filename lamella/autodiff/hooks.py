@@ -1,0 +1,246 @@
+"""Rules on the way back: `InsertGradientOf`, `HookBackward`, `Tensor.register_hook`.
+
+Each is an identity going forward. On the way back it calls the user's function with the gradient and
+puts what it returns in its place.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..ops.primitive import Primitive
+from ..parameter import Parameter
+from ..tensor import Tensor, tensor_methods, wrap
+from .level import Level, current, entered
+from .rules import checked_gradient, rule_name
+from .tree import map_tensors, same_structure, tensors
+
+
+class InsertGradientOf(Primitive):
+    """An identity whose gradient passes through a function of the user's.
+
+    Args:
+        f: takes the gradient of the output and returns the gradient of the input: a Tensor of the
+            same shape, or a plain number, which stands for the whole gradient. For a tuple, list or
+            dict of Tensors it takes and returns such a structure.
+
+    Inputs:
+        - **x** - a Tensor, or a tuple, list or dict of Tensors.
+
+    Raises:
+        TypeError: if `f` is not callable.
+
+    Examples:
+        >>> import lamella as ms
+        >>> halve = ms.ops.InsertGradientOf(lambda gradient: gradient / 2)
+        >>> print(ms.grad(lambda x: halve(x) ** 2)(ms.Tensor(3.0)))
+        3.0
+    """
+
+    def __init__(self, f: Callable[[Any], Any]):
+        super().__init__("InsertGradientOf")
+        if not callable(f):
+            raise TypeError(f"For 'InsertGradientOf', 'f' must be a function, "
+                            f"but got {type(f).__name__}.")
+        self.f = f
+
+    def __call__(self, x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return _with_rule(x, self.f, "InsertGradientOf", numbers=True)
+        return _with_structure_rule(x, self.f, "InsertGradientOf")
+
+
+class HookBackward(Primitive):
+    """An identity that shows its gradient to a function, which may replace it.
+
+    Args:
+        hook_fn: takes a tuple with the gradient and returns None, or the gradient to use instead.
+        cell_id: a name handed to no one; accepted for MindSpore's sake.
+
+    Examples:
+        >>> import lamella as ms
+        >>> show = ms.ops.HookBackward(lambda gradient: print("gradient", gradient[0]))
+        >>> print(ms.grad(lambda x: show(x * x) * 3)(ms.Tensor(2.0)))
+        gradient 3.0
+        12.0
+    """
+
+    def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = ""):
+        super().__init__("HookBackward")
+        if not callable(hook_fn):
+            raise TypeError(f"For 'HookBackward', 'hook_fn' must be a function, "
+                            f"but got {type(hook_fn).__name__}.")
+        self.hook_fn = hook_fn
+        self.cell_id = cell_id
+
+    def __call__(self, *inputs: Any) -> Any:
+        if len(inputs) == 1 and isinstance(inputs[0], Tensor):
+            @functools.wraps(self.hook_fn)
+            def rule(gradient: Tensor) -> Any:
+                return _first(self.hook_fn((gradient,)))
+
+            return _with_rule(inputs[0], rule, "HookBackward")
+        return _with_structure_rule(inputs, self.hook_fn, "HookBackward")
+
+
+def _first(result: Any) -> Any:
+    return result[0] if isinstance(result, (tuple, list)) and len(result) == 1 else result
+
+
+def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
+             constant_for: torch.Tensor | None = None) -> Callable[[torch.Tensor], Any]:
+    """A PyTorch hook that calls `rule` in the level around the gradient call and checks its result.
+
+    `constant_for` is the alias whose whole gradient a plain number returned by `rule` would be.
+    """
+    outer = None if level is None else level.outer
+
+    def hook(gradient: torch.Tensor) -> torch.Tensor | None:
+        with entered(outer):
+            result = rule(wrap(gradient))
+        if result is None:
+            return None
+        if constant_for is not None and level is not None and isinstance(result, (int, float)):
+            level.constants[id(constant_for)] = (constant_for, result)
+        return checked_gradient(result, gradient, name)
+
+    return hook
+
+
+def _with_rule(x: Tensor, rule: Callable[[Tensor], Any], name: str, numbers: bool = False) -> Tensor:
+    raw = x._raw
+    if not raw.requires_grad or not torch.is_grad_enabled():
+        return wrap(raw) if isinstance(x, Parameter) else x
+    out = raw.view_as(raw)
+    label = f"{name} rule {rule_name(rule)}"
+    out.register_hook(raw_hook(rule, label, current(), raw if numbers else None))
+    return wrap(out)
+
+
+class _StructureRule(torch.autograd.Function):
+    """An identity on several tensors whose gradients pass through one rule together."""
+
+    @staticmethod
+    def forward(ctx: Any, rule: Any, name: str, tree: Any, *raws: torch.Tensor):
+        ctx.rule, ctx.name, ctx.tree, ctx.level = rule, name, tree, current()
+        return tuple(raw.view_as(raw) for raw in raws)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor):  # type: ignore[override]
+        incoming = iter(gradients)
+        given = map_tensors(lambda _: wrap(next(incoming)), ctx.tree)
+        with entered(None if ctx.level is None else ctx.level.outer):
+            result = ctx.rule(given)
+        if result is None:
+            return (None, None, None, *gradients)
+        if not same_structure(given, result):
+            raise ValueError(f"The {ctx.name} rule {rule_name(ctx.rule)} must return gradients in "
+                             f"the structure it was given, {_shape_of(given)}, "
+                             f"but it returned {_shape_of(result)}.")
+        flat = _leaves(result, given)
+        label = f"{ctx.name} rule {rule_name(ctx.rule)}"
+        return (None, None, None, *(checked_gradient(value, gradient, label)
+                                    for value, gradient in zip(flat, gradients, strict=True)))
+
+
+def raw_structure_rule(values: tuple[Tensor, ...], rule: Callable[[tuple], Any], name: str,
+                       written: Callable[..., Any]) -> tuple[Tensor, ...]:
+    """Tensors whose gradients pass together through `rule`, made from the function `written`."""
+
+    @functools.wraps(written)
+    def labelled(gradients: tuple) -> Any:
+        return rule(gradients)
+
+    return _with_structure_rule(values, labelled, name)
+
+
+def _with_structure_rule(tree: Any, rule: Callable[[Any], Any], name: str) -> Any:
+    leaves = list(tensors(tree))
+    if not leaves:
+        raise TypeError(f"For '{name}', the input must be a Tensor or hold Tensors, "
+                        f"but got {type(tree).__name__}.")
+    if not any(leaf._raw.requires_grad for leaf in leaves):
+        return tree
+    outs = iter(_StructureRule.apply(rule, name, tree, *(leaf._raw for leaf in leaves)))
+    return map_tensors(lambda _: wrap(next(outs)), tree)
+
+
+def _leaves(result: Any, like: Any) -> list[Any]:
+    """What a rule returned for each Tensor of the structure `like`."""
+    if isinstance(like, Tensor):
+        return [result]
+    if isinstance(like, (tuple, list)):
+        return [leaf for r, k in zip(result, like, strict=True) for leaf in _leaves(r, k)]
+    if isinstance(like, dict):
+        return [leaf for key in like for leaf in _leaves(result[key], like[key])]
+    return []
+
+
+def _shape_of(tree: Any) -> str:
+    if isinstance(tree, (tuple, list)):
+        return f"{type(tree).__name__} of {len(tree)}"
+    if isinstance(tree, dict):
+        return f"dict with keys {list(tree)}"
+    return type(tree).__name__
+
+
+class HookHandle:
+    """What registering a hook gives; `remove` takes the hook away again."""
+
+    _count = 0
+
+    def __init__(self, hooks: dict[int, Any] | None = None, hook: Any = None, raw_handle: Any = None):
+        HookHandle._count += 1
+        self.handle_id = HookHandle._count
+        self._hooks = hooks
+        self._raw_handle = raw_handle
+        if hooks is not None:
+            hooks[self.handle_id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        if self._raw_handle is not None:
+            self._raw_handle.remove()
+        if self._hooks is not None:
+            self._hooks.pop(self.handle_id, None)
+
+
+def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
+    """Call `hook` with the tensor's gradient whenever one is computed.
+
+    Args:
+        hook: takes the gradient and returns None, or the gradient to use instead.
+
+    Returns:
+        A handle whose `remove` takes the hook away.
+
+    Raises:
+        TypeError: if `hook` is not callable.
+
+    Examples:
+        >>> import lamella as ms
+        >>> def double(x):
+        ...     y = x * 3
+        ...     y.register_hook(lambda gradient: gradient * 2)
+        ...     return y
+        >>> print(ms.grad(double)(ms.Tensor(1.0)))
+        6.0
+    """
+    if not callable(hook):
+        raise TypeError(f"For 'register_hook', 'hook' must be a function, "
+                        f"but got {type(hook).__name__}.")
+    raw = self._raw
+    if raw.requires_grad and not isinstance(self, Parameter):
+        return HookHandle(raw_handle=raw.register_hook(
+            raw_hook(hook, f"hook {rule_name(hook)}", current())))
+    # a Parameter, or an input that some later gradient call will be taken for
+    hooks = self.__dict__.setdefault("hooks", OrderedDict())
+    return HookHandle(hooks, hook)
+
+
+tensor_methods(register_hook=_register_hook)

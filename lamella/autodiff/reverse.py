@@ -1,0 +1,411 @@
+"""Reverse-mode differentiation: `grad`, `value_and_grad`, `GradOperation`.
+
+Each differentiated input is replaced by an alias that requires grad: cut from everything at the
+outermost level, a view of itself inside another gradient call. The function runs on the aliases,
+PyTorch's tape records, and one backward pass gives the gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..parameter import Parameter, state
+from ..tensor import Tensor, wrap
+from .hooks import raw_hook
+from .level import Level, current
+from .rules import rule_name
+from .tree import map_tensors, tensors
+
+
+def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+         weights: Any = None, has_aux: bool = False, return_ids: bool = False) -> Callable[..., Any]:
+    """The function that computes the gradient of `fn`.
+
+    All outputs of `fn` are summed first, unless `has_aux`. An input the outputs don't depend on has
+    gradient zero. The gradient may itself be differentiated, to any order.
+
+    Args:
+        fn: a function, method or Cell of Tensors.
+        grad_position: which positional inputs to differentiate by; None for none.
+        weights: a Parameter, or a tuple or list of them, to differentiate by.
+        has_aux: differentiate only the first output; the others come back as they are.
+        return_ids: pair each gradient with the position or Parameter name it belongs to; `get_grad`
+            looks them up.
+
+    Returns:
+        A function of `fn`'s arguments. It gives the gradient by the inputs (a Tensor for an int
+        position, a tuple for a tuple), that by the weights (a tuple, or a Tensor for one Parameter),
+        or a pair of both; with `has_aux`, a pair of that and a tuple of the other outputs.
+
+    Raises:
+        ValueError: if `grad_position` and `weights` are both None.
+        TypeError: if an argument is of the wrong type.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])
+        >>> print(ms.grad(lambda x, y: x * y * y, grad_position=(0, 1))(x, y))
+        (Tensor(shape=[2], dtype=Float32, value= [ 9.00000000e+00,  1.60000000e+01]),
+         Tensor(shape=[2], dtype=Float32, value= [ 6.00000000e+00,  1.60000000e+01]))
+    """
+    request = _Request("grad", fn, grad_position, weights, has_aux, return_ids)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = request.run(args, kwargs)
+        return (gradients, value[1:]) if has_aux else gradients
+
+    return gradient
+
+
+def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+                   weights: Any = None, has_aux: bool = False,
+                   return_ids: bool = False) -> Callable[..., Any]:
+    """The function that computes `fn` and its gradient in one run.
+
+    Args:
+        fn, grad_position, weights, has_aux, return_ids: as for `grad`.
+
+    Returns:
+        A function of `fn`'s arguments that gives a pair: what `fn` returned, and the gradients.
+
+    Raises:
+        ValueError: if `grad_position` and `weights` are both None.
+
+    Examples:
+        >>> import lamella as ms
+        >>> value, gradient = ms.value_and_grad(lambda x: (x * x).sum())(ms.Tensor([1.0, 2.0]))
+        >>> print(value, gradient)
+        5.0 [2. 4.]
+    """
+    return _Request("value_and_grad", fn, grad_position, weights, has_aux, return_ids).run_on
+
+
+def get_grad(gradients: Any, identifier: Any) -> Tensor:
+    """The gradient that belongs to an input position or a Parameter.
+
+    Args:
+        gradients: what a function made by `grad` or `value_and_grad` with ``return_ids=True`` gave.
+        identifier: a position, a Parameter or its name.
+
+    Raises:
+        RuntimeError: if there is no gradient for it.
+
+    Examples:
+        >>> import lamella as ms
+        >>> pairs = ms.grad(lambda x, y: x * y, (0, 1), return_ids=True)(
+        ...     ms.Tensor(2.0), ms.Tensor(5.0))
+        >>> print(ms.get_grad(pairs, 1))
+        2.0
+    """
+    wanted = identifier.name if isinstance(identifier, Parameter) else identifier
+
+    def search(tree: Any) -> Tensor | None:
+        if isinstance(tree, (tuple, list)):
+            if len(tree) == 2 and isinstance(tree[0], (int, str)):
+                return tree[1] if tree[0] == wanted and type(tree[0]) is type(wanted) else None
+            for branch in tree:
+                found = search(branch)
+                if found is not None:
+                    return found
+        return None
+
+    found = search(gradients)
+    if found is None:
+        raise RuntimeError(f"For 'get_grad', there is no gradient for {wanted!r}; gradients must "
+                           f"come from grad(..., return_ids=True) that was asked for it.")
+    return found
+
+
+class GradOperation:
+    """Makes gradient functions; the older form of `grad`.
+
+    Args:
+        get_all: differentiate by all inputs instead of the first.
+        get_by_list: differentiate by the Parameters given with the function.
+        sens_param: the gradient function takes, last, the gradient of the output to start from
+            (otherwise ones).
+
+    Examples:
+        >>> import lamella as ms
+        >>> gradient = ms.ops.GradOperation(get_all=True)(lambda x, y: x * y)
+        >>> print(gradient(ms.Tensor(2.0), ms.Tensor(3.0)))
+        (Tensor(shape=[], dtype=Float32, value= 3), Tensor(shape=[], dtype=Float32, value= 2))
+    """
+
+    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False):
+        for name, value in (("get_all", get_all), ("get_by_list", get_by_list),
+                            ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(f"For 'GradOperation', '{name}' must be a bool, but got {value!r}.")
+        self.get_all = get_all
+        self.get_by_list = get_by_list
+        self.sens_param = sens_param
+
+    def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
+        if self.get_by_list and weights is None:
+            weights = fn.trainable_params() if hasattr(fn, "trainable_params") else None
+            if weights is None:
+                raise ValueError("For 'GradOperation', with get_by_list=True the weights must be "
+                                 "given with the function.")
+        by_inputs = self.get_all or not self.get_by_list
+
+        def gradient(*args: Any, **kwargs: Any) -> Any:
+            sens = None
+            if self.sens_param:
+                if "sens" in kwargs:
+                    sens = kwargs.pop("sens")
+                elif args:
+                    args, sens = args[:-1], args[-1]
+                else:
+                    raise ValueError("For 'GradOperation', with sens_param=True the last argument "
+                                     "must be the gradient of the output.")
+            position: Any = 0
+            if self.get_all:
+                position = tuple(i for i, a in enumerate(args) if _has_tensor(a))
+            request = _Request("GradOperation", fn, position if by_inputs else None,
+                               weights if self.get_by_list else None, False, False)
+            return request.run(args, kwargs, sens)[1]
+
+        return gradient
+
+
+class _Request:
+    """What a gradient function was asked for, checked once."""
+
+    def __init__(self, name: str, fn: Callable[..., Any], grad_position: Any, weights: Any,
+                 has_aux: bool, return_ids: bool):
+        if not callable(fn):
+            raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
+                            f"but got {type(fn).__name__}.")
+        for key, flag in (("has_aux", has_aux), ("return_ids", return_ids)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"For '{name}', '{key}' must be a bool, but got {flag!r}.")
+        if grad_position is None and weights is None:
+            raise ValueError("`grad_position` and `weight` can not be None at the same time.")
+        self.name = name
+        self.fn = fn
+        self.has_aux = has_aux
+        self.return_ids = return_ids
+        self.single_position = isinstance(grad_position, int)
+        self.positions = _checked_positions(name, grad_position)
+        self.single_weight = isinstance(weights, Parameter)
+        self.weights = _checked_weights(name, weights)
+
+    def run_on(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(args, kwargs)
+
+    def run(self, args: tuple, kwargs: dict, sens: Any = None) -> tuple[Any, Any]:
+        """The value and the gradients, in the form asked for."""
+        for position in self.positions or ():
+            if position >= len(args):
+                raise ValueError(f"For '{self.name}', 'grad_position' {position} is out of range: "
+                                 f"the function was called with {len(args)} positional arguments.")
+            if not _has_tensor(args[position]):
+                raise TypeError(f"For '{self.name}', the argument at 'grad_position' {position} "
+                                f"must be a Tensor or hold Tensors, but got "
+                                f"{type(args[position]).__name__}.")
+        value, inputs, weights = differentiate(self.fn, args, kwargs, self.positions or (),
+                                               self.weights or (), self.has_aux, sens)
+        if self.return_ids:
+            inputs = [(p, g) for p, g in zip(self.positions or (), inputs, strict=True)]
+            weights = [(w.name, g) for w, g in zip(self.weights or (), weights, strict=True)]
+        by_inputs = inputs[0] if self.single_position else tuple(inputs)
+        by_weights = weights[0] if self.single_weight else tuple(weights)
+        if self.weights is None:
+            return value, by_inputs
+        if self.positions is None:
+            return value, by_weights
+        return value, (by_inputs, by_weights)
+
+
+def _checked_positions(name: str, position: Any) -> tuple[int, ...] | None:
+    if position is None:
+        return None
+    positions = (position,) if isinstance(position, int) else position
+    if not isinstance(positions, (tuple, list)):
+        raise TypeError(f"For '{name}', 'grad_position' must be an int, a tuple of ints or None, "
+                        f"but got {type(position).__name__}.")
+    for p in positions:
+        if not isinstance(p, int) or isinstance(p, bool):
+            raise TypeError(f"For '{name}', each element of 'grad_position' must be an int, "
+                            f"but got {p!r}.")
+        if p < 0:
+            raise ValueError(f"For '{name}', 'grad_position' must be 0 or more, but got {p}.")
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"For '{name}', 'grad_position' must not repeat, but got {position}.")
+    return tuple(positions)
+
+
+def _checked_weights(name: str, weights: Any) -> tuple[Parameter, ...] | None:
+    if weights is None:
+        return None
+    listed = (weights,) if isinstance(weights, Parameter) else weights
+    if not isinstance(listed, (tuple, list)):
+        raise TypeError(f"For '{name}', 'weights' must be a Parameter, or a tuple or list of them, "
+                        f"but got {type(weights).__name__}.")
+    for weight in listed:
+        if not isinstance(weight, Parameter):
+            raise TypeError(f"For '{name}', each of 'weights' must be a Parameter, "
+                            f"but got {type(weight).__name__}.")
+    return tuple(listed)
+
+
+def _has_tensor(arg: Any) -> bool:
+    return isinstance(arg, Tensor) or next(tensors(arg), None) is not None
+
+
+def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
+                  weights: tuple[Parameter, ...], has_aux: bool = False,
+                  sens: Any = None) -> tuple[Any, list[Any], list[Tensor]]:
+    """Run `fn` and differentiate it.
+
+    Returns:
+        What `fn` returned; for each of `positions` the gradient, in the structure of that argument;
+        for each of `weights` the gradient.
+    """
+    outer = current()
+    run = _recorded_run(fn, args, kwargs, positions, weights) if outer is None else None
+    if run is None:
+        whole = any(not _differentiable(t._raw) for p in positions for t in tensors(args[p]))
+        try:
+            run = Run(fn, args, kwargs, positions, weights, outer)
+        except (TypeError, IndexError, ValueError, RuntimeError):
+            if not whole:
+                raise
+            # `fn` needs whole numbers there, as for an index: nothing flows back through them
+            run = Run(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
+    value, first = run.value, run.value
+    if has_aux:
+        if not isinstance(run.value, (tuple, list)) or len(run.value) < 2:
+            raise ValueError("With has_aux=True, 'fn' must return two or more outputs, "
+                             f"but it returned {type(run.value).__name__}.")
+        first, value = run.value[0], tuple(run.value)
+        value = (value[0], *map_tensors(_detached, value[1:]))
+    gradients = run.backward(first, sens)
+    by_inputs = [map_tensors(lambda _: next(gradients), args[p]) for p in positions]
+    by_weights = [next(gradients) for _ in weights]
+    if outer is None:
+        value = map_tensors(_detached, value)
+    return value, by_inputs, by_weights
+
+
+class Run:
+    """One recorded run of a function on aliases of the inputs and weights it is differentiated by."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
+                 positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
+                 whole_numbers: bool = True):
+        self.outer = outer
+        self.whole_numbers = whole_numbers
+        level = self.level = Level(outer)
+        self.originals: list[torch.Tensor] = []
+        self.aliases: list[torch.Tensor] = []
+        given = list(args)
+        for p in positions:
+            arg = given[p]
+            given[p] = self._aliased(arg) if type(arg) is Tensor else map_tensors(self._aliased, arg)
+        for weight in weights:
+            level.overlay[id(weight)] = self._alias(weight)
+        before = state.level, state.overlay
+        recording = torch.is_grad_enabled()
+        state.level, state.overlay = level, level.overlay
+        if not recording:
+            torch.set_grad_enabled(True)
+        try:
+            value = fn(*given, **kwargs)
+            self.value = value if type(value) is Tensor else map_tensors(_as_tensor, value)
+        finally:
+            state.level, state.overlay = before
+            if not recording:
+                torch.set_grad_enabled(False)
+
+    def _alias(self, tensor: Tensor) -> torch.Tensor:
+        raw = tensor._raw
+        if raw.requires_grad and self.outer is not None:
+            alias = raw.view_as(raw)
+        else:
+            alias = raw.detach()
+            if not _differentiable(raw) and self.whole_numbers:
+                alias = alias.float()  # the gradient by whole numbers is computed as if floating
+            if _differentiable(alias):
+                alias.requires_grad_()
+        if "hooks" in tensor.__dict__ and alias.requires_grad:
+            for hook in tensor.__dict__["hooks"].values():
+                alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
+        self.originals.append(raw)
+        self.aliases.append(alias)
+        return alias
+
+    def _aliased(self, tensor: Tensor) -> Tensor:
+        return wrap(self._alias(tensor))
+
+    def backward(self, outputs: Any, sens: Any = None):
+        """The gradients by the aliases, one by one, of the sum of `outputs` or weighted by `sens`."""
+        raws, starts = _starts(outputs, sens)
+        nested = self.outer is not None
+        wanted = [alias for alias in self.aliases if alias.requires_grad]
+        found = iter(torch.autograd.grad(raws, wanted, starts, create_graph=nested,
+                                         allow_unused=True) if raws and wanted else ())
+        constants = self.level.constants
+        for original, alias in zip(self.originals, self.aliases, strict=True):
+            gradient = next(found, None) if alias.requires_grad else None
+            if gradient is None:
+                gradient = torch.zeros_like(original)
+            elif gradient.dtype is not original.dtype:
+                gradient = gradient.to(original.dtype)
+            if id(alias) in constants:
+                number = constants[id(alias)][1]
+                if bool((gradient == number).all()):
+                    gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
+            yield wrap(gradient)
+
+
+def _starts(outputs: Any, sens: Any) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
+    """The raw outputs that depend on an input, and the gradient each starts from."""
+    outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
+    if sens is None:
+        raws = [t._raw for t in outs if t._raw.requires_grad]
+        return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
+    given = [sens] * len(outs) if isinstance(sens, (int, float)) else (
+        [sens] if isinstance(sens, Tensor) else list(tensors(sens)))
+    if len(given) != len(outs):
+        raise ValueError(f"The gradient of the output ('sens') must hold a Tensor for each of the "
+                         f"{len(outs)} outputs, but got {len(given)}.")
+    raws, starts = [], []
+    for out, start in zip(outs, given, strict=True):
+        raw = out._raw
+        if not raw.requires_grad:
+            continue
+        weight = torch.full_like(raw, start) if isinstance(start, (int, float)) else start._raw
+        if weight.shape != raw.shape:
+            raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
+                             f"{tuple(raw.shape)}, but got {tuple(weight.shape)}.")
+        raws.append(raw)
+        starts.append(weight.to(raw.dtype))
+    return raws, starts
+
+
+def _differentiable(raw: torch.Tensor) -> bool:
+    return raw.is_floating_point() or raw.is_complex()
+
+
+def _as_tensor(tensor: Tensor) -> Tensor:
+    """A Parameter that a function returns stands for its value inside the gradient call."""
+    return wrap(tensor._raw) if isinstance(tensor, Parameter) else tensor
+
+
+def _detached(tensor: Tensor) -> Tensor:
+    if isinstance(tensor, Parameter):
+        return tensor
+    raw = tensor._raw
+    return wrap(raw.detach()) if raw.requires_grad else tensor
+
+
+def _recorded_run(fn: Any, args: tuple, kwargs: dict, positions: tuple[int, ...],
+                  weights: tuple[Parameter, ...]) -> Any:
+    """The run that a Cell after `set_grad()` recorded on these very inputs, if there is one."""
+    take = getattr(fn, "_take_recorded_run", None)
+    return None if take is None else take(args, kwargs, positions, weights)

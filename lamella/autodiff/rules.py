@@ -1,0 +1,53 @@
+"""What a rule of the user's may return, checked and brought into the form the tape needs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..tensor import Tensor
+
+
+def rule_name(rule: Callable[..., Any]) -> str:
+    """A rule's name with its file and line, for error messages."""
+    function = inspect.unwrap(getattr(rule, "__func__", rule))
+    code = getattr(function, "__code__", None)
+    name = getattr(rule, "__qualname__", type(rule).__name__)
+    return f"'{name}' ({code.co_filename}:{code.co_firstlineno})" if code else f"'{name}'"
+
+
+def checked_gradient(value: Any, like: torch.Tensor, name: str) -> torch.Tensor | None:
+    """The raw gradient that a rule gave for a tensor like `like`.
+
+    A plain number, or a Tensor of one element for a tensor of many, stands for every element. The
+    type is converted to the tensor's.
+
+    Raises:
+        TypeError: if it is neither a Tensor, a number nor None.
+        ValueError: if the shape can't be the gradient of that tensor.
+    """
+    if value is None:
+        return None
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return torch.full_like(like, value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, np.ndarray):
+        value = Tensor(value)
+    if not isinstance(value, Tensor):
+        raise TypeError(f"The {name} must return a Tensor, a number or None as the gradient of "
+                        f"each input, but it returned {type(value).__name__}.")
+    raw = value._raw
+    if raw.is_complex() and not like.is_complex():
+        raise TypeError(f"The {name} returned a gradient of type {value.dtype} for a real "
+                        f"tensor.")
+    if raw.dtype is not like.dtype:
+        raw = raw.to(like.dtype)
+    if raw.shape != like.shape:
+        if raw.numel() != 1:
+            raise ValueError(f"The {name} must return a gradient of shape {tuple(like.shape)}, "
+                             f"as the tensor it is for, but it returned shape {tuple(raw.shape)}.")
+        raw = raw.reshape(()).expand(like.shape)
+    return raw

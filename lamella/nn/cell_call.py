@@ -1,0 +1,280 @@
+"""What a call of a Cell can be beyond `construct`: hooks, precision, recomputation, recording."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from ..autodiff.hooks import HookHandle, raw_structure_rule
+from ..autodiff.level import current, entered
+from ..autodiff.reverse import Run
+from ..autodiff.tree import map_tensors, tensors
+from ..parameter import state
+from ..tensor import Tensor, wrap
+from .cell_tree import CellTree
+
+
+class CellHooks(CellTree):
+    """Functions called around `construct`, forward and backward."""
+
+    def register_forward_pre_hook(self, hook_fn: Callable[..., Any], *, prepend: bool = False,
+                                  with_kwargs: bool = False) -> HookHandle:
+        """Call ``hook_fn(cell, inputs)`` before each call.
+
+        Args:
+            hook_fn: may return None, or the inputs to use instead (a tuple, or a single one).
+            prepend: run it before the hooks registered earlier.
+            with_kwargs: call ``hook_fn(cell, args, kwargs)``, which may return a pair of both.
+
+        Returns:
+            A handle whose `remove` takes the hook away.
+        """
+        return self._add_hook("forward_pre", hook_fn, prepend, with_kwargs)
+
+    def register_forward_hook(self, hook_fn: Callable[..., Any], *, prepend: bool = False,
+                              with_kwargs: bool = False, always_call: bool = False) -> HookHandle:
+        """Call ``hook_fn(cell, inputs, output)`` after each call.
+
+        Args:
+            hook_fn: may return None, or the output to use instead.
+            prepend: run it before the hooks registered earlier.
+            with_kwargs: call ``hook_fn(cell, args, kwargs, output)``.
+            always_call: call it, with output None, also when `construct` raised.
+
+        Returns:
+            A handle whose `remove` takes the hook away.
+        """
+        return self._add_hook("forward", hook_fn, prepend, (with_kwargs, always_call))
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_output)`` before the gradient enters the Cell.
+
+        Args:
+            hook_fn: takes the tuple of gradients of the outputs; may return the ones to use instead.
+
+        Returns:
+            A handle whose `remove` takes the hook away.
+        """
+        return self._add_hook("backward_pre", hook_fn, False, None)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_input, grad_output)`` when the gradient has left the Cell.
+
+        Args:
+            hook_fn: takes tuples of the gradients of inputs and outputs; may return the gradients of
+                the inputs to use instead.
+
+        Returns:
+            A handle whose `remove` takes the hook away.
+        """
+        return self._add_hook("backward", hook_fn, False, None)
+
+    def _add_hook(self, kind: str, hook: Callable[..., Any], prepend: bool, option: Any) -> HookHandle:
+        if not callable(hook):
+            raise TypeError(f"For 'register_{kind}_hook', 'hook_fn' must be a function, "
+                            f"but got {type(hook).__name__}.")
+        kinds = self.__dict__.setdefault("_call_hooks", {})
+        hooks = kinds.setdefault(kind, OrderedDict())
+        handle = HookHandle(hooks, (hook, option))
+        if prepend:
+            hooks.move_to_end(handle.handle_id, last=False)
+        self._refresh_plain()
+        return handle
+
+    def _call_hooked(self, body: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
+        kinds = self.__dict__["_call_hooks"]
+        for hook, with_kwargs in list(kinds.get("forward_pre", {}).values()):
+            if with_kwargs:
+                given = hook(self, args, kwargs)
+                if given is not None:
+                    args, kwargs = given
+            else:
+                given = hook(self, args)
+                if given is not None:
+                    args = given if isinstance(given, tuple) else (given,)
+        after = list(kinds.get("forward", {}).values())
+        backward = list(kinds.get("backward", {}).values())
+        gradients = _BackwardPass(self, backward) if backward else None
+        if gradients is not None:
+            args = gradients.around_inputs(args)
+        try:
+            output = body(args, kwargs)
+        except BaseException:
+            for hook, (with_kwargs, always) in after:
+                if always:
+                    hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
+            raise
+        for hook, (with_kwargs, _) in after:
+            given = hook(self, args, kwargs, output) if with_kwargs else hook(self, args, output)
+            if given is not None:
+                output = given
+        if gradients is not None:
+            output = gradients.around_output(output)
+        for hook, _ in list(kinds.get("backward_pre", {}).values()):
+            output = _pre_backward(self, hook, output)
+        return output
+
+
+class _BackwardPass:
+    """The gradients of a Cell's outputs, kept until those of its inputs are there for the hooks."""
+
+    def __init__(self, cell: Any, hooks: list):
+        self.cell = cell
+        self.hooks = [hook for hook, _ in hooks]
+        self.grad_output: tuple | None = None
+
+    def around_inputs(self, args: tuple) -> tuple:
+        def arrived(gradients: tuple) -> tuple:
+            for hook in self.hooks:
+                given = hook(self.cell, gradients, self.grad_output)
+                if given is not None:
+                    gradients = given if isinstance(given, tuple) else (given,)
+            return gradients
+
+        return _around(args, arrived, self.hooks[0], "backward hook")
+
+    def around_output(self, output: Any) -> Any:
+        def entering(gradients: tuple) -> None:
+            self.grad_output = gradients
+
+        return _around_output(output, entering, self.hooks[0], "backward hook")
+
+
+def _pre_backward(cell: Any, hook: Callable[..., Any], output: Any) -> Any:
+    def entering(gradients: tuple) -> Any:
+        given = hook(cell, gradients)
+        return given if given is None or isinstance(given, tuple) else (given,)
+
+    return _around_output(output, entering, hook, "backward pre-hook")
+
+
+def _around_output(output: Any, rule: Callable[[tuple], Any], hook: Any, name: str) -> Any:
+    if isinstance(output, tuple):
+        return _around(output, rule, hook, name)
+    return _around((output,), rule, hook, name)[0]
+
+
+def _around(values: tuple, rule: Callable[[tuple], Any], hook: Any, name: str) -> tuple:
+    """The values, whose gradients pass together, as a tuple of one a Tensor, through `rule`."""
+    flat = list(tensors(values))
+    if not any(t._raw.requires_grad for t in flat):
+        return values
+    outs = iter(raw_structure_rule(tuple(flat), rule, name, hook))
+    return map_tensors(lambda _: next(outs), values)
+
+
+def call_in_float(cell: Any, body: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
+    """Run `body` with floating inputs and the Cell's own trainable Parameters in its `to_float` type.
+
+    The Parameters are converted in this thread's overlay: they themselves keep their type.
+    """
+    raw_type = cell._float_type
+
+    def cast(tensor: Tensor) -> Tensor:
+        raw = tensor._raw
+        if raw.dtype is raw_type or not raw.is_floating_point():
+            return tensor
+        return wrap(raw.to(raw_type))
+
+    before = state.overlay
+    overlay = {} if before is None else dict(before)
+    for parameter in cell._params.values():
+        if parameter is not None and parameter.requires_grad:
+            raw = parameter._raw
+            if raw.is_floating_point() and raw.dtype is not raw_type:
+                overlay[id(parameter)] = raw.to(raw_type)
+    args, kwargs = map_tensors(cast, (args, kwargs))
+    state.overlay = overlay
+    try:
+        return body(args, kwargs)
+    finally:
+        state.overlay = before
+
+
+def call_checkpointed(construct: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """Run `construct` without keeping intermediate results; the backward pass runs it again."""
+    level, overlay = current(), state.overlay
+    if level is None or not torch.is_grad_enabled():
+        return construct(*args, **kwargs)
+    trees: list[Any] = []
+
+    def run(*raws: torch.Tensor) -> Any:
+        flat = iter(raws)
+        given, named = map_tensors(lambda _: wrap(next(flat)), (args, kwargs))
+        with entered(level):
+            state.overlay = overlay
+            out = construct(*given, **named)
+        trees.append(out)
+        return tuple(t._raw for t in tensors(out))
+
+    outs = iter(checkpoint(run, *(t._raw for t in tensors((args, kwargs))), use_reentrant=False))
+    return map_tensors(lambda _: wrap(next(outs)), trees[0])
+
+
+def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
+    """Call a Cell and keep the recorded run for the next `grad` of it on the same inputs."""
+    positions = tuple(i for i, a in enumerate(args) if next(tensors(a), None) is not None)
+    weights = tuple(cell.trainable_params())
+    cell.__dict__.pop("_recorded", None)
+    run = Run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions, weights, None,
+              whole_numbers=False)
+    cell.__dict__["_recorded"] = _Recorded(run, args, kwargs, positions, weights)
+    return map_tensors(lambda t: wrap(t._raw.detach()), run.value)
+
+
+class _Recorded:
+    """A run made outside a gradient, with what it was made on."""
+
+    def __init__(self, run: Run, args: tuple, kwargs: dict, positions: tuple, weights: tuple):
+        self.run, self.positions, self.weights = run, positions, weights
+        self.inputs = _stamps((args, kwargs))
+        self.counts = {p: sum(1 for _ in tensors(args[p])) for p in positions}
+        self.values = [(w, w._data, w._data._version) for w in weights]
+
+    def fits(self, args: tuple, kwargs: dict) -> bool:
+        """Whether these are the very inputs, and neither they nor the weights changed since."""
+        given = _stamps((args, kwargs))
+        return len(given) == len(self.inputs) and all(
+            a[0] is b[0] and a[1:] == b[1:] for a, b in zip(given, self.inputs, strict=True)
+        ) and all(w._data is raw and raw._version == version for w, raw, version in self.values)
+
+    def run_for(self, positions: tuple, weights: tuple) -> Run | None:
+        """The run with the aliases of just these positions and weights; None if it lacks one."""
+        start, places = 0, {}
+        run = self.run
+        for p in self.positions:
+            count = self.counts[p]
+            places[p] = range(start, start + count)
+            start += count
+        slots = {id(w): start + i for i, w in enumerate(self.weights)}
+        if any(p not in places for p in positions) or any(id(w) not in slots for w in weights):
+            return None
+        keep = [i for p in positions for i in places[p]] + [slots[id(w)] for w in weights]
+        run.originals = [run.originals[i] for i in keep]
+        run.aliases = [run.aliases[i] for i in keep]
+        return run
+
+
+def _stamps(tree: Any) -> list[tuple[Any, Any]]:
+    """Each leaf of the arguments, with the version of its data if it is a Tensor."""
+    leaves: list[tuple[Any, Any]] = []
+
+    def visit(branch: Any) -> None:
+        if isinstance(branch, Tensor):
+            leaves.append((branch, branch._raw._version))
+        elif isinstance(branch, (tuple, list)):
+            for inner in branch:
+                visit(inner)
+        elif isinstance(branch, dict):
+            for key in branch:
+                leaves.append((None, key))
+                visit(branch[key])
+        else:
+            leaves.append((None, branch))
+
+    visit(tree)
+    return leaves
