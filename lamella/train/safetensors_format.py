@@ -1,0 +1,129 @@
+"""Checkpoints as safetensors files, through the `safetensors` package.
+
+MindSpore's own marks are kept in the metadata: ``format`` is ``"ms"``, ``crc_num`` a CRC-32 over
+names and contents. Text, which the format has no place for, goes to the metadata too, under
+``lamella.text.NAME``.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load, save_file
+
+from .atomic_file import replacing
+from .checkpoint_format import CheckpointFileError
+
+__all__ = ["read_safetensors", "write_safetensors"]
+
+_TEXT = "lamella.text."
+
+
+def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: bool = False,
+                      remove_redundancy: bool | None = None) -> None:
+    """Write named tensors and texts to a safetensors file, which takes the place of an old one.
+
+    Args:
+        path: the file.
+        values: raw tensors and strings by name.
+        crc: whether to keep a checksum.
+        remove_redundancy: kept in the metadata unless None.
+
+    Raises:
+        TypeError: if the format lacks a tensor's type.
+
+    Examples:
+        >>> import os, tempfile, torch
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
+        >>> write_safetensors(path, {"w": torch.ones(2), "note": "text"})
+        >>> read_safetensors(path)
+        {'w': tensor([1., 1.]), 'note': 'text'}
+    """
+    tensors: dict[str, torch.Tensor] = {}
+    taken: set[int] = set()  # addresses of memory
+    metadata = {"format": "ms"}
+    if remove_redundancy is not None:
+        metadata["remove_redundancy"] = str(remove_redundancy)
+    checksum = 0
+    for name in sorted(values):
+        value = values[name]
+        if isinstance(value, str):
+            metadata[_TEXT + name] = value
+            continue
+        if value.dtype is torch.complex128:
+            raise TypeError(f"For 'save_checkpoint', safetensors files can't hold complex128, the "
+                            f"type of '{name}'; use format='ckpt'.")
+        tensors[name] = raw = _apart(value.detach().cpu().contiguous(), taken)
+        if crc:
+            checksum = _checksum(name, raw, checksum)
+    if crc:
+        metadata["crc_num"] = str(checksum)
+    with replacing(path) as new:
+        save_file(tensors, new, metadata=metadata)
+
+
+def read_safetensors(source: Any, keep: Callable[[str], str | None] = lambda name: name,
+                     crc: bool = False) -> dict[str, torch.Tensor | str]:
+    """The tensors and texts of a safetensors file by name.
+
+    Args:
+        source: a path, or an io.BytesIO that holds the whole file.
+        keep: gives for the name of each value the name to return it under, or None to leave it out.
+        crc: whether to compare the checksum, if the file has one.
+
+    Raises:
+        CheckpointFileError: a ValueError, if the file is broken.
+    """
+    try:
+        if isinstance(source, io.BytesIO):
+            return _kept(load(source.getvalue()), keep)
+        return _read_file(source, keep, crc)
+    except (SafetensorError, KeyError, RuntimeError, UnicodeDecodeError) as error:
+        name = "BytesIO" if isinstance(source, io.BytesIO) else source
+        raise CheckpointFileError(name, str(error).rstrip(".")) from error
+
+
+def _read_file(path: str, keep: Callable[[str], str | None],
+               crc: bool) -> dict[str, torch.Tensor | str]:
+    values: dict[str, torch.Tensor | str] = {}
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+        checksum = 0
+        for name in sorted(file.keys()):
+            new = keep(name)
+            if new is None and not crc:
+                continue
+            raw = file.get_tensor(name)
+            if crc:
+                checksum = _checksum(name, raw, checksum)
+            if new is not None:
+                values[new] = raw.clone()  # apart from the file, which may change
+        expected = metadata.get("crc_num")
+    if crc and expected is not None and expected != str(checksum):
+        raise CheckpointFileError(path, "its checksum differs, so it is damaged")
+    texts = {k[len(_TEXT):]: v for k, v in metadata.items() if k.startswith(_TEXT)}
+    return values | _kept(texts, keep)
+
+
+def _kept(values: Mapping[str, Any], keep: Callable[[str], str | None]) -> dict[str, Any]:
+    renamed = ((keep(name), value) for name, value in values.items())
+    return {name: value for name, value in renamed if name is not None}
+
+
+def _checksum(name: str, raw: torch.Tensor, checksum: int) -> int:
+    checksum = zlib.crc32(name.encode(), checksum)
+    return zlib.crc32(raw.contiguous().reshape(-1).view(torch.uint8).numpy().data, checksum)
+
+
+def _apart(raw: torch.Tensor, taken: set[int]) -> torch.Tensor:
+    """The tensor, copied if it shares memory with another, which the format refuses."""
+    storage = raw.untyped_storage()
+    if storage.data_ptr() in taken or raw.nbytes != storage.nbytes():
+        raw = raw.clone()
+    taken.add(raw.untyped_storage().data_ptr())
+    return raw
