@@ -155,6 +155,31 @@ def convolve_transposed(name: str, input: Tensor, weight: Tensor, bias: Tensor |
     return wrap(out)
 
 
+def conv_transpose(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, pad_mode: str,
+                   padding: Any, output_padding: Any, dilation: Any, groups: int) -> Tensor:
+    """`convolve_transposed` with the output padding of MindSpore's layers.
+
+    In three dimensions the longer end is computed; in fewer it is zeros, without the bias.
+    """
+    name, rank = "conv_transpose", weight._raw.dim() - 2
+    extra = each(name, "output_padding", output_padding, rank, 0)
+    if not any(extra):
+        return convolve_transposed(name, input, weight, bias, stride, pad_mode, padding, dilation,
+                                   groups)
+    if pad_mode.lower() != "pad":
+        raise ValueError(f"For '{name}', 'output_padding' must be 0 when 'pad_mode' is not 'pad', "
+                         f"but got {output_padding} and pad_mode={pad_mode!r}.")
+    steps, gaps = each(name, "stride", stride, rank), each(name, "dilation", dilation, rank)
+    if rank < 3:
+        out = convolve_transposed(name, input, weight, bias, steps, pad_mode, padding, gaps, groups)
+        return wrap(F.pad(out._raw, [n for e in reversed(extra) for n in (0, e)]))
+    pads = given_padding(name, padding, rank)
+    lengths = [transposed_length("pad", n, k, s, d, sum(p)) + e for n, k, s, d, p, e in
+               zip(input.shape[2:], weight.shape[2:], steps, gaps, pads, extra, strict=True)]
+    return convolve_transposed(name, input, weight, bias, steps, pad_mode, padding, gaps, groups,
+                               lengths)
+
+
 @op
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
                      padding: Any = 0, output_padding: Any = 0, groups: int = 1,
@@ -206,17 +231,8 @@ def conv3d_transpose(inputs: Tensor, weight: Tensor, pad_mode: str = "valid", pa
         (16, 3, 5, 5, 5)
     """
     _check_rank("conv3d_transpose", inputs, weight, 3)
-    name, sizes = "conv3d_transpose", weight.shape[2:]
-    extra = each(name, "output_padding", output_padding, 3, 0)
-    if pad_mode.lower() != "pad" and any(extra):
-        raise ValueError(f"For '{name}', 'output_padding' must be 0 when 'pad_mode' is not 'pad', "
-                         f"but got {output_padding}.")
-    steps, gaps = each(name, "stride", stride, 3), each(name, "dilation", dilation, 3)
-    pads = given_padding(name, padding, 3)
-    lengths = [transposed_length(pad_mode.lower(), n, k, s, d, sum(p)) + e for n, k, s, d, p, e in
-               zip(inputs.shape[2:], sizes, steps, gaps, pads, extra, strict=True)]
-    return convolve_transposed(name, inputs, weight, None, steps, pad_mode, padding, gaps, group,
-                               lengths)
+    return conv_transpose(inputs, weight, None, stride, pad_mode, padding, output_padding,
+                          dilation, group)
 
 
 @op

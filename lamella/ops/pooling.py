@@ -345,7 +345,8 @@ def _adaptive_max(name: str, input: Tensor, output_size: Any, rank: int,
     if not return_indices:
         return wrap(kernel(input._raw, sizes))
     out, indices = kernel(input._raw, sizes, True)
-    return wrap(out), wrap(indices)
+    # MindSpore gives int32 in three dimensions
+    return wrap(out), wrap(indices.to(torch.int32) if rank == 3 else indices)
 
 
 @op
