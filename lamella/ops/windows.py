@@ -41,15 +41,21 @@ def pad_mode_of(name: str, pad_mode: Any, padding: Any) -> str:
     if mode not in PAD_MODES:
         raise ValueError(f"For '{name}', 'pad_mode' must be one of 'same', 'valid' and 'pad', "
                          f"but got {pad_mode!r}.")
-    if mode != "pad" and any(padding if isinstance(padding, (tuple, list)) else (padding,)):
+    if mode != "pad" and padding != 0 and _any_padding(padding):
         raise ValueError(f"For '{name}', the padding must be zero when 'pad_mode' is not 'pad', "
                          f"but got {padding} and pad_mode={pad_mode!r}. Set pad_mode='pad'.")
     return mode
 
 
+def _any_padding(padding: Any) -> bool:
+    return any(map(_any_padding, padding)) if isinstance(padding, (tuple, list)) else padding != 0
+
+
 def given_padding(name: str, padding: Any, rank: int) -> Pairs:
-    """(before, after) in each dimension, from an int, one int a dimension, or two ints each."""
-    if isinstance(padding, (tuple, list)) and len(padding) == 2 * rank and rank > 0:
+    """(before, after) in each dimension, from an int, an int each, two ints each, or pairs."""
+    if isinstance(padding, (tuple, list)) and padding and isinstance(padding[0], tuple):
+        padding = tuple(n for pair in padding for n in pair)
+    if isinstance(padding, (tuple, list)) and len(padding) == 2 * rank:
         flat = each(name, "padding", padding, 2 * rank, 0)
         return [(flat[2 * i], flat[2 * i + 1]) for i in range(rank)]
     return [(p, p) for p in each(name, "padding", padding, rank, 0)]
