@@ -1,0 +1,5 @@
+"""``python -m lamella``: the command line."""
+
+from .cli import main
+
+main()

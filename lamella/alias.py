@@ -1,0 +1,325 @@
+"""Make ``import mindspore`` mean Lamella, in this process only.
+
+``install()`` puts a finder in front of `sys.meta_path`. From then on ``mindspore`` and every module
+path under it that programs import (``mindspore.ops.operations``, ``mindspore.common.api``,
+``mindspore.nn.optim.optimizer``, ...) are faces: small modules that hold the very objects of
+Lamella's modules, so ``mindspore.nn.Cell is lamella.nn.Cell``. They are modules of their own, not
+Lamella's, so that nothing in Lamella changes and `uninstall` leaves no trace; a program that
+replaces ``mindspore.nn.Dense`` replaces it for users of the alias. The real package, if there is
+one, is left alone, and is what ``import mindspore`` finds again after `uninstall`.
+
+``mindspore.__version__`` is the version of MindSpore whose surface Lamella follows, because programs
+compare it; ``lamella.__version__`` stays Lamella's own.
+
+From the command line: ``python -m lamella run script.py`` and ``pytest -p lamella.alias``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import dis
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from types import FrameType, ModuleType
+from typing import Any
+
+__all__ = ["MINDSPORE_VERSION", "install", "installed", "uninstall"]
+
+MINDSPORE_VERSION = "2.10.0"
+
+# MindSpore's paths whose names live elsewhere in Lamella: where to look, in order (paths under
+# lamella; "" is lamella itself) -> the paths under mindspore. A path that is not here is the module
+# of the same path in Lamella.
+_PLACES: dict[str, str] = {
+    ",": "",
+    "common,,dtype,": "common",
+    "dtype,": "common.dtype common.np_dtype",
+    ",common": """
+        common.api common.generator common.hook_handle common.jit_config common.lazy_inline
+        common.mutable common.parameter common.recompute common.seed common.sparse_tensor
+        common.symbol common.tensor graph graph.api""",
+    "autodiff,ops,": """
+        common._grad_function ops.composite ops.composite.base ops.function.grad
+        ops.function.grad.grad_func ops.function.vmap_func nn.grad nn.grad.cell_grad""",
+    "ops": """
+        ops.functional ops.functional_overload ops.deprecated
+        ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
+        ops.function.fft_func ops.function.image_func ops.function.linalg_func
+        ops.function.math_func ops.function.nn_func ops.function.other_func
+        ops.function.parameter_func ops.function.random_func ops.function.sparse_func
+        ops.function.sparse_unary_func ops.function.spectral_func
+        ops.composite.math_ops ops.composite.multitype_ops
+        ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func
+        ops.communication""",
+    "ops,ops.primitive": """
+        ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops
+        ops.operations.custom_ops ops.operations.debug_ops ops.operations.image_ops
+        ops.operations.inner_ops ops.operations.linalg_ops ops.operations.math_ops
+        ops.operations.nn_ops ops.operations.other_ops ops.operations.random_ops
+        ops.operations.sparse_ops ops.operations.spectral_ops ops.operations._grad_ops
+        ops.operations._infer_ops ops.operations._inner_ops ops.operations._quant_ops
+        ops.operations._rl_inner_ops ops.operations._scalar_ops ops.operations._sequence_ops
+        ops.operations.manually_defined ops.operations.manually_defined.ops_def
+        ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
+    "ops.primitive,ops": "ops.primitive ops._primitive_cache ops.signature",
+    "nn": """
+        nn.layer nn.layer.activation nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
+        nn.layer.container nn.layer.conv nn.layer.dense nn.layer.embedding nn.layer.image
+        nn.layer.math nn.layer.normalization nn.layer.padding nn.layer.pooling
+        nn.layer.rnn_cells nn.layer.rnns nn.layer.timedistributed nn.layer.transformer""",
+    "nn.cell,nn": "nn.cell",
+    "nn.loss,nn": "nn.loss nn.loss.loss",
+    "nn.optim,nn": """
+        nn.optim nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam
+        nn.optim.adamax nn.optim.asgd nn.optim.ftrl nn.optim.lamb nn.optim.lars nn.optim.lazyadam
+        nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop
+        nn.optim.rprop nn.optim.sgd nn.optim.thor""",
+    "nn.wrap,nn": "nn.wrap nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale",
+    "train.metrics,nn": "nn.metrics",
+    "train": """
+        train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils
+        train.callback train.callback._callback train.callback._checkpoint
+        train.callback._early_stop train.callback._history train.callback._lambda_callback
+        train.callback._loss_monitor train.callback._lr_scheduler_callback
+        train.callback._reduce_lr_on_plateau train.callback._summary_collector
+        train.callback._time_monitor
+        train.metrics train.metrics.accuracy train.metrics.auc train.metrics.confusion_matrix
+        train.metrics.error train.metrics.fbeta train.metrics.loss train.metrics.metric
+        train.metrics.perplexity train.metrics.precision train.metrics.recall train.metrics.roc
+        train.metrics.topk""",
+    "train,": "train.serialization",
+    "amp,train": "amp train.amp",
+    ",communication": "communication.management",
+    "numpy": """
+        numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops
+        numpy.utils numpy.utils_const""",
+    "version": "version",
+}
+
+_SOURCES: dict[str, tuple[str, ...]] = {
+    path: tuple(dict.fromkeys(where.split(",")))
+    for where, paths in _PLACES.items() for path in (paths.split() or [""])}
+
+# faces whose `import *` gives only classes, as MindSpore's modules of primitives do
+_CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
+
+_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+
+class MissingName(AttributeError):
+    """A name of MindSpore that Lamella does not have; the hint is looked up only when it is shown."""
+
+    def __init__(self, module: str, name: str):
+        super().__init__(name=name)
+        self.module = module
+
+    def __str__(self) -> str:
+        return _missing(f"{self.module}.{self.name}")
+
+
+class Face(ModuleType):
+    """A module of ``mindspore`` that shows what Lamella has under that path."""
+
+    __lamella_sources__: tuple[str, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        for source in self.__lamella_sources__:
+            value = getattr(_lamella(source), name, _NOTHING)
+            if value is not _NOTHING and not isinstance(value, ModuleType):
+                return value
+        path = f"{self.__name__}.{name}"
+        if _sources(path) is not None:
+            return importlib.import_module(path)
+        if _is_from_import(sys._getframe(1)):
+            raise ImportError(_missing(path), name=path)
+        raise MissingName(self.__name__, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds a submodule in its parent. Where a function has the same name
+        # (`mindspore.common.tensor`), the function is what MindSpore shows.
+        if isinstance(value, Face) and not isinstance(self.__dict__.get(name, value), ModuleType):
+            return
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        prefix = self.__name__.removeprefix("mindspore").lstrip(".")
+        depth = prefix.count(".") + 1 if prefix else 0
+        children = {p.split(".")[depth] for p in _SOURCES
+                    if p and (not prefix or p.startswith(f"{prefix}."))}
+        return sorted({*super().__dir__(), *children})
+
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r} from Lamella>"
+
+
+_NOTHING = object()
+
+
+def _is_from_import(frame: FrameType) -> bool:
+    """Whether `frame` stands at ``from module import name``, which hides AttributeError's text."""
+    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
+
+
+def _lamella(path: str) -> ModuleType:
+    return importlib.import_module(f"lamella.{path}" if path else "lamella")
+
+
+@functools.lru_cache(maxsize=None)
+def _exists(path: str) -> bool:
+    try:
+        return importlib.util.find_spec(f"lamella.{path}" if path else "lamella") is not None
+    except ModuleNotFoundError:  # a parent is no package, or is missing
+        return False
+
+
+def _sources(fullname: str) -> tuple[str, ...] | None:
+    """Where Lamella keeps the names of a module of mindspore; None if it has no such module."""
+    path = fullname.removeprefix("mindspore").lstrip(".")
+    if path == "version":
+        return ()
+    return tuple(s for s in _SOURCES.get(path, (path,)) if _exists(s)) or None
+
+
+class _Finder:
+    """Finds ``mindspore`` and what is under it; nothing else."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Sequence[str] | None = None,
+                  target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname != "mindspore" and not fullname.startswith("mindspore."):
+            return None
+        sources = _sources(fullname)
+        if sources is not None:
+            return ModuleSpec(fullname, _Loader(sources), is_package=True)
+        if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
+            return None  # someone asks whether the module exists
+        raise ModuleNotFoundError(_missing(fullname), name=fullname)
+
+
+class _Loader:
+    """Makes one face."""
+
+    def __init__(self, sources: tuple[str, ...]):
+        self.sources = sources
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Face(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        names = module.__dict__
+        names["__lamella_sources__"] = self.sources
+        for source in reversed(self.sources):
+            origin = _lamella(source)
+            names.update(_public(origin))
+            names["__doc__"], names["__file__"] = origin.__doc__, origin.__file__
+        if module.__name__ in ("mindspore", "mindspore.version"):
+            names["__version__"] = MINDSPORE_VERSION
+        shown = [n for n in names if not n.startswith("_")]
+        if module.__name__.removeprefix("mindspore.").startswith(_CLASSES_ONLY):
+            shown = [n for n in shown if isinstance(names[n], type)]
+        names["__all__"] = shown
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    listed = getattr(module, "__all__", None)
+    names = dir(module) if listed is None else listed
+    for name in names:
+        if not name.startswith("_"):
+            value = getattr(module, name)
+            if not isinstance(value, ModuleType):
+                yield name, value
+
+
+def _missing(path: str) -> str:
+    """The message for a path under mindspore that Lamella lacks, with the nearest one it has."""
+    from . import __version__
+
+    parent, _, name = path.rpartition(".")
+    here = set(dir(sys.modules[parent])) if parent in sys.modules else set()
+    rooms = ["mindspore", *(f"mindspore.{r}" for r in ("nn", "ops", "mint", "numpy", "train", "amp"))]
+    elsewhere = [f"{room}.{name}" for room in rooms if room != parent and _has(room, name)]
+    near = difflib.get_close_matches(name, [n for n in here if not n.startswith("__")], n=1, cutoff=0.6)
+    hint = ""
+    if elsewhere:
+        hint = f" It has {elsewhere[0]!r}."
+    elif near:
+        hint = f" The nearest name it has is '{parent}.{near[0]}'."
+    return f"Lamella {__version__} does not have {path!r}.{hint}"
+
+
+def _has(room: str, name: str) -> bool:
+    sources = _sources(room) or ()
+    return any(hasattr(_lamella(s), name) for s in sources)
+
+
+_finder: _Finder | None = None
+_aside: dict[str, ModuleType] = {}
+
+
+def _ours(name: str) -> bool:
+    return name == "mindspore" or name.startswith("mindspore.")
+
+
+def installed() -> bool:
+    """Whether ``import mindspore`` means Lamella now."""
+    return _finder is not None
+
+
+def install() -> None:
+    """Make ``import mindspore``, and every module path under it, resolve to Lamella.
+
+    Works on this process only, and can be called again without harm. Modules of a real MindSpore
+    that were imported before are put aside until `uninstall`. A process started by this one (other
+    than by fork) has to call it again.
+
+    Examples:
+        >>> import lamella.alias
+        >>> lamella.alias.install()
+        >>> import mindspore
+        >>> from mindspore.common import dtype as mstype
+        >>> mindspore.Tensor is lamella.Tensor, mstype.float32 is lamella.float32
+        (True, True)
+        >>> mindspore.__version__
+        '2.10.0'
+        >>> lamella.alias.uninstall()
+    """
+    global _finder
+    if _finder is not None:
+        return
+    _exists.cache_clear()
+    for name in [n for n in sys.modules if _ours(n)]:
+        _aside[name] = sys.modules.pop(name)
+    _finder = _Finder()
+    sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+
+
+def uninstall() -> None:
+    """Undo `install`: ``import mindspore`` finds the real package again, or nothing.
+
+    Objects that were imported through the alias stay what they are.
+    """
+    global _finder
+    if _finder is None:
+        return
+    sys.meta_path.remove(_finder)  # type: ignore[arg-type]
+    _finder = None
+    for name in [n for n in sys.modules if _ours(n)]:
+        del sys.modules[name]
+    sys.modules.update(_aside)
+    _aside.clear()
+
+
+def pytest_addoption(parser: Any) -> None:
+    """The first hook a plugin gets, before any conftest.py is imported (``pytest -p lamella.alias``)."""
+    install()
+
+
+def pytest_unconfigure(config: Any) -> None:
+    """The last hook: pytest may be running inside a program of its own."""
+    uninstall()

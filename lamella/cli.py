@@ -1,0 +1,172 @@
+"""The command line: ``lamella run script.py`` and ``lamella doctor``.
+
+``run`` does what ``python`` does, with ``import mindspore`` meaning Lamella. It has to start fast and
+leave the program's arguments alone, so it does not go through the command-line library.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+__all__ = ["main", "run_module", "run_script"]
+
+
+def run_script(path: str, args: Sequence[str] = ()) -> None:
+    """Run a Python file as the main program, with the alias installed.
+
+    `sys.argv`, `sys.path` and ``__main__`` are what ``python path args...`` would give; exceptions,
+    `SystemExit` too, go up to the caller.
+
+    Args:
+        path: the file, or a folder or zip file with a ``__main__.py``.
+        args: the program's arguments.
+
+    Raises:
+        OSError: if the file can't be read.
+    """
+    _prepare([path, *args], os.path.dirname(os.path.realpath(path)))
+    if not os.path.isfile(path) or path.endswith((".zip", ".pyz")):
+        runpy.run_path(path, run_name="__main__")
+        return
+    main_module = ModuleType("__main__")
+    main_module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
+    sys.modules["__main__"] = main_module
+    with open(path, "rb") as file:
+        source = file.read()
+    code: CodeType = compile(source, path, "exec", dont_inherit=True)
+    exec(code, main_module.__dict__)
+
+
+def run_module(name: str, args: Sequence[str] = ()) -> None:
+    """Run a module as the main program (``python -m name``), with the alias installed.
+
+    Args:
+        name: the module's full name.
+        args: the program's arguments.
+
+    Raises:
+        ImportError: if there is no such module.
+    """
+    _prepare([name, *args], os.getcwd())
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _prepare(argv: list[str], folder: str) -> None:
+    from . import alias
+
+    alias.install()
+    sys.argv[:] = argv
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = folder
+
+
+def _hide_own_frames() -> None:
+    """Have an uncaught exception shown from the program's first frame on, as ``python`` shows it."""
+    shown = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException,
+                   traceback: TracebackType | None) -> None:
+        rest = _after_own_frames(traceback)
+        shown(kind, error.with_traceback(rest), rest)
+
+    sys.excepthook = excepthook
+
+
+def _after_own_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback below this file's frames and runpy's."""
+    def module(of: TracebackType) -> str:
+        return of.tb_frame.f_globals.get("__name__", "")
+
+    rest = traceback
+    while rest is not None and module(rest) != __name__:  # how the process came here
+        rest = rest.tb_next
+    while rest is not None and module(rest) in (__name__, "runpy"):
+        rest = rest.tb_next
+    return rest
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command's entry point.
+
+    Args:
+        argv: the arguments; default: those of the process.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if len(arguments) > 1 and arguments[0] == "run" and not arguments[1].startswith("--"):
+        _run(arguments[1:])
+    else:
+        _typer_app()(arguments, prog_name="lamella")
+
+
+def _run(arguments: list[str]) -> None:
+    _hide_own_frames()
+    if arguments[0] == "-m":
+        if len(arguments) == 1:
+            _refuse("'lamella run -m' needs the name of a module.")
+        run_module(arguments[1], arguments[2:])
+    elif arguments[0].startswith("-"):
+        _refuse(f"'lamella run' has no option {arguments[0]!r}; options of the program come after "
+                "its file.")
+    elif not os.path.exists(arguments[0]):
+        _refuse(f"can't open file {arguments[0]!r}: there is no such file.")
+    else:
+        run_script(arguments[0], arguments[1:])
+
+
+def _refuse(message: str) -> NoReturn:
+    print(f"lamella: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _typer_app() -> Any:
+    import typer
+
+    app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None,
+                      help="Run MindSpore programs on PyTorch's kernels.")
+
+    @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    def run(script: str = typer.Argument(help="the program, or '-m' and a module's name")) -> None:
+        """Run a Python program; in it, 'import mindspore' means Lamella. Its arguments follow it."""
+        _run([script])
+
+    @app.command()
+    def doctor(json: bool = typer.Option(False, "--json", help="print the facts as JSON")) -> None:
+        """Say what this machine has, and what Lamella will therefore do."""
+        _doctor(json)
+
+    return app
+
+
+def _doctor(as_json: bool) -> None:
+    from .doctor import advice, facts
+
+    found = facts()
+    if as_json:
+        import json
+
+        print(json.dumps({**found, "advice": advice(found)}, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("subject", "fact", "value")
+    for subject, entries in found.items():
+        for i, (name, value) in enumerate(entries.items()):
+            table.add_row(subject if i == 0 else "", name, _plain(value))
+        table.add_section()
+    console = Console()
+    console.print(table)
+    for sentence in advice(found):
+        console.print(f"- {sentence}", markup=False, highlight=False)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else ", ".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,104 @@
+"""``lamella run`` does what ``python`` does, with the alias; ``lamella doctor`` reports."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lamella import __version__, cli
+
+
+def lamella(*args, **kwargs):
+    return subprocess.run([sys.executable, "-m", "lamella", *map(str, args)], text=True,
+                          capture_output=True, timeout=120, **kwargs)
+
+
+def python(*args, **kwargs):
+    return subprocess.run([sys.executable, *map(str, args)], text=True, capture_output=True,
+                          timeout=120, **kwargs)
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text, name="program.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+    return write
+
+
+def test_run_is_like_python(script):
+    path = script("import sys, helper\n"
+                  "print(__name__, __file__, sys.argv, sys.path[0], helper.x, sys.stdin.read())\n"
+                  "import __main__; print(__main__.__dict__ is globals())\n"
+                  "class A: pass\nimport pickle; print(pickle.loads(pickle.dumps(A)) is A)\n")
+    script("x = 3\n", "helper.py")
+    arguments = [path, "--epochs", "3", "-v", "run"]
+    result = lamella("run", *arguments, input="from stdin")
+    assert result.stdout == python(*arguments, input="from stdin").stdout
+    assert result.stderr == ""
+
+
+def test_run_installs_the_alias_and_imports_no_command_line_library(script):
+    path = script("import sys, mindspore\n"
+                  "print(mindspore.Tensor([1.0]) + 1, mindspore.__version__)\n"
+                  "print([m for m in ('typer', 'click', 'rich') if m in sys.modules])\n")
+    assert lamella("run", path).stdout == "[2.] 2.10.0\n[]\n"
+
+
+@pytest.mark.parametrize("text", [
+    "def f():\n    return 1 / 0\nf()\n",
+    "x = = 1\n",
+    "raise SystemExit(7)\n",
+    "raise SystemExit('a message')\n",
+    "import sys; sys.exit()\n",
+    "raise KeyboardInterrupt\n",
+    "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('second') from e\n",
+])
+def test_exit_codes_and_tracebacks_are_pythons(script, text):
+    path = script(text)
+    ours, pythons = lamella("run", path), python(path)
+    assert ours.returncode == pythons.returncode
+    assert ours.stderr == pythons.stderr
+
+
+def test_run_a_module_and_a_folder(script, tmp_path):
+    script("import sys, mindspore\nprint(__name__, sys.argv[1:], mindspore.__version__)\n",
+           "__main__.py")
+    assert lamella("run", tmp_path, "a").stdout == "__main__ ['a'] 2.10.0\n"
+    script("import sys, mindspore\nprint(__name__, sys.argv[1:], mindspore.__version__)\n", "mod.py")
+    assert lamella("run", "-m", "mod", "-x", cwd=tmp_path).stdout == "__main__ ['-x'] 2.10.0\n"
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["run", "no_such_file.py"], "can't open file 'no_such_file.py'"),
+    (["run", "-x", "a.py"], "no option '-x'"),
+    (["run", "-m"], "needs the name of a module"),
+    (["run"], "Missing argument"),
+])
+def test_wrong_calls(arguments, message):
+    result = lamella(*arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def test_help_names_the_commands():
+    result = lamella("--help", env={**os.environ, "COLUMNS": "100"})
+    assert result.returncode == 0
+    assert "run" in result.stdout and "doctor" in result.stdout
+
+
+def test_doctor_json():
+    found = json.loads(lamella("doctor", "--json").stdout)
+    assert found["packages"]["lamella"] == __version__
+    assert found["python"]["executable"] == sys.executable
+    assert all(isinstance(sentence, str) for sentence in found["advice"])
+
+
+def test_doctor_table(capsys):
+    cli._doctor(as_json=False)
+    shown = capsys.readouterr().out
+    for word in ("python", "torch", "threads", "gpu", "compiler"):
+        assert word in shown

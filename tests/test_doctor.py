@@ -1,0 +1,62 @@
+"""The facts that the doctor reports, and what it makes of them."""
+
+import json
+
+import pytest
+import torch
+
+import lamella
+from lamella import doctor
+
+
+def test_facts_are_this_process():
+    found = doctor.facts()
+    assert found["packages"]["lamella"] == lamella.__version__
+    assert found["packages"]["torch"] == torch.__version__
+    assert found["cpu"]["threads"] == torch.get_num_threads()
+    assert found["cpu"]["cores"] >= 1
+    assert found["gpu"]["available"] is torch.cuda.is_available()
+    assert json.loads(json.dumps(found)) == found
+
+
+def facts(**changes):
+    found = {"python": {}, "packages": {"mindspore": None},
+             "cpu": {"blas": "MKL", "mkldnn": True, "capability": "AVX512", "threads": 2, "cores": 2},
+             "gpu": {"available": False}, "compiler": {"c++": "/usr/bin/c++"}}
+    for key, value in changes.items():
+        found[key] = {**found[key], **value}
+    return found
+
+
+@pytest.mark.parametrize("changes, sentence", [
+    ({}, "PyTorch sees no GPU"),
+    ({}, "MKL multiplies matrices, oneDNN convolves, with AVX512 instructions on 2 threads."),
+    ({"gpu": {"available": True, "devices": ["A GPU"]}}, "set_device('GPU') puts them on A GPU"),
+    ({"cpu": {"threads": 8}}, "set OMP_NUM_THREADS=2"),
+    ({"cpu": {"threads": 1, "mkldnn": False, "blas": None}}, "PyTorch multiplies matrices, with"),
+    ({"compiler": {"c++": None}}, "no C++ compiler"),
+    ({"packages": {"mindspore": "2.10.0"}}, "MindSpore 2.10.0 is installed"),
+])
+def test_advice(changes, sentence):
+    assert sentence in " ".join(doctor.advice(facts(**changes)))
+
+
+def test_advice_is_silent_about_what_is_well():
+    assert len(doctor.advice(facts())) == 2
+
+
+def test_the_compiler_is_looked_for(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: f"/bin/{name}" if name == "g++" else None)
+    assert doctor.facts()["compiler"]["c++"] == "/bin/g++"
+
+
+def test_run_check_speaks(capsys):
+    doctor.run_check()
+    assert capsys.readouterr().out.endswith("(CPU) works.\n")
+
+
+def test_run_check_fails_on_wrong_sums(monkeypatch):
+    monkeypatch.setattr(lamella.Tensor, "__matmul__", lambda a, b: a)
+    with pytest.raises(RuntimeError, match="computes wrongly"):
+        doctor.run_check()
