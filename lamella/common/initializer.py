@@ -1,8 +1,8 @@
 """Initializers: how the data of new Parameters is made.
 
 `initializer` returns a Tensor whose data is made by `Tensor.init_data`. The distributions draw in
-PyTorch's kernels from the generator that `set_seed` sets, always on the CPU, so that a seed gives
-the same network on every device. An Initializer of one's own fills a NumPy array in `_initialize`.
+PyTorch's kernels from the CPU's default generator, which `set_seed` seeds, so that a seed gives the
+same network on every device. An Initializer of one's own fills a NumPy array in `_initialize`.
 """
 
 from __future__ import annotations
@@ -107,14 +107,6 @@ def _assignment(arr: np.ndarray, num: Any) -> np.ndarray:
 # -- drawing -------------------------------------------------------------------------------------
 
 
-def _generator() -> torch.Generator:
-    try:
-        from .. import random
-    except ImportError:
-        return torch.default_generator
-    return random.generator()
-
-
 def _check_sigma(sigma: float) -> None:
     if sigma < 0:
         raise ValueError(f"For 'initializer', 'sigma' must be 0 or more, but got {sigma}.")
@@ -122,13 +114,13 @@ def _check_sigma(sigma: float) -> None:
 
 def _draw_normal(raw: torch.Tensor, mean: float, sigma: float) -> None:
     _check_sigma(sigma)
-    raw.normal_(mean, sigma, generator=_generator())
+    raw.normal_(mean, sigma)
 
 
 def _draw_uniform(raw: torch.Tensor, low: float, high: float) -> None:
     if low > high:
         low, high = high, low
-    raw.uniform_(low, high, generator=_generator())
+    raw.uniform_(low, high)
 
 
 def _draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: float) -> None:
@@ -147,10 +139,10 @@ def _draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: f
     left, right = (a - mean) / sigma, (b - mean) / sigma
     low, high = (0.5 * math.erfc(-x / math.sqrt(2)) for x in (left, right))
     if high - low > 0.5:
-        raw.normal_(mean, sigma, generator=_generator())
+        raw.normal_(mean, sigma)
         outside = ((raw < a) | (raw > b)).nonzero(as_tuple=True)
         while len(outside[0]) or raw.dim() == 0 and not a <= raw.item() <= b:
-            again = raw[outside].normal_(mean, sigma, generator=_generator())
+            again = raw[outside].normal_(mean, sigma)
             raw[outside] = again
             outside = tuple(place[(again < a) | (again > b)] for place in outside)
         return
@@ -162,7 +154,7 @@ def _draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: f
         raw.fill_(a if sign < 0 else b)
         return
     wide = torch.empty(raw.shape, dtype=torch.float64)
-    wide.uniform_(low, high, generator=_generator())
+    wide.uniform_(low, high)
     wide = torch.special.ndtri(wide).clamp_(left, right).mul_(sign * sigma).add_(mean)
     raw.copy_(wide.clamp_(a, b))
 
@@ -516,7 +508,7 @@ class Sparse(_Kernel):
         _draw_normal(raw, 0.0, self.sigma)
         zeros = min(math.ceil(self.sparsity * raw.shape[0]), raw.shape[0])
         # the places of the smallest of as many random numbers are a random choice of rows
-        rows = torch.rand(raw.shape, generator=_generator()).argsort(0)[:zeros]
+        rows = torch.rand(raw.shape).argsort(0)[:zeros]
         raw.scatter_(0, rows, 0.0)
 
 

@@ -27,7 +27,7 @@ def replacing(path: str) -> Iterator[str]:
         ...     path = os.path.join(folder, "a.txt")
         ...     with replacing(path) as new:
         ...         _ = open(new, "w").write("text")
-        ...     os.listdir(folder)
+        ...     print(os.listdir(folder))
         ['a.txt']
     """
     path = os.path.realpath(path)
