@@ -16,6 +16,7 @@ from .context import (
     set_device,
     set_recursion_limit,
 )
+from .doctor import run_check
 from .dtype import (
     Type,
     bfloat16,
@@ -71,5 +72,14 @@ from .random import (
     set_seed,
 )
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+from .train.serialization import (
+    async_ckpt_thread_status,
+    ckpt_to_safetensors,
+    load_checkpoint,
+    load_checkpoint_async,
+    load_param_into_net,
+    safetensors_to_ckpt,
+    save_checkpoint,
+)
 
 __version__ = "0.1.0"
