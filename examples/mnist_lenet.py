@@ -66,7 +66,7 @@ def shifted(images, rng):
     """Each image moved by up to two pixels, so that 4,000 digits look like more."""
     padded = np.pad(images, ((0, 0), (0, 0), (2, 2), (2, 2)))
     moves = rng.integers(0, 5, size=(len(images), 2))
-    return np.stack([p[:, y:y + 28, x:x + 28] for p, (y, x) in zip(padded, moves)])
+    return np.stack([p[:, y:y + 28, x:x + 28] for p, (y, x) in zip(padded, moves, strict=True)])
 
 
 def train(net, images, labels, epochs):
@@ -98,7 +98,7 @@ def train(net, images, labels, epochs):
                 norms.append([float(grads[i].norm().asnumpy()) for i in layers])
                 bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
                 bar.update()
-    return losses, dict(zip(names, np.array(norms).T))
+    return losses, dict(zip(names, np.array(norms).T, strict=True))
 
 
 def predict(net, images):
@@ -129,9 +129,10 @@ def draw(path, losses, norms, images, labels, read):
     axes.legend(fontsize="small")
     wrong = np.flatnonzero(read != labels)[:20]
     right.suptitle(f"{np.sum(read != labels)} of {len(labels)} read wrongly")
-    for axes, i in zip(right.subplots(4, 5).flat, [*wrong, *[None] * (20 - len(wrong))]):
+    for place, axes in enumerate(right.subplots(4, 5).flat):
         axes.axis("off")
-        if i is not None:
+        if place < len(wrong):
+            i = wrong[place]
             axes.imshow(images[i, 0], cmap="gray_r")
             axes.set_title(f"{labels[i]}, read {read[i]}", fontsize=7, pad=2)
     figure.savefig(path, dpi=110)

@@ -1,7 +1,7 @@
 """Validators of arguments: what programs import from ``mindspore._checkparam``.
 
 Each returns the value that it checked and raises TypeError or ValueError otherwise. `arg_name` and
-`prim_name` (the argument's and the operator's name) only serve the message. A bool is no number here.
+`prim_name` (the argument's and the operator's name) only serve the message. A bool is no number.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _ranged(value: Any, low: Any, high: Any, rel: int, kind: type, arg_name: str
     _typed(value, kind, arg_name, prim_name)
     form, holds = _RANGE[rel]
     if not holds(value, low, high):
-        raise ValueError(f"{_the(arg_name, prim_name)} must be in the range {form.format(low, high)}, "
-                         f"but got {value!r}.")
+        raise ValueError(f"{_the(arg_name, prim_name)} must be in the range "
+                         f"{form.format(low, high)}, but got {value!r}.")
     return value
 
 
@@ -179,7 +179,7 @@ def check_positive_float_sequence(sequence: Any, arg_name: str | None = None,
 
 def check_int_range(arg_value: Any, lower_limit: int, upper_limit: int, rel: int,
                     arg_name: str | None = None, prim_name: str | None = None) -> int:
-    """An int between two limits; `rel` (``INC_LEFT``, ...) says which of them belong to the range."""
+    """An int between two limits; `rel` (``INC_LEFT``, ...) says which of them belong to it."""
     return _ranged(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)
 
 

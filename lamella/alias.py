@@ -8,8 +8,8 @@ Lamella's, so that nothing in Lamella changes and `uninstall` leaves no trace; a
 replaces ``mindspore.nn.Dense`` replaces it for users of the alias. The real package, if there is
 one, is left alone, and is what ``import mindspore`` finds again after `uninstall`.
 
-``mindspore.__version__`` is the version of MindSpore whose surface Lamella follows, because programs
-compare it; ``lamella.__version__`` stays Lamella's own.
+``mindspore.__version__`` is the version of MindSpore whose surface Lamella follows, because
+programs compare it; ``lamella.__version__`` stays Lamella's own.
 
 From the command line: ``python -m lamella run script.py`` and ``pytest -p lamella.alias``.
 """
@@ -23,6 +23,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
@@ -111,7 +112,7 @@ _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
 class MissingName(AttributeError):
-    """A name of MindSpore that Lamella does not have; the hint is looked up only when it is shown."""
+    """A name of MindSpore that Lamella does not have; the hint is made only when it is shown."""
 
     def __init__(self, module: str, name: str):
         super().__init__(name=name)
@@ -170,7 +171,7 @@ def _lamella(path: str) -> ModuleType:
     return importlib.import_module(f"lamella.{path}" if path else "lamella")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _exists(path: str) -> bool:
     try:
         return importlib.util.find_spec(f"lamella.{path}" if path else "lamella") is not None
@@ -202,7 +203,7 @@ class _Finder:
         raise ModuleNotFoundError(_missing(fullname), name=fullname)
 
 
-class _Loader:
+class _Loader(Loader):
     """Makes one face."""
 
     def __init__(self, sources: tuple[str, ...]):
@@ -241,10 +242,10 @@ def _missing(path: str) -> str:
     from . import __version__
 
     parent, _, name = path.rpartition(".")
-    here = set(dir(sys.modules[parent])) if parent in sys.modules else set()
-    rooms = ["mindspore", *(f"mindspore.{r}" for r in ("nn", "ops", "mint", "numpy", "train", "amp"))]
+    here = [n for n in dir(sys.modules.get(parent)) if not n.startswith("__")]
+    rooms = ["mindspore"] + [f"mindspore.{r}" for r in "nn ops mint numpy train amp".split()]
     elsewhere = [f"{room}.{name}" for room in rooms if room != parent and _has(room, name)]
-    near = difflib.get_close_matches(name, [n for n in here if not n.startswith("__")], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, here, n=1, cutoff=0.6)
     hint = ""
     if elsewhere:
         hint = f" It has {elsewhere[0]!r}."
@@ -316,7 +317,7 @@ def uninstall() -> None:
 
 
 def pytest_addoption(parser: Any) -> None:
-    """The first hook a plugin gets, before any conftest.py is imported (``pytest -p lamella.alias``)."""
+    """The first hook a plugin gets, before any conftest.py (``pytest -p lamella.alias``)."""
     install()
 
 

@@ -1,7 +1,7 @@
 """The command line: ``lamella run script.py`` and ``lamella doctor``.
 
-``run`` does what ``python`` does, with ``import mindspore`` meaning Lamella. It has to start fast and
-leave the program's arguments alone, so it does not go through the command-line library.
+``run`` does what ``python`` does, with ``import mindspore`` meaning Lamella. It has to start fast
+and leave the program's arguments alone, so it does not go through the command-line library.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _prepare(argv: list[str], folder: str) -> None:
 
 
 def _hide_own_frames() -> None:
-    """Have an uncaught exception shown from the program's first frame on, as ``python`` shows it."""
+    """Have an uncaught exception shown from the program's first frame on, as ``python`` does."""
     shown = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException,
@@ -132,7 +132,7 @@ def _typer_app() -> Any:
 
     @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
     def run(script: str = typer.Argument(help="the program, or '-m' and a module's name")) -> None:
-        """Run a Python program; in it, 'import mindspore' means Lamella. Its arguments follow it."""
+        """Run a Python program in which 'import mindspore' means Lamella; its arguments follow."""
         _run([script])
 
     @app.command()

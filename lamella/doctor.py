@@ -83,8 +83,8 @@ def _built_with(key: str) -> str | None:
 
 def _gpu() -> dict[str, Any]:
     if not torch.cuda.is_available():
-        return {"available": False, "built for": torch.version.cuda and f"CUDA {torch.version.cuda}"}
-    return {"available": True, "built for": f"CUDA {torch.version.cuda}",
+        return {"available": False, "CUDA": torch.version.cuda}
+    return {"available": True, "CUDA": torch.version.cuda,
             "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]}
 
 
@@ -105,10 +105,11 @@ def advice(found: dict[str, dict[str, Any]] | None = None) -> list[str]:
     cpu, gpu = found["cpu"], found["gpu"]
     out = []
     if gpu["available"]:
-        out.append(f"Tensors are made on the CPU; set_device('GPU') puts them on {gpu['devices'][0]}.")
+        out.append("Tensors are made on the CPU; set_device('GPU') puts them on "
+                   f"{gpu['devices'][0]}.")
     else:
-        out.append("Everything runs on the CPU: PyTorch sees no GPU. set_device('Ascend') means the "
-                   "CPU too.")
+        out.append("Everything runs on the CPU: PyTorch sees no GPU. set_device('Ascend') means "
+                   "the CPU too.")
     engine = f"{cpu['blas'] or 'PyTorch'} multiplies matrices"
     if cpu["mkldnn"]:
         engine += ", oneDNN convolves"
@@ -141,7 +142,7 @@ def run_check() -> None:
     from . import dtype as mstype
 
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], mstype.float32)
-    product = (x @ x).asnumpy().tolist()
+    product = (x @ x).asnumpy().tolist()  # pyright: ignore[reportOperatorIssue]
     with torch.enable_grad():
         leaf = torch.ones(3, device=context.current_device(), requires_grad=True)
         (slope,) = torch.autograd.grad((leaf * leaf).sum(), leaf)

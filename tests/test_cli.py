@@ -65,10 +65,10 @@ def test_exit_codes_and_tracebacks_are_pythons(script, text):
 
 
 def test_run_a_module_and_a_folder(script, tmp_path):
-    script("import sys, mindspore\nprint(__name__, sys.argv[1:], mindspore.__version__)\n",
-           "__main__.py")
+    text = "import sys, mindspore\nprint(__name__, sys.argv[1:], mindspore.__version__)\n"
+    script(text, "__main__.py")
     assert lamella("run", tmp_path, "a").stdout == "__main__ ['a'] 2.10.0\n"
-    script("import sys, mindspore\nprint(__name__, sys.argv[1:], mindspore.__version__)\n", "mod.py")
+    script(text, "mod.py")
     assert lamella("run", "-m", "mod", "-x", cwd=tmp_path).stdout == "__main__ ['-x'] 2.10.0\n"
 
 

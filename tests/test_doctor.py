@@ -21,7 +21,8 @@ def test_facts_are_this_process():
 
 def facts(**changes):
     found = {"python": {}, "packages": {"mindspore": None},
-             "cpu": {"blas": "MKL", "mkldnn": True, "capability": "AVX512", "threads": 2, "cores": 2},
+             "cpu": {"blas": "MKL", "mkldnn": True, "capability": "AVX512", "threads": 2,
+                     "cores": 2},
              "gpu": {"available": False}, "compiler": {"c++": "/usr/bin/c++"}}
     for key, value in changes.items():
         found[key] = {**found[key], **value}
@@ -47,7 +48,8 @@ def test_advice_is_silent_about_what_is_well():
 
 def test_the_compiler_is_looked_for(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: f"/bin/{name}" if name == "g++" else None)
+    monkeypatch.setattr(doctor.shutil, "which",
+                        lambda name: f"/bin/{name}" if name == "g++" else None)
     assert doctor.facts()["compiler"]["c++"] == "/bin/g++"
 
 

@@ -1,0 +1,37 @@
+# make setup   a virtual environment in .venv with everything (once; again when a pin changes)
+# make demo    train LeNet-5 on real digits
+# make test    the tests, the examples in docstrings, the program and the snippets in README.md
+# make lint    ruff and pyright
+# make bench   Lamella against PyTorch; writes the table in docs/benchmarks.md
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+STAMP := .venv/.installed
+
+.PHONY: setup demo test lint bench clean
+
+setup: $(STAMP)
+
+# torch alone first: see constraints.txt
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(PIP) -c constraints.txt -e '.[test,demo]'
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/python examples/mnist_lenet.py
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist demo_out *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
