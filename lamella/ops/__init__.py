@@ -11,6 +11,7 @@ from .composite import *
 from .convolution import *
 from .creation import *
 from .dropout import *
+from .diagonal import *
 from .elementary import *
 from .embedding import *
 from .gather import *
@@ -26,8 +27,11 @@ from .reduce import *
 from .scan import *
 from .scatter import *
 from .select import *
+from .rearrange import *
 from .shape import *
+from .slicing import *
 from .sorting import *
+from .split import *
 from .special import *
 from .differentiation import *
 from .primitive import Primitive, primitive

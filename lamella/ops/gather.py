@@ -1,5 +1,226 @@
-"""Reading elements by index."""
+"""Elements and slices read at given places.
+
+PyTorch's kernels refuse a place outside the tensor on the CPU, as MindSpore does.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import axis_in, indices_of, raw_of
+
+__all__ = ["gather", "gather_d", "gather_elements", "gather_nd", "index_select", "take"]
+
+
+@op
+def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: int = 0) -> Tensor:
+    """The slices of a tensor along `axis` at given places.
+
+    Args:
+        input_params: any shape and type.
+        input_indices: whole numbers in ``[-n, n)`` for the n slices, any shape.
+        axis: an int or a Tensor of one.
+        batch_dims: how many leading dimensions both tensors share, gathered entry by entry.
+
+    Returns:
+        Tensor of shape ``input_params.shape[:axis] + input_indices.shape[batch_dims:] +
+        input_params.shape[axis + 1:]``.
+
+    Raises:
+        TypeError: if `input_indices` is no Tensor of whole numbers.
+        ValueError: if `axis` or `batch_dims` is out of range.
+        IndexError: if a place is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[1, 2, 3], [4, 5, 6]])
+        >>> print(ms.ops.gather(x, ms.Tensor([0, 2]), 1))
+        [[1 3]
+         [4 6]]
+    """
+    raw = raw_of(input_params, "gather", "input_params")
+    index = indices_of(wrap(raw_of(input_indices, "gather", "input_indices")), "gather",
+                       "input_indices")
+    axis = axis_in(axis, raw.dim(), "gather")
+    lead = axis_in(batch_dims, index.dim() + 1, "gather", "batch_dims")
+    if lead > axis:
+        raise ValueError(f"For 'gather', 'batch_dims' must not be more than 'axis' {axis}, "
+                         f"but got {batch_dims}.")
+    if lead == 0:
+        flat = _from_front(index, raw.shape[axis]).reshape(-1)
+        out = raw.index_select(axis, flat)
+        return wrap(out.reshape(*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:]))
+    index = _from_front(index, raw.shape[axis])
+    batch = math.prod(raw.shape[:lead])
+    data = raw.reshape(batch, *raw.shape[lead:]).movedim(axis - lead + 1, 1)
+    rows = torch.arange(batch, device=raw.device)[:, None]
+    out = data[rows, index.reshape(batch, -1)]  # (batch, indices, rest)
+    out = out.movedim(1, axis - lead + 1)
+    shape = (*raw.shape[:axis], *index.shape[lead:], *raw.shape[axis + 1:])
+    return wrap(out.reshape(shape))
+
+
+def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:
+    """Negative places counted from the end; the kernels check the others."""
+    return torch.where(index < 0, index + length, index)
+
+
+def _elements(x: Any, dim: Any, index: Any, where: str) -> Tensor:
+    raw, places = raw_of(x, where), indices_of(index, where, "index")
+    axis = axis_in(dim, raw.dim(), where, "dim")
+    return wrap(raw.gather(axis, _from_front(places, raw.shape[axis] if raw.dim() else 1)))
+
+
+@op
+def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """For each place of `index`, the element of `input` there, but at `index` along `dim`.
+
+    Args:
+        input: any type.
+        dim: in ``[-rank, rank)``.
+        index: whole numbers in ``[-n, n)`` for n elements along `dim`, of the rank of `input`.
+
+    Returns:
+        Tensor of the shape of `index`.
+
+    Raises:
+        TypeError: if `index` is not of whole numbers.
+        ValueError: if the shapes do not fit or `dim` is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[1, 2], [3, 4]])
+        >>> print(ms.ops.gather_elements(x, 1, ms.Tensor([[0, 0], [1, 0]])))
+        [[1 1]
+         [4 3]]
+    """
+    return _elements(input, dim, index, "gather_elements")
+
+
+@op
+def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """As `gather_elements`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.gather_d(ms.Tensor([[1, 2], [3, 4]]), 0, ms.Tensor([[1, 0]])))
+        [[3 2]]
+    """
+    return _elements(x, dim, index, "gather_d")
+
+
+@op
+def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
+    """The elements or slices that the rows of `indices` name by their leading places.
+
+    Args:
+        input_x: any shape and type.
+        indices: whole numbers, of shape ``(..., k)``; k is at most the rank of `input_x`.
+
+    Returns:
+        Tensor of shape ``indices.shape[:-1] + input_x.shape[k:]``.
+
+    Raises:
+        ValueError: if k is more than the rank.
+        IndexError: if a place is out of range, which a negative one is too.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.gather_nd(ms.Tensor([[1, 2], [3, 4]]), ms.Tensor([[0, 1], [1, 0]])))
+        [2 3]
+    """
+    raw = raw_of(input_x, "gather_nd", "input_x")
+    places = indices_of(indices, "gather_nd")
+    if places.dim() < 1 or places.shape[-1] > raw.dim():
+        raise ValueError(f"For 'gather_nd', the rows of 'indices' must have at most {raw.dim()} "
+                         f"numbers, but 'indices' has shape {tuple(places.shape)}.")
+    return wrap(raw[tuple(places.unbind(-1))])
+
+
+@op
+def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
+    """The slices along `axis` at the places of `index`, of rank 1.
+
+    Raises:
+        ValueError: if `axis` is out of range or `index` has not rank 1.
+        IndexError: if a place is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.index_select(ms.Tensor([[1, 2], [3, 4]]), 0, ms.Tensor([1])))
+        [[3 4]]
+    """
+    raw, places = raw_of(input, "index_select"), indices_of(index, "index_select", "index")
+    axis = axis_in(axis, raw.dim(), "index_select")
+    if places.dim() > 1:
+        raise ValueError(f"For 'index_select', 'index' must have rank 1, "
+                         f"but got shape {tuple(places.shape)}.")
+    return wrap(raw.index_select(axis, _from_front(places, raw.shape[axis])))
+
+
+@op
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at the places of `index`, counted through the flattened tensor.
+
+    Returns:
+        Tensor of the shape of `index`.
+
+    Raises:
+        IndexError: if a place is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.take(ms.Tensor([[1, 2], [3, 4]]), ms.Tensor([0, 3])))
+        [1 4]
+    """
+    return wrap(raw_of(input, "take").take(indices_of(index, "take", "index")))
+
+
+def _tensor_gather(self: Tensor, *args: Any, batch_dims: int = 0, **named: Any) -> Tensor:
+    """``gather(input_indices, axis)`` as `ops.gather`; ``gather(dim, index)`` as `gather_elements`.
+
+    The second is told by the int that comes first.
+    """
+    if "index" in named or (args and isinstance(args[0], int)):
+        dim = args[0] if args else named["dim"]
+        return gather_elements(self, dim, args[1] if len(args) > 1 else named["index"])
+    indices = args[0] if args else named["input_indices"]
+    axis = args[1] if len(args) > 1 else named["axis"]
+    return gather(self, indices, axis, args[2] if len(args) > 2 else batch_dims)
+
+
+def _tensor_index_select(self: Tensor, dim: Any = None, index: Any = None, *,
+                         axis: Any = None) -> Tensor:
+    """`ops.index_select`; the axis also goes by the name ``axis``."""
+    return index_select(self, axis if dim is None else dim, index)
+
+
+def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mode: str = "clip",
+                 *, index: Any = None) -> Tensor:
+    """The elements at `indices` along `axis`, or of the flattened tensor.
+
+    Places outside are moved to the nearest end (``mode="clip"``), counted round (``"wrap"``), or
+    refused (``"raise"``).
+    """
+    raw = self._raw.reshape(-1) if axis is None else self._raw
+    along = axis_in(axis or 0, raw.dim(), "Tensor.take")
+    length = raw.shape[along]
+    places = indices_of(indices if index is None else index, "Tensor.take")
+    if mode == "wrap":
+        places = places % length
+    elif mode == "clip" and index is None:
+        places = places.clamp(0, length - 1)
+    elif mode not in ("clip", "raise"):
+        raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
+                         f"but got {mode!r}.")
+    out = raw.index_select(along, _from_front(places, length).reshape(-1))
+    return wrap(out.reshape(*raw.shape[:along], *places.shape, *raw.shape[along + 1:]))
+
+
+tensor_methods(gather=_tensor_gather, gather_elements=gather_elements, gather_nd=gather_nd,
+               index_select=_tensor_index_select, take=_tensor_take)
