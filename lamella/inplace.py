@@ -7,20 +7,42 @@ from typing import Any
 
 import torch
 
-from .tensor import Tensor
 
-
-def in_place(tensor: Tensor, change: Callable[[torch.Tensor], Any]) -> Tensor:
+def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     """Run `change` on the tensor's raw data, which it changes in place; returns the tensor.
 
-    The alias that a gradient is taken for must keep its value, as the gradient's own record starts
-    there: the change then goes to a copy, which the tensor holds from now on.
+    While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
+    record may need the value as it was, and the alias that a gradient is taken for must keep it. A
+    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it.
     """
     raw = tensor._raw
-    if raw.requires_grad and raw.is_leaf:
+    recorded = raw.requires_grad and torch.is_grad_enabled()
+    if recorded and not _is_part(raw) or _has_alias(tensor, raw):
         raw = raw.clone()
         change(raw)
         tensor._raw = raw
-    else:
+        return tensor
+    try:
         change(raw)
+    except RuntimeError as error:
+        if "view of a leaf" not in str(error):
+            raise
+        raise RuntimeError(
+            "Inside a gradient call, a part of an input that the gradient is taken for can't be "
+            "changed in place. Change the input itself (x[0, 1] = value instead of x[0][1] = "
+            "value), or a copy of it (x.copy()).") from None
     return tensor
+
+
+def _is_part(raw: torch.Tensor) -> bool:
+    """Whether `raw` is a view of another tensor, and not an alias made by a nested gradient call."""
+    base = raw._base
+    if base is None:
+        return False
+    node = raw.grad_fn
+    return not (node is not None and node.name() == "ViewBackward0" and base.shape == raw.shape)
+
+
+def _has_alias(tensor: Any, raw: torch.Tensor) -> bool:
+    """Whether `tensor` is a Parameter that a gradient or a trace has put an alias in place of."""
+    return getattr(tensor, "_data", raw) is not raw
