@@ -1,5 +1,289 @@
-"""Loss functions."""
+"""Loss functions of classification: cross entropies, likelihoods, connectionist temporal losses."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ..errors import op
+from ..tensor import Tensor, wrap
+
+__all__ = [
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "kl_div", "ctc_loss", "ctc_greedy_decoder",
+]
+
+
+def check_reduction(name: str, reduction: Any, *more: str) -> str:
+    """`reduction`, checked to be one of none, mean and sum."""
+    if reduction not in ("none", "mean", "sum", *more):
+        raise ValueError(f"For '{name}', 'reduction' must be 'none', 'mean' or 'sum', "
+                         f"but got {reduction!r}.")
+    return reduction
+
+
+def reduced(raw: torch.Tensor, reduction: str) -> torch.Tensor:
+    """The losses themselves, their mean or their sum."""
+    if reduction == "mean":
+        return raw.mean()
+    return raw.sum() if reduction == "sum" else raw
+
+
+def _indices(raw: torch.Tensor) -> torch.Tensor:
+    return raw if raw.dtype is torch.int64 else raw.to(torch.int64)
+
+
+@op
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                  ignore_index: int = -100, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
+    """The cross entropy of class scores and classes.
+
+    Args:
+        input: unnormalized scores, shape (C,), (N, C) or (N, C, ...).
+        target: classes, whole numbers of shape (), (N,) or (N, ...), or probabilities, floating, of
+            the shape of `input`.
+        weight: a weight a class, shape (C,).
+        ignore_index: the class that doesn't count.
+        reduction: ``'mean'`` (by weight), ``'sum'`` or ``'none'``.
+        label_smoothing: the share of the even distribution in the target.
+
+    Returns:
+        Tensor: a scalar, or of the shape of the classes for ``'none'``.
+
+    Raises:
+        ValueError: if `reduction` is unknown, or shapes or classes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> scores = ms.Tensor([[0.0, 0.0], [1.0, 1.0]])
+        >>> print(ms.ops.cross_entropy(scores, ms.Tensor([0, 1])))
+        0.6931472
+    """
+    check_reduction("cross_entropy", reduction)
+    classes = target._raw
+    if not classes.is_floating_point():
+        classes = _indices(classes)
+    return wrap(F.cross_entropy(input._raw, classes, None if weight is None else weight._raw,
+                                ignore_index=ignore_index, reduction=reduction,
+                                label_smoothing=label_smoothing))
+
+
+@op
+def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
+             ignore_index: int = -100, reduction: str = "mean",
+             label_smoothing: float = 0.0) -> Tensor:
+    """The negative log likelihood: minus the entry of each class.
+
+    Args:
+        inputs: log probabilities, shape (C,), (N, C) or (N, C, ...).
+        target: classes, whole numbers of shape (), (N,) or (N, ...).
+        weight, ignore_index, reduction, label_smoothing: as `cross_entropy`.
+
+    Returns:
+        Tensor: a scalar, or of the shape of `target` for ``'none'``.
+
+    Raises:
+        ValueError: if `reduction` is unknown, or shapes or classes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.nll_loss(ms.Tensor([[-1.0, -2.0]]), ms.Tensor([1])))
+        2.0
+    """
+    check_reduction("nll_loss", reduction)
+    raw, classes = inputs._raw, _indices(target._raw)
+    weights = None if weight is None else weight._raw
+    loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0.0:
+        return wrap(loss)
+    axis = 1 if raw.dim() > 1 else 0
+    scale = raw.new_ones(raw.shape[axis]) if weights is None else weights
+    kept = classes != ignore_index
+    smooth = -(raw * scale.view(-1, *(1,) * (raw.dim() - axis - 1))).sum(axis)
+    smooth = torch.where(kept, smooth, 0.0)
+    if reduction == "mean":
+        counted = torch.where(kept, scale[torch.where(kept, classes, 0)], 0.0)
+        smooth = smooth.sum() / counted.sum()
+    elif reduction == "sum":
+        smooth = smooth.sum()
+    share = label_smoothing / raw.shape[axis]
+    return wrap((1.0 - label_smoothing) * loss + share * smooth)
+
+
+_TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entropy
+
+
+@op
+def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None,
+                         reduction: str = "mean") -> Tensor:
+    """The cross entropy of probabilities and two classes: at most 27.63 an element.
+
+    Args:
+        logits: probabilities (in spite of the name), any shape.
+        labels: 0 or 1 or between, of that shape.
+        weight: factors that broadcast to that shape.
+        reduction: ``'mean'``, ``'sum'`` or ``'none'``.
+
+    Returns:
+        Tensor: a scalar, or of the shape of `logits` for ``'none'``.
+
+    Raises:
+        ValueError: if `reduction` is unknown or shapes differ.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.binary_cross_entropy(ms.Tensor([0.5, 0.5]), ms.Tensor([1.0, 0.0])))
+        0.6931472
+    """
+    check_reduction("binary_cross_entropy", reduction)
+    p, y = logits._raw, labels._raw
+    if p.shape != y.shape:
+        raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
+                         f"but got {logits.shape} and {labels.shape}.")
+    loss = F.binary_cross_entropy(p, y, reduction="none")
+    # PyTorch cuts each logarithm at -100; its derivative is MindSpore's
+    exact = -(y * torch.log(p + _TINY) + (1 - y) * torch.log(1 - p + _TINY))
+    loss = loss + (exact - loss).detach()
+    return wrap(reduced(loss if weight is None else loss * weight._raw, reduction))
+
+
+@op
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     pos_weight: Tensor | None = None,
+                                     reduction: str = "mean") -> Tensor:
+    """`binary_cross_entropy` of the sigmoid of `input`, computed without overflow.
+
+    Args:
+        input: scores, any shape.
+        target: 0 or 1 or between, of that shape.
+        weight: factors that broadcast to that shape.
+        pos_weight: factors of the part of the ones, which broadcast to that shape.
+        reduction: ``'mean'``, ``'sum'`` or ``'none'``.
+
+    Returns:
+        Tensor: a scalar, or of the shape of `input` for ``'none'``.
+
+    Raises:
+        ValueError: if `reduction` is unknown or shapes differ.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.Tensor([0.0, 0.0]), ms.Tensor([1.0, 0.0])
+        >>> print(ms.ops.binary_cross_entropy_with_logits(x, y))
+        0.6931472
+    """
+    check_reduction("binary_cross_entropy_with_logits", reduction)
+    return wrap(F.binary_cross_entropy_with_logits(
+        input._raw, target._raw, None if weight is None else weight._raw, reduction=reduction,
+        pos_weight=None if pos_weight is None else pos_weight._raw))
+
+
+@op
+def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
+    """The Kullback-Leibler divergence y (log y - x) of log probabilities x and probabilities y.
+
+    Args:
+        logits: log probabilities, any shape.
+        labels: probabilities, of that shape.
+        reduction: ``'mean'``, ``'sum'``, ``'none'`` or ``'batchmean'``: the sum over the length of
+            the first dimension.
+
+    Returns:
+        Tensor: a scalar, or of the shape of `logits` for ``'none'``.
+
+    Raises:
+        ValueError: if `reduction` is unknown or shapes differ.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.Tensor([[0.2, 0.7, 0.1]]), ms.Tensor([[0.0, 1.0, 0.0]])
+        >>> print(ms.ops.kl_div(x, y, 'sum'))
+        -0.7
+    """
+    check_reduction("kl_div", reduction, "batchmean")
+    if logits.shape != labels.shape:
+        raise ValueError(f"For 'kl_div', 'logits' and 'labels' must have one shape, "
+                         f"but got {logits.shape} and {labels.shape}.")
+    each = F.kl_div(logits._raw, labels._raw, reduction="none")
+    if reduction == "batchmean":
+        return wrap(each.sum() / each.shape[0])
+    return wrap(reduced(each, reduction))
+
+
+@op
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
+             blank: int = 0, reduction: str = "mean",
+             zero_infinity: bool = False) -> tuple[Tensor, Tensor]:
+    """Connectionist temporal classification (Graves et al., 2006).
+
+    Args:
+        log_probs: log probabilities, shape (T, N, C).
+        targets: labels, shape (N, S).
+        input_lengths, target_lengths: shape (N,) or tuples.
+        blank: the label of no label.
+        reduction: ``'mean'`` (each loss over its target's length first), ``'sum'`` or ``'none'``.
+        zero_infinity: count infinite losses, of targets too long for their input, as zero.
+
+    Returns:
+        The loss, and the log forward probabilities of shape (N, T, 2 S + 1).
+
+    Raises:
+        ValueError: if `reduction` is unknown.
+
+    Examples:
+        >>> import lamella as ms
+        >>> log_probs = ms.ops.log_softmax(ms.ops.ones((2, 1, 2)))
+        >>> loss, _ = ms.ops.ctc_loss(log_probs, ms.Tensor([[1]]), ms.Tensor([2]), ms.Tensor([1]))
+        >>> print(loss)
+        0.2876821
+    """
+    check_reduction("ctc_loss", reduction)
+    raw, where = log_probs._raw, log_probs._raw.device
+    lengths = [_indices(v._raw if isinstance(v, Tensor) else torch.tensor(v, device=where))
+               for v in (input_lengths, target_lengths)]
+    loss, log_alpha = torch.ops.aten._ctc_loss(raw, _indices(targets._raw), *lengths, blank,
+                                               zero_infinity)
+    if zero_infinity:
+        loss = torch.where(torch.isinf(loss), 0.0, loss)
+    if reduction == "mean":
+        loss = (loss / lengths[1].clamp_min(1)).mean()
+    return wrap(loss.sum() if reduction == "sum" else loss), wrap(log_alpha)
+
+
+@op
+def ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor,
+                       merge_repeated: bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The most likely path of each sequence, without blanks (the last class).
+
+    Args:
+        inputs: scores, shape (T, N, C).
+        sequence_length: shape (N,).
+        merge_repeated: count equal neighbours once.
+
+    Returns:
+        A sparse matrix of labels as its indices (n, 2), values (n,) and shape (2,), all int64, and
+        minus the sum of the paths' scores, shape (N, 1).
+
+    Examples:
+        >>> import lamella as ms
+        >>> scores = ms.Tensor([[[0.6, 0.4, 0.2]], [[0.0, 0.6, 0.0]], [[0.1, 0.1, 0.9]]])
+        >>> out = ms.ops.ctc_greedy_decoder(scores, ms.Tensor([3]))
+        >>> print(out[1], out[3])
+        [0 1] [[-2.1]]
+    """
+    raw, lengths = inputs._raw, _indices(sequence_length._raw)
+    best, labels = raw.max(-1)
+    best, labels = best.T, labels.T
+    inside = torch.arange(raw.shape[0], device=raw.device) < lengths.unsqueeze(1)
+    keep = inside & (labels != raw.shape[2] - 1)
+    if merge_repeated:
+        keep[:, 1:] &= labels[:, 1:] != labels[:, :-1]
+    order = keep.cumsum(1) - 1
+    indices = torch.stack((keep.nonzero()[:, 0], order[keep]), 1)
+    widest = keep.sum(1).max() if keep.numel() else keep.new_zeros((), dtype=torch.int64)
+    shape = torch.stack((torch.tensor(raw.shape[1], device=raw.device), widest))
+    score = -torch.where(inside, best, 0.0).sum(1, keepdim=True)
+    return wrap(indices), wrap(labels[keep]), wrap(shape), wrap(score)

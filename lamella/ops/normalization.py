@@ -1,5 +1,273 @@
-"""Normalization."""
+"""Normalization: of batches, layers, groups, instances and neighbouring channels."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ..errors import op
+from ..tensor import Tensor, wrap
+
+__all__ = ["batch_norm", "layer_norm", "group_norm", "rms_norm", "add_layer_norm", "add_rms_norm",
+           "lrn"]
+
+
+def _raw(tensor: Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None else tensor._raw
+
+
+def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
+                     eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """`input` normalized over all but dimension 1, with the mean and the *biased* variance used.
+
+    The functional half of batch normalization: moving statistics are left to the caller.
+    """
+    out, mean, rstd = torch.native_batch_norm(
+        input._raw, _raw(weight), _raw(bias), None, None, True, 0.0, eps)
+    return wrap(out), wrap(mean), wrap(rstd.detach().pow(-2) - eps)
+
+
+def _moved(old: Tensor, new: torch.Tensor, momentum: float) -> None:
+    """Let a moving statistic take a step to `new`, which counts with the share `momentum`."""
+    raw = old._raw
+    old._raw = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
+
+
+@op
+def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor | None,
+               bias: Tensor | None, training: bool = False, momentum: float = 0.1,
+               eps: float = 1e-5) -> Tensor:
+    """Normalize each channel over the batch (Ioffe and Szegedy, 2015).
+
+    In training the batch's own statistics are used, and the running ones become
+    (1 - momentum) running + momentum batch, the variance with Bessel's correction.
+
+    Args:
+        input_x: shape (N, C, ...).
+        running_mean, running_var: shape (C,); changed in training.
+        weight, bias: shape (C,), or None.
+        training: whether to use the batch's statistics.
+        momentum: the share of the batch in the new running statistics.
+        eps: added to the variance.
+
+    Returns:
+        Tensor of the shape and type of `input_x`.
+
+    Raises:
+        ValueError: if shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[1.0, 4.0], [3.0, 0.0]])
+        >>> zero, one = ms.Tensor([0.0, 0.0]), ms.Tensor([1.0, 1.0])
+        >>> print(ms.ops.batch_norm(x, zero, one, one, zero, eps=0.0))
+        [[1. 4.]
+         [3. 0.]]
+    """
+    raw = input_x._raw
+    scale, shift = _raw(weight), _raw(bias)
+    if not training:
+        return wrap(F.batch_norm(raw, running_mean._raw, running_var._raw, scale, shift, False,
+                                 0.0, eps))
+    out, mean, rstd = torch.native_batch_norm(raw, scale, shift, None, None, True, 0.0, eps)
+    count = raw.numel() // raw.shape[1]
+    var = (rstd.detach().pow(-2) - eps) * (count / max(count - 1, 1))
+    _moved(running_mean, mean, momentum)
+    _moved(running_var, var, momentum)
+    return wrap(out)
+
+
+@op
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+    """Normalize over the last dimensions (Ba et al., 2016).
+
+    Args:
+        input: shape (..., *normalized_shape).
+        normalized_shape: an int or the lengths of the last dimensions.
+        weight, bias: of the shape `normalized_shape`, or None.
+        eps: added to the variance.
+
+    Returns:
+        Tensor of the shape and type of `input`.
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.layer_norm(ms.Tensor([[1.0, 3.0]]), (2,), eps=0.0))
+        [[-1.  1.]]
+    """
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    return wrap(F.layer_norm(input._raw, shape, _raw(weight), _raw(bias), eps))
+
+
+def layer_norm_from(name: str, input: Tensor, weight: Tensor, bias: Tensor, begin_norm_axis: int,
+                    begin_params_axis: int, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm` from axis `begin_norm_axis` on, with weights of the axes from another one on.
+
+    Returns:
+        The normalized input, the mean and the variance.
+    """
+    raw, scale, shift = input._raw, weight._raw, bias._raw
+    rank = raw.dim()
+    for what, axis in (("begin_norm_axis", begin_norm_axis),
+                       ("begin_params_axis", begin_params_axis)):
+        if not -rank <= axis < rank:
+            raise ValueError(f"For '{name}', '{what}' must be in [{-rank}, {rank}), "
+                             f"but got {axis}.")
+    first, params = begin_norm_axis % rank, begin_params_axis % rank
+    if raw.shape[params:] != scale.shape or raw.shape[params:] != shift.shape:
+        raise ValueError(f"For '{name}', 'gamma' and 'beta' must have the shape "
+                         f"{tuple(raw.shape[params:])}, but got {weight.shape} and {bias.shape}.")
+    fused = params == first
+    out, mean, rstd = torch.native_layer_norm(raw, raw.shape[first:], scale if fused else None,
+                                              shift if fused else None, eps)
+    if not fused:
+        out = out * scale + shift
+    return wrap(out), wrap(mean), wrap(rstd.pow(-2) - eps)
+
+
+@op
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+    """Normalize each sample's channels a group at a time (Wu and He, 2018).
+
+    Args:
+        input: shape (N, C, ...).
+        num_groups: into how many groups the C channels are split.
+        weight, bias: shape (C,), or None.
+        eps: added to the variance.
+
+    Returns:
+        Tensor of the shape and type of `input`.
+
+    Raises:
+        ValueError: if `num_groups` does not divide C.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.group_norm(ms.Tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0))
+        [[-1.  1. -1.  1.]]
+    """
+    return wrap(F.group_norm(input._raw, num_groups, _raw(weight), _raw(bias), eps))
+
+
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """Normalize each channel of each sample (Ulyanov et al., 2016), shape (N, C, ...)."""
+    return wrap(F.instance_norm(input._raw, None, None, _raw(weight), _raw(bias), True, 0.0, eps))
+
+
+def _root_mean_square(raw: torch.Tensor, gamma: torch.Tensor,
+                      epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
+    wide = raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
+    axes = tuple(range(-gamma.dim(), 0))
+    rstd = torch.rsqrt(wide.square().mean(axes, keepdim=True) + epsilon)
+    return F.rms_norm(raw, gamma.shape, gamma, epsilon), rstd
+
+
+@op
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """x / sqrt(mean(x²) + epsilon) times `gamma` over the last dimensions (Zhang, Sennrich 2019).
+
+    Args:
+        x: shape (..., *gamma.shape), floating.
+        gamma: the weights.
+        epsilon: added to the mean of squares.
+
+    Returns:
+        The normalized tensor, and 1 / sqrt(mean(x²) + epsilon) in float32.
+
+    Examples:
+        >>> import lamella as ms
+        >>> y, rstd = ms.ops.rms_norm(ms.Tensor([[1.0, 7.0]]), ms.Tensor([5.0, 10.0]))
+        >>> print(y, rstd)
+        [[ 1. 14.]] [[0.2]]
+    """
+    out, rstd = _root_mean_square(x._raw, gamma._raw, epsilon)
+    return wrap(out), wrap(rstd)
+
+
+@op
+def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor,
+                 epsilon: float = 1e-6) -> tuple[Tensor, Tensor, Tensor]:
+    """`rms_norm` of x1 + x2.
+
+    Returns:
+        The normalized sum, 1 / sqrt(mean + epsilon) in float32, and x1 + x2.
+
+    Examples:
+        >>> import lamella as ms
+        >>> one = ms.Tensor([[0.5, 3.5]])
+        >>> print(ms.ops.add_rms_norm(one, one, ms.Tensor([5.0, 10.0]))[2])
+        [[1. 7.]]
+    """
+    total = x1._raw + x2._raw
+    out, rstd = _root_mean_square(total, gamma._raw, epsilon)
+    return wrap(out), wrap(rstd), wrap(total)
+
+
+@op
+def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-5,
+                   additional_output: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`layer_norm` of x1 + x2 over the last dimension.
+
+    Args:
+        x1, x2: floating, of one shape.
+        gamma, beta: of the last dimension's length.
+        epsilon: added to the variance.
+        additional_output: whether the sum is wanted; it is given in any case.
+
+    Returns:
+        The normalized sum, the mean and 1 / sqrt(variance + epsilon) in float32, and x1 + x2.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, g = ms.Tensor([[0.5, 1.5]]), ms.Tensor([1.0, 1.0])
+        >>> out = ms.ops.add_layer_norm(x, x, g, ms.Tensor([0.0, 0.0]), 0.0)
+        >>> print(out[0], out[3])
+        [[-1.  1.]] [[1. 3.]]
+    """
+    total = x1._raw + x2._raw
+    out, mean, rstd = torch.native_layer_norm(total, gamma._raw.shape, gamma._raw, beta._raw,
+                                              epsilon)
+    return wrap(out), wrap(mean), wrap(rstd), wrap(total)
+
+
+@op
+def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS") -> Tensor:
+    """Local response normalization (Krizhevsky et al., 2012): x / (bias + alpha s)^beta.
+
+    s is the sum of squares over the channels within `depth_radius`.
+
+    Args:
+        x: shape (N, C, H, W).
+        depth_radius: how many channels to either side count.
+        bias, alpha, beta: as in the formula.
+        norm_region: ``"ACROSS_CHANNELS"``.
+
+    Returns:
+        Tensor of the shape and type of `x`.
+
+    Raises:
+        ValueError: if `x` is not of rank 4 or `norm_region` is another word.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[1.0]], [[2.0]]]])
+        >>> print(ms.ops.lrn(x, 1, 4.0, 1.0, 0.5).flatten())
+        [0.33333334 0.6666667 ]
+    """
+    raw = x._raw
+    if raw.dim() != 4:
+        raise ValueError(f"For 'lrn', 'x' must have rank 4, but got shape {x.shape}.")
+    if norm_region != "ACROSS_CHANNELS":
+        raise ValueError(f"For 'lrn', 'norm_region' must be 'ACROSS_CHANNELS', "
+                         f"but got {norm_region!r}.")
+    squares = F.pad(raw.square(), (0, 0, 0, 0, depth_radius, depth_radius))
+    near = squares.unfold(1, 2 * depth_radius + 1, 1).sum(-1)
+    return wrap(raw / (bias + alpha * near).pow(beta))
