@@ -1,0 +1,1 @@
+"""Lamella against other frameworks, in one process and interleaved: ``python -m benchmarks``."""
