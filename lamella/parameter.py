@@ -1,7 +1,7 @@
 """Parameter: a Tensor with a name, that a Cell owns and an optimizer updates.
 
-A Parameter's raw tensor never requires grad. While a gradient is computed, the Parameters that it is
-asked for are looked up in an overlay of this thread, where `autodiff` keeps an alias of each; so
+A Parameter's raw tensor never requires grad. While a gradient is computed, the Parameters that it
+is asked for are looked up in an overlay of this thread, where `autodiff` keeps an alias of each; so
 nothing is recorded unless asked for, threads may differentiate one network at once, and nothing is
 left behind when the function raises.
 """
@@ -9,14 +9,17 @@ left behind when the function raises.
 from __future__ import annotations
 
 import copy
+import itertools
+import re
 import threading
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
 
 from . import context
-from .tensor import Tensor, as_raw
+from .tensor import Tensor, as_raw, wrap
 
 
 class _ThreadState(threading.local):
@@ -26,6 +29,48 @@ class _ThreadState(threading.local):
 
 state = _ThreadState()
 
+_GENERATED = "Parameter#"  # what the name of an unnamed Parameter begins with
+_name_numbers = itertools.count(1)
+_cache_keys = itertools.count()
+
+
+def is_generated_name(name: str) -> bool:
+    """Whether a Parameter's name was made up because none was given."""
+    return name.startswith(_GENERATED)
+
+
+def _option(name: str, default: Any, kind: type, about: str) -> property:
+    """A property of a checked type, for what MindSpore keeps about a Parameter."""
+
+    def read(self: Parameter) -> Any:
+        return self.__dict__.get(name, default)
+
+    def write(self: Parameter, value: Any) -> None:
+        if not isinstance(value, kind) or kind is int and isinstance(value, bool):
+            raise TypeError(f"For 'Parameter', '{name}' must be of type {kind.__name__}, "
+                            f"but got {value!r} of type {type(value).__name__}.")
+        self.__dict__[name] = value
+
+    return property(read, write, doc=about)
+
+
+class ParamInfo:
+    """What is known about a Parameter besides its data; reads and sets the Parameter's own."""
+
+    def __init__(self, obj: Parameter):
+        self.__dict__["obj"] = obj
+
+    @property
+    def parameter_shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self.__dict__["obj"].shape
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["obj"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["obj"], name, value)
+
 
 class Parameter(Tensor):
     """A Tensor that a network learns or keeps.
@@ -33,8 +78,15 @@ class Parameter(Tensor):
     Args:
         default_input: the data: a Tensor, numbers, a NumPy array, or a Tensor with an initializer.
         name: its name; a Cell names it after the attribute that holds it when None.
+            Until then it is ``Parameter#`` and a number.
         requires_grad: whether training updates it.
         layerwise_parallel, parallel_optimizer, storage_format, device: accepted as MindSpore does.
+
+    A Python int becomes an int32, a float a float32.
+
+    Raises:
+        TypeError: if an argument has the wrong type.
+        ValueError: if `default_input` is a bool or `name` no str.
 
     Examples:
         >>> import lamella as ms
@@ -51,21 +103,74 @@ class Parameter(Tensor):
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True,
                  layerwise_parallel: bool = False, parallel_optimizer: bool = True,
                  storage_format: str = "", device: str | None = None):
-        if not isinstance(requires_grad, bool):
-            raise TypeError(f"For 'Parameter', 'requires_grad' must be a bool, "
-                            f"but got {requires_grad!r}.")
-        initializer = getattr(default_input, "init", None)
-        if initializer is not None and not delay.initialization:
-            default_input = copy.copy(default_input).init_data()
-            initializer = None
-        self._data = default_input._raw if initializer is not None else as_raw(
-            default_input, copy=True)
-        self.init = initializer
-        self.name = name if name is not None else "Parameter"
+        if isinstance(default_input, bool):
+            raise ValueError("For 'Parameter', 'default_input' can't be a bool; use a Tensor.")
+        if isinstance(default_input, (int, float)):
+            kind = "int32" if isinstance(default_input, int) else "float32"
+            default_input = Tensor(default_input, kind)
+        elif not isinstance(default_input, (Tensor, np.ndarray, np.generic, list, torch.Tensor)):
+            raise TypeError("For 'Parameter', 'default_input' must be a Tensor, int, float, "
+                            "numpy.ndarray or list, "
+                            f"but got {default_input!r} of type {type(default_input).__name__}.")
+        self.init = getattr(default_input, "init", None)
+        if self.init is not None and not delay.initialization:
+            self.init = None
+            default_input = copy.copy(cast(Tensor, default_input)).init_data()
+        self._data = (as_raw(default_input, copy=True) if self.init is None
+                      else cast(Tensor, default_input)._raw)
+        self.name = name
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
         self.storage_format = storage_format
+
+    requires_grad = _option("requires_grad", True, bool, "Whether training updates it.")
+    layerwise_parallel = _option("layerwise_parallel", False, bool, "Kept for MindSpore's sake.")
+    parallel_optimizer = _option("parallel_optimizer", True, bool, "Kept for MindSpore's sake.")
+    parallel_optimizer_comm_recompute = _option(
+        "parallel_optimizer_comm_recompute", False, bool, "Kept for MindSpore's sake.")
+    storage_format = _option("storage_format", "", str, "Kept for MindSpore's sake.")
+    cache_enable = _option("cache_enable", False, bool, "Whether embeddings are cached.")
+    key = _option("key", -1, int, "The number of a cached Parameter.")
+
+    # plain attributes that MindSpore keeps for its parallel modes
+    sliced: bool = False
+    unique: bool = False
+    is_init: bool = False
+    requires_aggr: bool = True
+    is_in_parallel: bool = False
+    is_pipeline_shared_param: bool = False
+    is_param_init: bool = False
+
+    @property
+    def comm_fusion(self) -> int:
+        """Which communication operators are fused; kept for MindSpore's sake."""
+        return self.__dict__.get("comm_fusion", 1)
+
+    @comm_fusion.setter
+    def comm_fusion(self, number: int) -> None:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"For 'Parameter', 'comm_fusion' must be an int, but got {number!r}.")
+        if number < 0:
+            raise ValueError(f"For 'Parameter', 'comm_fusion' must be 0 or more, but got {number}.")
+        self.__dict__["comm_fusion"] = number
+
+    @property
+    def cache_shape(self) -> list[int]:
+        """The shape of an embedding's cache; kept for MindSpore's sake."""
+        return self.__dict__.get("cache_shape", [])
+
+    @cache_shape.setter
+    def cache_shape(self, shape: Any) -> None:
+        if not isinstance(shape, (tuple, list)):
+            raise TypeError("For 'Parameter', 'cache_shape' must be a tuple or a list, "
+                            f"but got {shape!r}.")
+        self.__dict__["cache_shape"] = list(shape)
+
+    @property
+    def param_info(self) -> ParamInfo:
+        """What is known about the Parameter, under one name."""
+        return ParamInfo(self)
 
     @property
     def _raw(self) -> torch.Tensor:  # type: ignore[override]
@@ -88,49 +193,79 @@ class Parameter(Tensor):
 
     @name.setter
     def name(self, name: str | None) -> None:
-        if name is None:
-            name = "Parameter"
-        if not isinstance(name, str):
+        if name is not None and not isinstance(name, str):
             raise ValueError(f"For 'Parameter', 'name' must be a str, "
                              f"but got {name!r} of type {type(name).__name__}.")
-        self.__dict__["name"] = name
+        name = name.strip() if name is not None else ""
+        if len(name) > 1024:
+            raise ValueError("For 'Parameter', 'name' must have 1024 letters or fewer, "
+                             f"but got {len(name)}: '{name[:40]}...'.")
+        self.__dict__["name"] = name or f"{_GENERATED}{next(_name_numbers)}"
 
     @property
-    def data(self) -> Parameter:  # type: ignore[override]
-        """The Parameter itself."""
-        return self
+    def data(self) -> Tensor:
+        """The data as a Tensor, which shares memory and is cut from any gradient."""
+        self.init_data()
+        return wrap(self._raw.detach())
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.set_data(value, slice_shape=True)
 
     @property
-    def inited_param(self) -> Parameter:
-        """The Parameter itself, once its data is made."""
-        return self
+    def inited_param(self) -> None:
+        """None: a Parameter whose data is made later by `init_data` remains the same object."""
+        return None
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the data.
 
         Args:
-            data: a Tensor or numbers of the same shape, unless `slice_shape`; the type is converted
-                to the Parameter's, which is refused where that would lose the fraction.
+            data: a Tensor or a number. A Tensor of another type is converted to the Parameter's.
+                While the Parameter waits for `init_data`, another initializer may take the place
+                of its own.
             slice_shape: whether the shape may change.
 
+        Returns:
+            The Parameter.
+
         Raises:
-            TypeError: if `data` is floating and the Parameter is not.
+            TypeError: if `data` is no Tensor or number, or a float for whole numbers.
             ValueError: if the shapes differ.
+
+        Examples:
+            >>> import lamella as ms
+            >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+            >>> print(w.set_data(ms.Tensor([3, 4])).asnumpy())
+            [3. 4.]
         """
-        if getattr(data, "init", None) is not None:
-            data = copy.copy(data).init_data()
+        if not isinstance(data, (Tensor, int, float)):
+            raise TypeError("For 'Parameter.set_data', 'data' must be a Tensor, int or float, "
+                            f"but got {type(data).__name__}.")
+        own = self._data.dtype
         if not isinstance(data, Tensor):
-            data = Tensor(data, self.dtype if isinstance(data, (bool, int, float)) else None)
-        raw = data._raw
-        if not slice_shape and raw.shape != self._data.shape:
+            if isinstance(data, float) and not (own.is_floating_point or own.is_complex):
+                raise TypeError(f"For 'Parameter.set_data', parameter '{self.name}' of type "
+                                f"{self.dtype} can't take the float {data}.")
+            data = Tensor(data, self.dtype)
+        if not slice_shape and data.shape != self.shape:
             raise ValueError(f"For 'Parameter.set_data', the shape of 'data' must be "
                              f"{self.shape} as that of parameter '{self.name}', "
-                             f"but got {tuple(raw.shape)}.")
-        own = self._data.dtype
-        if raw.dtype.is_floating_point and not (own.is_floating_point or own.is_complex):
-            raise TypeError(f"For 'Parameter.set_data', parameter '{self.name}' of type "
-                            f"{self.dtype} can't take data of type {data.dtype}.")
-        self.init = None
+                             f"but got {data.shape}.")
+        self.sliced = bool(slice_shape)
+        if data.init is not None:
+            if self.init is not None:
+                self.init, self._data = data.init, self._data.new_zeros(()).expand(data.shape)
+                return self
+            data = copy.copy(data).init_data()
+        raw = data._raw
+        if raw.is_complex() and not own.is_complex:
+            raw = raw.real
+        if self.init is not None or raw.shape != self._data.shape:
+            self.init = None
+            self._data = raw.detach().to(self._data.device, own, copy=True)
+            if state.overlay is None:
+                return self
         self.assign_raw(raw)
         return self
 
@@ -166,16 +301,23 @@ class Parameter(Tensor):
             init: ``"same"`` copies the data; an initializer, its name or a number makes other data.
         """
         twin = copy.deepcopy(self)
+        if twin.cache_enable:
+            twin.key = next(_cache_keys)
         if not (isinstance(init, str) and init == "same"):
             from .common.initializer import initializer
 
             twin.set_data(initializer(init, self.shape, self.dtype))
         return twin
 
+    def copy(self) -> Parameter:
+        """A new Parameter of the same name, kind and data."""
+        return self.clone()
+
+    __copy__ = copy
+
     def value(self) -> Tensor:
         """The data as a Tensor that is no Parameter."""
-        from .tensor import wrap
-
+        self.init_data()
         return wrap(self._raw)
 
     def __str__(self) -> str:
@@ -213,15 +355,15 @@ class ParameterTuple(tuple):
 
     def __new__(cls, iterable: Iterable[Parameter]):
         parameters = tuple(iterable)
-        names: set[str] = set()
+        named: dict[str, Parameter] = {}
         for parameter in parameters:
             if not isinstance(parameter, Parameter):
                 raise TypeError(f"For 'ParameterTuple', all elements must be Parameters, "
                                 f"but got {type(parameter).__name__}.")
-            if parameter.name in names and parameter.name != "Parameter":
+            other = named.setdefault(parameter.name, parameter)
+            if other is not parameter:
                 raise ValueError(f"For 'ParameterTuple', the names must differ, "
                                  f"but '{parameter.name}' comes twice.")
-            names.add(parameter.name)
         return super().__new__(cls, parameters)
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
@@ -229,9 +371,12 @@ class ParameterTuple(tuple):
         if not isinstance(prefix, str):
             raise TypeError(f"For 'ParameterTuple.clone', 'prefix' must be a str, "
                             f"but got {prefix!r}.")
+        if not re.fullmatch(r"\w+[0-9a-zA-Z_.]*", prefix, re.ASCII):
+            raise ValueError("For 'ParameterTuple.clone', 'prefix' must be made of letters, "
+                             f"digits, '_' and '.', but got {prefix!r}.")
         twins = []
         for parameter in self:
             twin = parameter.clone(init)
-            twin.name = f"{prefix}.{parameter.name}" if prefix else parameter.name
+            twin.name = f"{prefix}.{parameter.name}"
             twins.append(twin)
         return ParameterTuple(twins)

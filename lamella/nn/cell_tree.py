@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..parameter import Parameter
+from ..parameter import Parameter, is_generated_name
 from ..tensor import Tensor
 
 
@@ -64,7 +64,7 @@ class CellTree:
         for number, parameter in enumerate(values):
             if not isinstance(parameter, Parameter):
                 continue
-            if parameter.name == "Parameter":
+            if is_generated_name(parameter.name):
                 parameter.name = f"{name}.{number}"
             if parameter.name in self._params and self._params[parameter.name] is not parameter:
                 raise ValueError(f"For '{type(self).__name__}', a parameter named "
@@ -136,7 +136,7 @@ class CellTree:
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"For 'insert_param_to_cell', 'param' must be a Parameter or None, "
                             f"but got {type(param).__name__}.")
-        if param is not None and param.name == "Parameter":
+        if param is not None and is_generated_name(param.name):
             param.name = param_name
         self._params[param_name] = param
 

@@ -25,8 +25,8 @@ def replacing(path: str) -> Iterator[str]:
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "a.txt")
-        ...     with replacing(path) as new:
-        ...         _ = open(new, "w").write("text")
+        ...     with replacing(path) as new, open(new, "w") as file:
+        ...         _ = file.write("text")
         ...     print(os.listdir(folder))
         ['a.txt']
     """

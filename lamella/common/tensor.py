@@ -1,0 +1,5 @@
+"""`common.tensor`: Tensor."""
+
+from ..tensor import Tensor, tensor
+
+__all__ = ["Tensor", "tensor"]
