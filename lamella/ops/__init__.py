@@ -6,6 +6,15 @@ from .assign import *
 from .attention import *
 from .bitwise import *
 from .clip import *
+from .bessel import *
+from .combine import *
+from .complex import *
+from .division import *
+from .extrema import *
+from .norm import *
+from .products import *
+from .statistics import *
+from .trigonometry import *
 from .compare import *
 from .composite import *
 from .convolution import *
@@ -19,6 +28,7 @@ from .image import *
 from .join import *
 from .linalg import *
 from .loss import *
+from .margin_loss import *
 from .normalization import *
 from .padding import *
 from .pooling import *

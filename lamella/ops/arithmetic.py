@@ -1,5 +1,427 @@
-"""Elementwise arithmetic: add, mul, pow, lerp, ..."""
+"""Elementwise arithmetic: add, mul, pow, abs, sqrt, ..."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..inplace import in_place
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import both, sides, spelled
+
+__all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",
+           "positive", "pow", "pows", "reciprocal", "rsqrt", "sgn", "sign", "signbit", "sqrt",
+           "square", "sub", "subtract", "tensor_add", "tensor_mul", "tensor_muls", "tensor_pow",
+           "tensor_sub"]
+
+
+@op
+def add(input: Tensor, other: Tensor | float) -> Tensor:
+    """Sum of two tensors.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.add(ms.Tensor([1, 2]), 0.5))
+        [1.5 2.5]
+    """
+    a, b = sides(input, other)
+    return wrap(torch.add(a, b))
+
+
+tensor_add = add
+
+
+@op
+def sub(input: Tensor, other: Tensor | float) -> Tensor:
+    """Difference of two tensors.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.sub(ms.Tensor([1, 2]), ms.Tensor([0.5, 1.0])))
+        [0.5 1. ]
+    """
+    a, b = sides(input, other)
+    return wrap(torch.sub(a, b))
+
+
+tensor_sub = sub
+
+
+@op
+def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    """`input` - `alpha` * `other`.
+
+    Args:
+        input: a Tensor or a number.
+        other: a Tensor that broadcasts with the first one, or a number.
+        alpha: factor of `other`.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.subtract(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 1.0]), alpha=2))
+        [-1.  0.]
+    """
+    a, b = sides(input, other)
+    return wrap(torch.sub(a, b, alpha=alpha))
+
+
+@op
+def mul(input: Tensor, other: Tensor | float) -> Tensor:
+    """Product of two tensors, element by element.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.mul(ms.Tensor([1, 2]), 1.5))
+        [1.5 3. ]
+    """
+    a, b = sides(input, other)
+    return wrap(torch.mul(a, b))
+
+
+multiply = mul
+tensor_mul = mul
+tensor_muls = mul
+
+
+@op
+def neg(input: Tensor) -> Tensor:
+    """Each element with its sign changed.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor, or holds truth values.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.neg(ms.Tensor([1.0, -2.0])))
+        [-1.  2.]
+    """
+    if input._raw.dtype is torch.bool:
+        raise TypeError("For 'neg', 'input' must hold numbers, but got Bool.")
+    return wrap(torch.neg(input._raw))
+
+
+negative = neg
+
+
+@op
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.positive(ms.Tensor([1, -2])))
+        [ 1 -2]
+    """
+    return wrap(input._raw.view_as(input._raw))
+
+
+@op
+def abs(input: Tensor) -> Tensor:
+    """Magnitude of each element; its gradient at 0 is 0.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Tensor of the shape of `input`; real for complex ones
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.abs(ms.Tensor([-1.5, 0.0, 2.0])))
+        [1.5 0.  2. ]
+    """
+    raw = input._raw
+    return wrap(raw if raw.dtype is torch.bool else torch.abs(raw))
+
+
+absolute = abs
+
+
+@op
+def sign(input: Tensor) -> Tensor:
+    """The sign of each element, as -1, 0 or 1; complex ones are divided by their magnitude.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.sign(ms.Tensor([-1.5, 0.0, 2.0])))
+        [-1.  0.  1.]
+    """
+    return wrap(torch.sgn(input._raw))
+
+
+sgn = sign
+
+
+@op
+def signbit(input: Tensor) -> Tensor:
+    """Whether the sign bit of each element is set; that of -0.0 is.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.signbit(ms.Tensor([-1.5, 0.0, -0.0])))
+        [ True False  True]
+    """
+    return wrap(torch.signbit(input._raw))
+
+
+@op
+def square(input: Tensor) -> Tensor:
+    """Square of each element.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.square(ms.Tensor([1.0, -2.0])))
+        [1. 4.]
+    """
+    return wrap(torch.square(input._raw))
+
+
+@op
+def sqrt(x: Tensor) -> Tensor:
+    """Square root of each element; that of a negative one is nan.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.sqrt(ms.Tensor([1.0, 4.0])))
+        [1. 2.]
+    """
+    return wrap(torch.sqrt(x._raw))
+
+
+@op
+def rsqrt(input: Tensor) -> Tensor:
+    """One over the square root of each element.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.rsqrt(ms.Tensor([1.0, 4.0])))
+        [1.  0.5]
+    """
+    return wrap(torch.rsqrt(input._raw))
+
+
+@op
+def reciprocal(input: Tensor) -> Tensor:
+    """One over each element.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.reciprocal(ms.Tensor([1.0, 4.0])))
+        [1.   0.25]
+    """
+    return wrap(torch.reciprocal(input._raw))
+
+
+@op
+def inv(x: Tensor) -> Tensor:
+    """One over each element, in the type of `x`: whole numbers stay whole.
+
+    Args:
+        x: any shape.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.inv(ms.Tensor([0.25, 4.0])))
+        [4.   0.25]
+    """
+    return wrap(torch.reciprocal(x._raw).to(x._raw.dtype))
+
+
+@op
+def pow(input: Tensor, exponent: Tensor | float) -> Tensor:
+    """`input` to the power of `exponent`.
+
+    Args:
+        input: any shape.
+        exponent: a Tensor that broadcasts with the base, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.pow(ms.Tensor([1.0, 2.0, 4.0]), 3))
+        [ 1.  8. 64.]
+    """
+    a, b = sides(input, exponent)
+    return wrap(torch.pow(a, b))
+
+
+pows = pow
+tensor_pow = pow
+
+
+@op
+def float_power(input: Tensor, exponent: Tensor | float) -> Tensor:
+    """`input` to the power of `exponent`, computed in double precision.
+
+    Args:
+        input: any shape.
+        exponent: a Tensor that broadcasts with the base, or a number.
+
+    Returns:
+        Tensor of float64, or complex128, of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.float_power(ms.Tensor([2, 3]), -1))
+        [0.5        0.33333333]
+    """
+    a, b = both(input, exponent)
+    return wrap(torch.float_power(a, b))
+
+
+def _tensor_add(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    if alpha == 1:
+        return add(self, other)
+    a, b = sides(self, other)
+    return wrap(torch.add(a, b, alpha=alpha))
+
+
+def _tensor_add_(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    return in_place(self, lambda raw: raw.add_(_value(other), alpha=alpha))
+
+
+def _tensor_sub_(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    return in_place(self, lambda raw: raw.sub_(_value(other), alpha=alpha))
+
+
+def _tensor_mul_(self: Tensor, other: Tensor | float) -> Tensor:
+    return in_place(self, lambda raw: raw.mul_(_value(other)))
+
+
+def _tensor_sign_(self: Tensor) -> Tensor:
+    return in_place(self, torch.Tensor.sign_)
+
+
+def _value(other: Any) -> Any:
+    return getattr(other, "_raw", other)
+
+
+tensor_methods(add=_tensor_add, sub=subtract, subtract=subtract, mul=mul, multiply=mul, neg=neg,
+               negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,
+               signbit=signbit, square=square, sqrt=sqrt, rsqrt=rsqrt, reciprocal=reciprocal,
+               inv=inv, pow=pow, float_power=spelled(float_power, other="exponent"), add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
+               sign_=_tensor_sign_)

@@ -2,4 +2,176 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import both
+
+__all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
+           "bitwise_xor", "invert", "population_count"]
+
+
+@op
+def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
+    """The bits set in both numbers.
+
+    Args:
+        input: whole numbers or truth values.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        TypeError: if a tensor is floating.
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bitwise_and(ms.Tensor([12, 10]), 6))
+        [4 2]
+    """
+    return wrap(torch.bitwise_and(*both(input, other)))
+
+
+@op
+def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
+    """The bits set in either number.
+
+    Args:
+        input: whole numbers or truth values.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        TypeError: if a tensor is floating.
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bitwise_or(ms.Tensor([12, 10]), 6))
+        [14 14]
+    """
+    return wrap(torch.bitwise_or(*both(input, other)))
+
+
+@op
+def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
+    """The bits set in exactly one of the numbers.
+
+    Args:
+        input: whole numbers or truth values.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        TypeError: if a tensor is floating.
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bitwise_xor(ms.Tensor([12, 10]), 6))
+        [10 12]
+    """
+    return wrap(torch.bitwise_xor(*both(input, other)))
+
+
+@op
+def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
+    """The bits moved to the left by `other` places.
+
+    Args:
+        input: whole numbers or truth values.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        TypeError: if a tensor is floating.
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bitwise_left_shift(ms.Tensor([1, 3]), 2))
+        [ 4 12]
+    """
+    return wrap(torch.bitwise_left_shift(*both(input, other)))
+
+
+@op
+def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
+    """The bits moved to the right by `other` places; the sign stays.
+
+    Args:
+        input: whole numbers or truth values.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        TypeError: if a tensor is floating.
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bitwise_right_shift(ms.Tensor([8, -8]), 2))
+        [ 2 -2]
+    """
+    return wrap(torch.bitwise_right_shift(*both(input, other)))
+
+
+@op
+def invert(x: Tensor) -> Tensor:
+    """Each bit changed.
+
+    Args:
+        x: whole numbers or truth values.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is floating.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.invert(ms.Tensor([0, 7])))
+        [-1 -8]
+    """
+    return wrap(torch.bitwise_not(x._raw))
+
+
+@op
+def population_count(input_x: Tensor) -> Tensor:
+    """The number of bits set in each whole number.
+
+    Args:
+        input_x: whole numbers.
+
+    Returns:
+        UInt8 Tensor of the shape of `input_x`
+
+    Raises:
+        TypeError: if `input_x` is floating.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.population_count(ms.Tensor([3, 7])))
+        [2 3]
+    """
+    raw = input_x._raw
+    places = torch.arange(8 * raw.itemsize, device=raw.device).to(raw.dtype)
+    bits = torch.bitwise_right_shift(raw.unsqueeze(-1), places).bitwise_and(1)
+    return wrap(bits.sum(-1).to(torch.uint8))
+
+
+tensor_methods(bitwise_and=bitwise_and, bitwise_or=bitwise_or, bitwise_xor=bitwise_xor,
+               bitwise_not=invert, invert=invert, bitwise_left_shift=bitwise_left_shift,
+               bitwise_right_shift=bitwise_right_shift)

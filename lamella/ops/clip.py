@@ -1,5 +1,189 @@
-"""Clipping by value, by norm and by global norm."""
+"""Clipping of values and norms."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..inplace import in_place
+from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import tensors
+from .extrema import maximum, minimum
+
+__all__ = ["clamp", "clamp_", "clip", "clip_by_global_norm", "clip_by_norm", "clip_by_value"]
+
+
+def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
+    """Both bounds as numbers or both as tensors, as the kernel wants them."""
+    low, high = getattr(low, "_raw", low), getattr(high, "_raw", high)
+    if isinstance(low, torch.Tensor) and isinstance(high, (int, float)):
+        high = torch.full((), high, dtype=raw.dtype, device=raw.device)
+    if isinstance(high, torch.Tensor) and isinstance(low, (int, float)):
+        low = torch.full((), low, dtype=raw.dtype, device=raw.device)
+    return low, high
+
+
+def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
+    """The norm of all elements of all tensors, by one kernel for many tensors."""
+    norms = torch._foreach_norm([r if r.is_floating_point() else r.float() for r in raws], order)
+    return torch.linalg.vector_norm(torch.stack([n.float() for n in norms]), order)
+
+
+def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:
+    return [wrap(raw) for raw in torch._foreach_mul(list(raws), factor)]
+
+
+@op
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Each element brought between `min` and `max`; at the bounds the gradient passes.
+
+    Args:
+        input: any shape.
+        min: a number or a Tensor that broadcasts, or None.
+        max: a number or a Tensor that broadcasts, or None; it wins where it is less than `min`.
+
+    Returns:
+        Tensor of the shape that all broadcast to
+
+    Raises:
+        ValueError: if both bounds are None.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.clamp(ms.Tensor([1.0, 5.0, 9.0]), 2, 6))
+        [2. 5. 6.]
+    """
+    if min is None and max is None:
+        raise ValueError("For 'clamp', one of 'min' and 'max' must be given, but both are None.")
+    return wrap(torch.clamp(input._raw, *_bounds(input._raw, min, max)))
+
+
+clip = clamp
+
+
+@op
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """`clamp` in place.
+
+    Args:
+        input: any shape.
+        min: a number or a Tensor that broadcasts, or None.
+        max: a number or a Tensor that broadcasts, or None.
+
+    Returns:
+        `input` itself
+
+    Raises:
+        ValueError: if both bounds are None.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.clamp_(ms.Tensor([1.0, 5.0, 9.0]), 2, 6))
+        [2. 5. 6.]
+    """
+    if min is None and max is None:
+        raise ValueError("For 'clamp_', one of 'min' and 'max' must be given, but both are None.")
+    return in_place(input, lambda raw: raw.clamp_(*_bounds(raw, min, max)))
+
+
+@op
+def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
+    """Each element brought between two bounds; at a bound half of the gradient passes.
+
+    Args:
+        x: a Tensor, or a tuple or list of them.
+        clip_value_min: a number or a Tensor that broadcasts, or None.
+        clip_value_max: a number or a Tensor that broadcasts, or None; it wins where it is less.
+
+    Returns:
+        Tensor of the shape and type of `x`, or a tuple or list of them
+
+    Raises:
+        ValueError: if both bounds are None.
+        TypeError: if `x` is something else.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.clip_by_value(ms.Tensor([1.0, 5.0, 9.0]), 2, 6))
+        [2. 5. 6.]
+    """
+    if clip_value_min is None and clip_value_max is None:
+        raise ValueError("For 'clip_by_value', one of 'clip_value_min' and 'clip_value_max' must be "
+                         "given, but both are None.")
+    if isinstance(x, (tuple, list)):
+        return type(x)([clip_by_value(t, clip_value_min, clip_value_max) for t in x])
+    out = x
+    if clip_value_min is not None:
+        out = maximum(out, clip_value_min)
+    if clip_value_max is not None:
+        out = minimum(out, clip_value_max)
+    return wrap(out._raw.to(x._raw.dtype))
+
+
+@op
+def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0,
+                 error_if_nonfinite: bool = False) -> Any:
+    """Tensors scaled down together so that the norm of all their elements is at most
+    `max_norm`.
+
+    Args:
+        x: a Tensor, or a tuple or list of them.
+        max_norm: the largest norm allowed.
+        norm_type: the order of the norm; inf for the largest magnitude.
+        error_if_nonfinite: whether an infinite or nan norm is an error.
+
+    Returns:
+        Tensor of the shape of `x`, or a tuple or list of them
+
+    Raises:
+        RuntimeError: if the norm is not finite and `error_if_nonfinite` is set.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.clip_by_norm(ms.Tensor([3.0, 4.0]), 1.0))
+        [0.5999999  0.79999983]
+    """
+    many = isinstance(x, (tuple, list))
+    raws = tensors(x if many else [x], "clip_by_norm", "x")
+    total = _total_norm(raws, float(norm_type))
+    if error_if_nonfinite and not torch.isfinite(total):
+        raise RuntimeError(f"For 'clip_by_norm', the norm of 'x' must be finite, but got {total}.")
+    out = _scaled(raws, (max_norm / (total + 1e-6)).clamp(max=1.0))
+    return (type(x)(out) if isinstance(x, (tuple, list)) else out[0])
+
+
+@op
+def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> tuple[Tensor, ...]:
+    """Tensors scaled down together so that the 2-norm of all their elements is at most
+    `clip_norm`.
+
+    Args:
+        x: a tuple or list of Tensors.
+        clip_norm: the largest norm allowed.
+        use_norm: only None.
+
+    Returns:
+        tuple of Tensors of the shapes and types of those in `x`
+
+    Raises:
+        TypeError: if `x` is not a tuple or list of Tensors.
+        ValueError: if `use_norm` is given or `clip_norm` is not positive.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.clip_by_global_norm([ms.Tensor([3.0]), ms.Tensor([4.0])]))
+        (Tensor(shape=[1], dtype=Float32, value= [ 6.00000024e-01]), Tensor(shape=[1], dtype=Float32, value= [ 8.00000012e-01]))
+    """
+    if use_norm is not None:
+        raise ValueError(f"For 'clip_by_global_norm', 'use_norm' must be None, but got {use_norm}.")
+    bound = float(clip_norm)
+    if bound <= 0:
+        raise ValueError(f"For 'clip_by_global_norm', 'clip_norm' must be positive, but got {bound}.")
+    raws = tensors(list(x) if isinstance(x, Tensor) else x, "clip_by_global_norm", "x")
+    return tuple(_scaled(raws, bound / _total_norm(raws, 2.0).clamp(min=bound)))
+
+
+tensor_methods(clamp=clamp, clip=clamp, clamp_=clamp_)

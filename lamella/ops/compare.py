@@ -1,5 +1,494 @@
-"""Comparison, logic, and tests of values."""
+"""Comparisons, tests of elements, and logic."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import both, sides, spelled
+
+__all__ = ["approximate_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt",
+           "is_complex", "is_floating_point", "isclose", "isfinite", "isinf", "isnan",
+           "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "logical_and",
+           "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal", "tensor_ge",
+           "tensor_gt", "tensor_le", "tensor_lt"]
+
+
+@op
+def equal(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether two elements are equal.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.equal(ms.Tensor([1, 2]), 2))
+        [False  True]
+    """
+    return wrap(torch.eq(*sides(input, other)))
+
+
+eq = equal
+
+
+@op
+def not_equal(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether two elements differ.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.not_equal(ms.Tensor([1, 2]), 2))
+        [ True False]
+    """
+    return wrap(torch.ne(*sides(input, other)))
+
+
+ne = not_equal
+
+
+@op
+def less(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether elements of the first are less.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.less(ms.Tensor([1, 2]), 2))
+        [ True False]
+    """
+    return wrap(torch.lt(*sides(input, other)))
+
+
+lt = less
+tensor_lt = less
+
+
+@op
+def less_equal(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether elements of the first are less or equal.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.less_equal(ms.Tensor([1, 2]), 1))
+        [ True False]
+    """
+    return wrap(torch.le(*sides(input, other)))
+
+
+le = less_equal
+tensor_le = less_equal
+
+
+@op
+def greater(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether elements of the first are greater.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.greater(ms.Tensor([1, 2]), 1))
+        [False  True]
+    """
+    return wrap(torch.gt(*sides(input, other)))
+
+
+gt = greater
+tensor_gt = greater
+
+
+@op
+def greater_equal(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether elements of the first are greater or equal.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.greater_equal(ms.Tensor([1, 2]), 2))
+        [False  True]
+    """
+    return wrap(torch.ge(*sides(input, other)))
+
+
+ge = greater_equal
+tensor_ge = greater_equal
+
+
+@op
+def logical_and(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether both elements are true; numbers other than 0 are.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logical_and(ms.Tensor([True, True]), ms.Tensor([True, False])))
+        [ True False]
+    """
+    return wrap(torch.logical_and(*both(input, other)))
+
+
+@op
+def logical_or(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether one of two elements is true; numbers other than 0 are.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logical_or(ms.Tensor([True, False]), ms.Tensor([False, False])))
+        [ True False]
+    """
+    return wrap(torch.logical_or(*both(input, other)))
+
+
+@op
+def logical_xor(input: Tensor, other: Tensor | float) -> Tensor:
+    """Whether exactly one of two elements is true; numbers other than 0 are.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logical_xor(ms.Tensor([True, True]), ms.Tensor([True, False])))
+        [False  True]
+    """
+    return wrap(torch.logical_xor(*both(input, other)))
+
+
+@op
+def logical_not(input: Tensor) -> Tensor:
+    """Whether elements are false; only the number 0 is.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logical_not(ms.Tensor([True, False])))
+        [False  True]
+    """
+    return wrap(torch.logical_not(input._raw))
+
+
+@op
+def isclose(input: Tensor, other: Tensor | float, rtol: float = 1e-05,
+            atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether |`input` - `other`| <= `atol` + `rtol` * |`other`|.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+        rtol: the tolerance relative to `other`.
+        atol: the absolute tolerance.
+        equal_nan: whether two nan count as close.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isclose(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.1])))
+        [ True False]
+    """
+    return wrap(torch.isclose(*both(input, other), rtol, atol, equal_nan))
+
+
+@op
+def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
+    """Whether two elements differ by less than `tolerance`.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with `x`, or a number.
+        tolerance: the least difference that counts.
+
+    Returns:
+        Bool Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.approximate_equal(ms.Tensor([1.0, 2.0]), ms.Tensor([1.1, 2.5]), 0.2))
+        [ True False]
+    """
+    a, b = both(x, y)
+    return wrap(torch.abs(a - b) < tolerance)
+
+
+@op
+def isnan(input: Tensor) -> Tensor:
+    """Whether elements are nan.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isnan(ms.Tensor([1.0, float("nan")])))
+        [False  True]
+    """
+    return wrap(torch.isnan(input._raw))
+
+
+@op
+def isinf(input: Tensor) -> Tensor:
+    """Whether elements are infinite.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isinf(ms.Tensor([1.0, float("-inf")])))
+        [False  True]
+    """
+    return wrap(torch.isinf(input._raw))
+
+
+@op
+def isfinite(input: Tensor) -> Tensor:
+    """Whether elements are neither infinite nor nan.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isfinite(ms.Tensor([1.0, float("inf")])))
+        [ True False]
+    """
+    return wrap(torch.isfinite(input._raw))
+
+
+@op
+def isposinf(input: Tensor) -> Tensor:
+    """Whether elements are positive infinity.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isposinf(ms.Tensor([float("inf"), float("-inf")])))
+        [ True False]
+    """
+    return wrap(torch.isposinf(input._raw))
+
+
+@op
+def isneginf(input: Tensor) -> Tensor:
+    """Whether elements are negative infinity.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isneginf(ms.Tensor([float("inf"), float("-inf")])))
+        [False  True]
+    """
+    return wrap(torch.isneginf(input._raw))
+
+
+@op
+def isreal(input: Tensor) -> Tensor:
+    """Whether elements have no imaginary part.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        Bool Tensor of the shape of `input`
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.isreal(ms.Tensor([1 + 0j, 1 + 1j])))
+        [ True False]
+    """
+    return wrap(torch.isreal(input._raw))
+
+
+@op
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the type of `input` is floating.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        bool
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.is_floating_point(ms.Tensor([1.0])))
+        True
+    """
+    return input._raw.is_floating_point()
+
+
+@op
+def is_complex(input: Tensor) -> bool:
+    """Whether the type of `input` is complex.
+
+    Args:
+        input: any shape.
+
+    Returns:
+        bool
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.is_complex(ms.Tensor([1j])))
+        True
+    """
+    return input._raw.is_complex()
+
+
+def _tensor_allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08,
+                     equal_nan: bool = False) -> bool:
+    return bool(torch.isclose(*both(self, other), rtol, atol, equal_nan).all())
+
+
+def _tensor_is_signed(self: Tensor) -> bool:
+    return self._raw.is_signed()
+
+
+tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=less, lt=less,
+               less_equal=less_equal, le=less_equal, greater=greater, gt=greater,
+               greater_equal=greater_equal, ge=greater_equal, logical_and=logical_and,
+               logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
+               isclose=spelled(isclose, x2="other"), allclose=_tensor_allclose,
+               approximate_equal=approximate_equal, isnan=isnan, isinf=isinf, isfinite=isfinite,
+               isposinf=isposinf, isneginf=isneginf, isreal=isreal,
+               is_floating_point=is_floating_point, is_complex=is_complex,
+               is_signed=_tensor_is_signed)

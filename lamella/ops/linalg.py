@@ -1,5 +1,647 @@
-"""Products of matrices and vectors, decompositions, solvers."""
+"""Decompositions, inverses and solutions of matrices."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+
+from ..dtype import to_raw
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import as_int
+from .operands import floating
+
+__all__ = ["adjoint", "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "det", "eig",
+           "eigvals", "geqrf", "inverse", "log_matrix_determinant", "logdet", "lstsq",
+           "lu_solve", "lu_unpack", "matrix_determinant", "matrix_exp", "matrix_power",
+           "matrix_solve", "orgqr", "ormqr", "pinv", "qr", "slogdet", "svd", "trace", "vander"]
+
+
+def _driver(raw: torch.Tensor) -> str:
+    return "gelsd" if raw.device.type == "cpu" else "gels"
+
+
+@op
+def det(input: Tensor) -> Tensor:
+    """Determinant of square matrices.
+
+    Args:
+        input: shape (..., N, N).
+
+    Returns:
+        Tensor of shape (...)
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.det(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
+        10.0
+    """
+    return wrap(torch.linalg.det(input._raw))
+
+
+matrix_determinant = det
+
+
+@op
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Sign, and logarithm of the magnitude, of the determinant of square matrices.
+
+    Args:
+        input: shape (..., N, N).
+
+    Returns:
+        (sign, logarithm), each of shape (...)
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.slogdet(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
+        (Tensor(shape=[], dtype=Float32, value= 1), Tensor(shape=[], dtype=Float32, value= 2.30259))
+    """
+    sign, logarithm = torch.linalg.slogdet(input._raw)
+    return wrap(sign), wrap(logarithm)
+
+
+log_matrix_determinant = slogdet
+
+
+@op
+def logdet(input: Tensor) -> Tensor:
+    """Logarithm of the determinant of square matrices; nan where it is negative.
+
+    Args:
+        input: shape (..., N, N).
+
+    Returns:
+        Tensor of shape (...)
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logdet(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
+        2.3025851
+    """
+    return wrap(torch.logdet(input._raw))
+
+
+@op
+def trace(input: Tensor) -> Tensor:
+    """Sum of the diagonal of a matrix.
+
+    Args:
+        input: shape (N, M).
+
+    Returns:
+        Tensor of rank 0, in the type of `input`
+
+    Raises:
+        ValueError: if `input` is not a matrix.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.trace(ms.Tensor([[1, 2], [3, 4]])))
+        5
+    """
+    raw = input._raw
+    if raw.dim() != 2:
+        raise ValueError(f"For 'trace', 'input' must be a matrix, but got shape {input.shape}.")
+    return wrap(torch.diagonal(raw).sum(dtype=raw.dtype))
+
+
+@op
+def adjoint(x: Tensor) -> Tensor:
+    """The conjugate transpose of matrices.
+
+    Args:
+        x: shape (..., N, M).
+
+    Returns:
+        Tensor of shape (..., M, N)
+
+    Raises:
+        ValueError: if `x` has less than two dimensions.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.adjoint(ms.Tensor([[1 + 1j, 2 + 0j]])))
+        [[1.-1.j]
+         [2.-0.j]]
+    """
+    if x._raw.dim() < 2:
+        raise ValueError(f"For 'adjoint', 'x' must have 2 dimensions or more, but got shape {x.shape}.")
+    return wrap(torch.adjoint(x._raw).resolve_conj())
+
+
+@op
+def inverse(input: Tensor) -> Tensor:
+    """Inverse of square matrices.
+
+    Args:
+        input: shape (..., N, N).
+
+    Returns:
+        Tensor of the shape of `input`
+
+    Raises:
+        ValueError: if the matrices are not square.
+        RuntimeError: if a matrix has no inverse.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.inverse(ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
+    return wrap(torch.linalg.inv(input._raw))
+
+
+@op
+def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """Moore-Penrose pseudo-inverse of matrices.
+
+    Args:
+        x: shape (..., N, M).
+        atol: singular values up to this count as 0.
+        rtol: the same, relative to the largest one.
+        hermitian: whether the matrices equal their conjugate transposes.
+
+    Returns:
+        Tensor of shape (..., M, N)
+
+    Raises:
+        ValueError: if `x` has less than two dimensions.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.pinv(ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
+    low, part = getattr(atol, "_raw", atol), getattr(rtol, "_raw", rtol)
+    return wrap(torch.linalg.pinv(x._raw, atol=low, rtol=part, hermitian=hermitian))
+
+
+@op
+def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """Singular values of matrices, and the vectors to them: input = u diag(s) v^H.
+
+    Args:
+        input: shape (..., N, M).
+        full_matrices: whether u and v are square.
+        compute_uv: whether to give u and v.
+
+    Returns:
+        (s, u, v), or s alone
+
+    Raises:
+        ValueError: if `input` has less than two dimensions.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.svd(ms.Tensor([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
+        [4. 3.]
+    """
+    if not compute_uv:
+        return wrap(torch.linalg.svdvals(input._raw))
+    u, s, vh = torch.linalg.svd(input._raw, full_matrices)
+    return wrap(s), wrap(u), wrap(vh.mH.resolve_conj())
+
+
+@op
+def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
+    """Matrices as an orthonormal q times an upper triangular r.
+
+    Args:
+        input: shape (..., N, M).
+        mode: ``"reduced"``, ``"complete"`` for square q, or ``"r"`` for an empty q.
+
+    Returns:
+        (q, r)
+
+    Raises:
+        ValueError: if `mode` is another word.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.qr(ms.Tensor([[0.0, 2.0], [1.0, 0.0]]))[1])
+        [[-1.  0.]
+         [ 0. -2.]]
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"For 'qr', 'mode' must be 'reduced', 'complete' or 'r', but got {mode!r}.")
+    q, r = torch.linalg.qr(input._raw, mode)
+    return wrap(q), wrap(r)
+
+
+@op
+def eig(A: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of square matrices.
+
+    Args:
+        A: shape (..., N, N).
+
+    Returns:
+        (values, vectors), complex, of shapes (..., N) and (..., N, N)
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.eig(ms.Tensor([[2.0, 0.0], [0.0, 3.0]]))[0])
+        [2.+0.j 3.+0.j]
+    """
+    values, vectors = torch.linalg.eig(A._raw)
+    return wrap(values), wrap(vectors)
+
+
+@op
+def eigvals(A: Tensor) -> Tensor:
+    """Eigenvalues of square matrices.
+
+    Args:
+        A: shape (..., N, N).
+
+    Returns:
+        complex Tensor of shape (..., N)
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.eigvals(ms.Tensor([[2.0, 0.0], [0.0, 3.0]])))
+        [2.+0.j 3.+0.j]
+    """
+    return wrap(torch.linalg.eigvals(A._raw))
+
+
+@op
+def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
+    """The triangular factor of symmetric positive definite matrices.
+
+    Args:
+        input_x: shape (..., N, N).
+        upper: whether to give the upper factor instead of the lower one.
+
+    Returns:
+        Tensor of the shape of `input_x`
+
+    Raises:
+        ValueError: if the matrices are not square.
+        RuntimeError: if one is not positive definite.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cholesky(ms.Tensor([[4.0, 2.0], [2.0, 5.0]])))
+        [[2. 0.]
+         [1. 2.]]
+    """
+    return wrap(torch.linalg.cholesky(input_x._raw, upper=upper))
+
+
+@op
+def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
+    """Inverse of symmetric positive definite matrices, from their Cholesky factors.
+
+    Args:
+        input_x: the factors, shape (N, N).
+        upper: whether they are upper ones.
+
+    Returns:
+        Tensor of the shape of `input_x`
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cholesky_inverse(ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[ 0.25   -0.    ]
+         [-0.      0.0625]]
+    """
+    return wrap(torch.cholesky_inverse(input_x._raw, upper))
+
+
+@op
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The solution x of a x = `input`, from the Cholesky factor of a.
+
+    Args:
+        input: shape (..., N, M).
+        input2: the factor, shape (..., N, N).
+        upper: whether it is an upper one.
+
+    Returns:
+        Tensor of the shape of `input`
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cholesky_solve(ms.Tensor([[4.0], [8.0]]), ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[1. ]
+         [0.5]]
+    """
+    return wrap(torch.cholesky_solve(input._raw, input2._raw, upper))
+
+
+@op
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The solution x of a x = `b`, from the LU factors of a.
+
+    Args:
+        b: shape (..., N, M).
+        LU_data: the factors, shape (..., N, N).
+        LU_pivots: the rows exchanged, counted from 1, shape (..., N).
+
+    Returns:
+        Tensor of the shape of `b`
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lu_solve(ms.Tensor([[4.0], [9.0]]), ms.Tensor([[2.0, 0.0], [0.0, 3.0]]), ms.Tensor([1, 2])))
+        [[2.]
+         [3.]]
+    """
+    return wrap(torch.linalg.lu_solve(LU_data._raw, LU_pivots._raw.int(), b._raw))
+
+
+@op
+def lu_unpack(LU_data: Tensor,
+              LU_pivots: Tensor,
+              unpack_data: bool = True,
+              unpack_pivots: bool = True) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The permutation and the triangular factors out of packed LU factors.
+
+    Args:
+        LU_data: the factors, shape (..., N, M).
+        LU_pivots: the rows exchanged, counted from 1.
+        unpack_data: whether to give the factors.
+        unpack_pivots: whether to give the permutation.
+
+    Returns:
+        (permutation, lower, upper), with None for what is not asked for
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lu_unpack(ms.Tensor([[2.0, 1.0], [0.5, 3.0]]), ms.Tensor([1, 2]))[1])
+        [[1.  0. ]
+         [0.5 1. ]]
+    """
+    p, low, up = torch.lu_unpack(LU_data._raw, LU_pivots._raw.int())
+    return (wrap(p) if unpack_pivots else None, wrap(low) if unpack_data else None,
+            wrap(up) if unpack_data else None)
+
+
+@op
+def lstsq(input: Tensor, A: Tensor) -> Tensor:
+    """The x that brings `input` @ x nearest to `A`; of several the shortest.
+
+    Args:
+        input: shape (M, N).
+        A: shape (M, K) or (M,).
+
+    Returns:
+        Tensor of shape (N, K), with K = 1 for a vector
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lstsq(ms.Tensor([[1.0, 0.0], [0.0, 2.0]]), ms.Tensor([[1.0], [4.0]])))
+        [[1.]
+         [2.]]
+    """
+    b = A._raw if A._raw.dim() > 1 else A._raw.unsqueeze(-1)
+    return wrap(torch.linalg.lstsq(input._raw, b, driver=_driver(b)).solution)
+
+
+@op
+def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
+    """The solution x of `matrix` @ x = `rhs`.
+
+    Args:
+        matrix: shape (..., N, N).
+        rhs: shape (..., N, M).
+        adjoint: whether to take the conjugate transpose of `matrix`.
+
+    Returns:
+        Tensor of the shape of `rhs`
+
+    Raises:
+        ValueError: if the shapes don't fit.
+        RuntimeError: if a matrix has no inverse.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_solve(ms.Tensor([[2.0, 0.0], [0.0, 4.0]]), ms.Tensor([[2.0], [8.0]])))
+        [[1.]
+         [2.]]
+    """
+    return wrap(torch.linalg.solve(matrix._raw.mH if adjoint else matrix._raw, rhs._raw))
+
+
+@op
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """Square matrices to a whole power; negative ones are powers of the inverse.
+
+    Args:
+        input: shape (..., N, N).
+        n: the power, an int.
+
+    Returns:
+        Tensor of the shape of `input`
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_power(ms.Tensor([[1.0, 1.0], [0.0, 1.0]]), 3))
+        [[1. 3.]
+         [0. 1.]]
+    """
+    return wrap(torch.linalg.matrix_power(input._raw, as_int(n, "matrix_power", "n")))
+
+
+@op
+def matrix_exp(input: Tensor) -> Tensor:
+    """e to the power of square matrices.
+
+    Args:
+        input: shape (..., N, N).
+
+    Returns:
+        Tensor of the shape of `input`
+
+    Raises:
+        ValueError: if the matrices are not square.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_exp(ms.Tensor([[0.0, 1.0], [0.0, 0.0]])))
+        [[1. 1.]
+         [0. 1.]]
+    """
+    return wrap(torch.linalg.matrix_exp(input._raw))
+
+
+@op
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """The condition number of matrices: their norm times that of their inverse.
+
+    Args:
+        A: shape (..., N, M).
+        p: the norm, as in `matrix_norm`; None: the 2-norm.
+
+    Returns:
+        Tensor of shape (...)
+
+    Raises:
+        ValueError: if there is no such norm.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cond(ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        2.0
+    """
+    return wrap(torch.linalg.cond(floating(A._raw), p))
+
+
+@op
+def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
+    """The QR decomposition in LAPACK's form: r above the diagonal, Householder vectors below.
+
+    Args:
+        input: shape (..., N, M).
+
+    Returns:
+        (packed matrices, factors of the vectors)
+
+    Raises:
+        ValueError: if `input` has less than two dimensions.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.geqrf(ms.Tensor([[3.0, 1.0], [4.0, 2.0]]))[1])
+        [1.6 0. ]
+    """
+    packed, tau = torch.geqrf(input._raw)
+    return wrap(packed), wrap(tau)
+
+
+@op
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """The orthonormal q from what `geqrf` gives.
+
+    Args:
+        input: the packed matrices, shape (..., N, M).
+        input2: the factors, shape (..., K).
+
+    Returns:
+        Tensor of the shape of `input`
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.orgqr(ms.Tensor([[1.0, 0.0], [0.0, 1.0]]), ms.Tensor([0.0, 0.0])))
+        [[ 1.  0.]
+         [-0.  1.]]
+    """
+    return wrap(torch.linalg.householder_product(input._raw, input2._raw))
+
+
+@op
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True,
+          transpose: bool = False) -> Tensor:
+    """The product of q, given by what `geqrf` gives, and another matrix.
+
+    Args:
+        input: the packed matrices, shape (..., N, K).
+        tau: the factors, shape (..., K).
+        other: the other matrix.
+        left: whether q stands on the left.
+        transpose: whether to take the conjugate transpose of q.
+
+    Returns:
+        Tensor of the shape of `other`
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ormqr(ms.Tensor([[1.0, 0.0], [0.0, 1.0]]), ms.Tensor([0.0, 0.0]), ms.Tensor([[1.0], [2.0]])))
+        [[1.]
+         [2.]]
+    """
+    return wrap(torch.ormqr(input._raw, tau._raw, other._raw, left, transpose))
+
+
+@op
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """The powers of each element, highest first.
+
+    Args:
+        x: shape (M,).
+        N: how many powers; default: M.
+
+    Returns:
+        Tensor of shape (M, N)
+
+    Raises:
+        ValueError: if `x` is not a vector or `N` is negative.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.vander(ms.Tensor([1, 2, 3])))
+        [[1 1 1]
+         [4 2 1]
+         [9 3 1]]
+    """
+    return wrap(torch.vander(x._raw, N))
+
+
+def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
+                  dtype: Any = None) -> Tensor:
+    kind = self._raw.dtype if dtype is None else to_raw(dtype, "trace")
+    return wrap(torch.diagonal(self._raw, offset, axis1, axis2).sum(-1, dtype=kind))
+
+
+def _tensor_qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
+    return qr(self, "reduced" if some else "complete")
+
+
+def _tensor_triangular_solve(self: Tensor, A: Tensor, upper: bool = True,  # noqa: N803
+                             transpose: bool = False, unitriangular: bool = False) -> Any:
+    matrix = A._raw.mT if transpose else A._raw
+    x = torch.linalg.solve_triangular(matrix, self._raw, upper=upper != transpose,
+                                      unitriangular=unitriangular)
+    return wrap(x), A
+
+
+tensor_methods(det=det, matrix_determinant=det, slogdet=slogdet, log_matrix_determinant=slogdet,
+               logdet=logdet, trace=_tensor_trace, adjoint=adjoint, inverse=inverse, svd=svd,
+               qr=_tensor_qr, eigvals=eigvals, cholesky=cholesky,
+               cholesky_inverse=cholesky_inverse, cholesky_solve=cholesky_solve,
+               lu_solve=lu_solve, lstsq=lstsq, matrix_power=matrix_power, geqrf=geqrf,
+               orgqr=orgqr, ormqr=ormqr, triangular_solve=_tensor_triangular_solve)

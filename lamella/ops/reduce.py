@@ -1,5 +1,363 @@
-"""Reductions: sums, means, extremes, norms of all or some dimensions."""
+"""Reductions: sum, mean, prod, any, all, ..."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import Any
+
+import torch
+
+from ..dtype import int32, to_raw
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import axes, floating, floats, spelled
+
+__all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mean", "nanmean",
+           "nansum", "prod", "reduce_mean", "reduce_sum", "sum"]
+
+
+def _kind(dtype: Any) -> torch.dtype | None:
+    return None if dtype is None else to_raw(dtype)
+
+
+def _sum_type(raw: torch.Tensor) -> torch.dtype:
+    return raw.dtype if raw.is_floating_point() or raw.is_complex() else torch.int64
+
+
+def _prod(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Tensor:
+    """Product over several axes, which PyTorch multiplies along one."""
+    if len(dims) == 1:
+        return torch.prod(raw, dims[0], keep)
+    gone = sorted({d % raw.dim() if raw.dim() else 0 for d in dims})
+    kept = [d for d in range(raw.dim()) if d not in gone]
+    out = raw.permute(*kept, *gone).reshape([raw.shape[d] for d in kept] + [-1]).prod(-1)
+    shape = [1 if d in gone else n for d, n in enumerate(raw.shape)]
+    return out.reshape(shape) if keep else out
+
+
+def _reduce_sum(x: Tensor, axis: Any, keep_dims: bool) -> Tensor:
+    raw = x._raw
+    if raw.dtype is torch.bool:
+        return any(x, axis, keep_dims)
+    return wrap(torch.sum(raw, axes(axis, raw), keep_dims, dtype=raw.dtype))
+
+
+@op
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Sum over axes.
+
+    Args:
+        input: any shape.
+        dim: the axis or axes to reduce; None or () stands for all.
+        keepdim: whether reduced axes stay, with length 1.
+        dtype: the type to sum in and return; default: that of `input`, int64 for whole numbers.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.sum(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        10.0
+        >>> print(ms.ops.sum(ms.Tensor([[1, 2], [3, 4]]), 0))
+        [4 6]
+    """
+    raw = input._raw
+    kind = None if dtype is None else to_raw(dtype, "sum")
+    return wrap(torch.sum(raw, axes(dim, raw), keepdim, dtype=kind))
+
+
+@op
+def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
+    """Mean over axes; of whole numbers it is whole, rounded towards 0.
+
+    Args:
+        x: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keep_dims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.mean(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1))
+        [1.5 3.5]
+    """
+    raw = floating(x._raw) if x._raw.dtype is torch.bool else x._raw
+    dims = axes(axis, raw)
+    if raw.is_floating_point() or raw.is_complex():
+        return wrap(torch.mean(raw, dims, keep_dims))
+    count = math.prod(raw.shape[d] for d in dims)
+    total = torch.sum(raw, dims, keep_dims)
+    return wrap(torch.div(total, count, rounding_mode="trunc").to(raw.dtype))
+
+
+@op
+def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
+    """Product over axes.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keep_dims: whether reduced axes stay, with length 1.
+        dtype: the type to multiply in and return; default: that of `input`, int64 for whole
+            numbers.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.prod(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
+        [3. 8.]
+    """
+    raw = input._raw
+    kind = to_raw(dtype, "prod") if dtype is not None else _sum_type(raw)
+    return wrap(_prod(raw.to(kind), axes(axis, raw), keep_dims))
+
+
+@op
+def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
+    """Whether all elements over the axes are true; numbers other than 0 are.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keep_dims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Bool Tensor without the reduced axes, or with length 1 there
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.all(ms.Tensor([[True, False], [True, True]]), 1))
+        [False  True]
+    """
+    return wrap(torch.all(input._raw, axes(axis, input._raw), keep_dims))
+
+
+@op
+def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
+    """Whether any element over the axes is true; numbers other than 0 are.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keep_dims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Bool Tensor without the reduced axes, or with length 1 there
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.any(ms.Tensor([[True, False], [False, False]]), 1))
+        [ True False]
+    """
+    return wrap(torch.any(input._raw, axes(axis, input._raw), keep_dims))
+
+
+@op
+def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = int32) -> Tensor:
+    """How many elements are not 0.
+
+    Args:
+        x: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keep_dims: whether reduced axes stay, with length 1.
+        dtype: the type of the counts.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.count_nonzero(ms.Tensor([[0, 1], [2, 3]]), 0))
+        [1 2]
+    """
+    raw = x._raw != 0
+    return wrap(torch.sum(raw, axes(axis, raw), keep_dims, dtype=to_raw(dtype, "count_nonzero")))
+
+
+@op
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """log of the sum of e^x over axes, without overflow in between.
+
+    Args:
+        input: any shape.
+        dim: the axis or axes to reduce; None or () stands for all.
+        keepdim: whether reduced axes stay, with length 1.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logsumexp(ms.Tensor([[1.0, 1.0], [1000.0, 1000.0]]), 1))
+        [   1.6931472 1000.6932   ]
+    """
+    raw = floating(input._raw)
+    return wrap(torch.logsumexp(raw, axes(dim, raw), keepdim))
+
+
+@op
+def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    """Sum over axes, with nan counted as 0.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keepdims: whether reduced axes stay, with length 1.
+        dtype: the type to compute in and return; default: that of the input.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.nansum(ms.Tensor([1.0, float("nan"), 2.0])))
+        3.0
+    """
+    raw = input._raw
+    kind = raw.dtype if dtype is None and raw.dtype is not torch.bool else _kind(dtype)
+    return wrap(torch.nansum(raw, axes(axis, raw), keepdims, dtype=kind))
+
+
+@op
+def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
+            dtype: Any = None) -> Tensor:
+    """Mean over axes of the elements that are not nan.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        keepdims: whether reduced axes stay, with length 1.
+        dtype: the type to compute in and return; default: that of the input.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.nanmean(ms.Tensor([1.0, float("nan"), 2.0])))
+        1.5
+    """
+    raw = floating(input._raw)
+    return wrap(torch.nanmean(raw, axes(axis, raw), keepdims, dtype=_kind(dtype)))
+
+
+@op
+def reduce_sum(x: Tensor, axis: Any = ()) -> Tensor:
+    """Sum over axes, in the type of `x`; of truth values, whether any is true.
+
+    Args:
+        x: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.reduce_sum(ms.Tensor([[1, 2], [3, 4]]), 0))
+        [4 6]
+    """
+    return _reduce_sum(x, axis, False)
+
+
+@op
+def reduce_mean(x: Tensor, axis: Any = ()) -> Tensor:
+    """Mean over axes, in the type of `x`.
+
+    Args:
+        x: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.reduce_mean(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
+        [1.5 3.5]
+    """
+    return mean(x, axis)
+
+
+@op
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = 1, eps: Any = 1e-08) -> Tensor:
+    """Cosine of the angle between vectors along `dim`.
+
+    Args:
+        x1: any shape.
+        x2: a Tensor that broadcasts with `x1`.
+        dim: the axis of the vectors.
+        eps: the least value of the lengths' product that is divided by.
+
+    Returns:
+        Tensor of the shape that the two broadcast to, without `dim`
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cosine_similarity(ms.Tensor([[1.0, 0.0]]), ms.Tensor([[1.0, 1.0]])))
+        [0.70710677]
+    """
+    return wrap(torch.cosine_similarity(*floats(x1, x2), dim, eps))
+
+
+def _tensor_sum(self: Tensor, dim: Any = None, keepdim: Any = False, keepdims: bool = False,
+                initial: Any = None, *, dtype: Any = None) -> Tensor:
+    if not isinstance(keepdim, bool):  # MindSpore's second overload: (axis, dtype, keepdims, initial)
+        keepdim, dtype = keepdims, keepdim
+    out = sum(self, dim, keepdim, dtype=dtype)
+    return out if initial is None else out + initial
+
+
+def _tensor_mean(self: Tensor, dim: Any = None, keepdim: bool = False, *,
+                 dtype: Any = None) -> Tensor:
+    return mean(self if dtype is None else wrap(self._raw.to(to_raw(dtype, "mean"))), dim, keepdim)
+
+
+_KEPT = {"dim": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
+tensor_methods(sum=spelled(_tensor_sum, axis="dim", keepdims="keepdim", keep_dims="keepdim"),
+               mean=spelled(_tensor_mean, axis="dim", keepdims="keepdim", keep_dims="keepdim"),
+               prod=spelled(prod, **_KEPT), all=spelled(all, **_KEPT), any=spelled(any, **_KEPT),
+               count_nonzero=spelled(count_nonzero, **_KEPT),
+               logsumexp=spelled(logsumexp, axis="dim", keepdims="keepdim"),
+               nansum=spelled(nansum, dim="axis", keepdim="keepdims"), nanmean=nanmean)

@@ -1,5 +1,269 @@
-"""Special functions: error functions, gamma and Bessel families."""
+"""Error, gamma and zeta functions."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..inplace import in_place
+from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import as_int
+from .operands import floats
+
+__all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "mvlgamma",
+           "polygamma", "zeta"]
+
+
+class _Igamma(torch.autograd.Function):
+    """`torch.special.gammainc` with a gradient for the first argument, which PyTorch lacks."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return torch.special.gammainc(a, x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+        a, x = ctx.saved_tensors
+        wide, at = a.double(), x.double()
+        step = 1e-3 * wide.clamp(min=1e-3)
+        p = [torch.special.gammainc(wide + k * step, at) for k in (-2, -1, 1, 2)]
+        in_a = ((p[0] - p[3] + 8 * (p[2] - p[1])) / (12 * step)).to(a.dtype)
+        in_x = torch.exp(torch.xlogy(a - 1, x) - x - torch.lgamma(a))
+        return (grad * in_a).sum_to_size(a.shape), (grad * in_x).sum_to_size(x.shape)
+
+
+@op
+def erf(input: Tensor) -> Tensor:
+    """The error function.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.erf(ms.Tensor([0.0, 1.0])))
+        [0.        0.8427008]
+    """
+    return wrap(torch.erf(input._raw))
+
+
+@op
+def erfc(input: Tensor) -> Tensor:
+    """1 - erf(x), accurate for large x.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.erfc(ms.Tensor([0.0, 1.0])))
+        [1.        0.1572992]
+    """
+    return wrap(torch.erfc(input._raw))
+
+
+@op
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse of the error function on (-1, 1).
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.erfinv(ms.Tensor([0.0, 0.5])))
+        [0.         0.47693628]
+    """
+    return wrap(torch.erfinv(input._raw))
+
+
+@op
+def lgamma(input: Tensor) -> Tensor:
+    """Logarithm of the magnitude of the gamma function.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lgamma(ms.Tensor([0.5, 5.0])))
+        [0.5723649 3.1780539]
+    """
+    return wrap(torch.lgamma(input._raw))
+
+
+@op
+def digamma(input: Tensor) -> Tensor:
+    """Derivative of `lgamma`.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.digamma(ms.Tensor([1.0, 2.0])))
+        [-0.5772159  0.4227842]
+    """
+    return wrap(torch.digamma(input._raw))
+
+
+@op
+def polygamma(n: Any, input: Tensor) -> Tensor:
+    """The `n`-th derivative of `digamma`.
+
+    Args:
+        n: the order, an int or a Tensor of one.
+        input: any shape.
+
+    Returns:
+        Tensor of the shape of `n`.
+
+    Raises:
+        TypeError: if `n` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.polygamma(1, ms.Tensor([1.0, 2.0])))
+        [1.644934   0.64493406]
+    """
+    return wrap(torch.polygamma(as_int(n, "polygamma", "n"), input._raw))
+
+
+@op
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """Logarithm of the multivariate gamma function of dimension `p`.
+
+    Args:
+        input: any shape, of elements above (p - 1) / 2.
+        p: the dimension, at least 1.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        ValueError: if `p` is less than 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.mvlgamma(ms.Tensor([3.0, 4.0]), 2))
+        [1.550195  3.5650978]
+    """
+    if p < 1:
+        raise ValueError(f"For 'mvlgamma', 'p' must be 1 or more, but got {p}.")
+    return wrap(torch.mvlgamma(input._raw, p))
+
+
+@op
+def zeta(input: Tensor, other: Tensor | float) -> Tensor:
+    """The Hurwitz zeta function: the sum of (k + `other`)^-`input` over k = 0, 1, ...
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.zeta(ms.Tensor([2.0]), ms.Tensor([1.0])))
+        [1.644934]
+    """
+    return wrap(torch.special.zeta(*floats(input, other)))
+
+
+@op
+def igamma(input: Tensor, other: Tensor | float) -> Tensor:
+    """The regularized lower incomplete gamma function P(a, x), with a = `input` and x =
+    `other`.
+
+    Its derivative in x is x^(a-1) e^-x / gamma(a); that in a has no closed form and is a
+    central difference of fourth order in double precision.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.igamma(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
+        [0.86466473 0.8008517 ]
+    """
+    return wrap(_Igamma.apply(*floats(input, other)))
+
+
+@op
+def igammac(input: Tensor, other: Tensor | float) -> Tensor:
+    """The regularized upper incomplete gamma function, 1 - `igamma`.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.igammac(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
+        [0.13533527 0.1991483 ]
+    """
+    return wrap(1 - _Igamma.apply(*floats(input, other)))
+
+
+def _tensor_erfinv_(self: Tensor) -> Tensor:
+    return in_place(self, torch.Tensor.erfinv_)
+
+
+tensor_methods(erf=erf, erfc=erfc, erfinv=erfinv, erfinv_=_tensor_erfinv_, lgamma=lgamma,
+               digamma=digamma, mvlgamma=mvlgamma, igamma=igamma, igammac=igammac)

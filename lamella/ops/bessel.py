@@ -1,0 +1,346 @@
+"""Bessel functions, with gradients to any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import floating
+
+__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1",
+           "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "i0"]
+
+
+class _Bessel(torch.autograd.Function):
+    """A kernel of PyTorch that has no derivative, with one made of kernels like it."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor, name: str) -> torch.Tensor:  # type: ignore[override]
+        return _KERNELS[name](x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.name = inputs[1]
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+        (x,) = ctx.saved_tensors
+        return grad * _SLOPES[ctx.name](x), None
+
+
+def _f(name: str, x: torch.Tensor) -> Any:
+    return _Bessel.apply(x, name)
+
+
+def _j1_over_x(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, 0.5, _f("j1", x) / torch.where(x == 0, 1, x))
+
+
+_KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "j0": torch.special.bessel_j0, "j1": torch.special.bessel_j1,
+    "y0": torch.special.bessel_y0, "y1": torch.special.bessel_y1,
+    "k0": torch.special.modified_bessel_k0, "k1": torch.special.modified_bessel_k1,
+    "k0e": torch.special.scaled_modified_bessel_k0,
+    "k1e": torch.special.scaled_modified_bessel_k1,
+}
+# Abramowitz and Stegun, Handbook of Mathematical Functions, 9.1.27-28 and 9.6.26-27
+_SLOPES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "j0": lambda x: -_f("j1", x),
+    "j1": lambda x: _f("j0", x) - _j1_over_x(x),
+    "y0": lambda x: -_f("y1", x),
+    "y1": lambda x: _f("y0", x) - _f("y1", x) / x,
+    "k0": lambda x: -_f("k1", x),
+    "k1": lambda x: -_f("k0", x) - _f("k1", x) / x,
+    "k0e": lambda x: _f("k0e", x) - _f("k1e", x),
+    "k1e": lambda x: _f("k1e", x) - _f("k0e", x) - _f("k1e", x) / x,
+}
+
+
+def _bessel(name: str, x: Tensor) -> Any:
+    raw = floating(x._raw)
+    if raw.dtype in (torch.float16, torch.bfloat16):
+        return _f(name, raw.float()).to(raw.dtype)
+    return _f(name, raw)
+
+
+@op
+def i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0.
+
+    Args:
+        input: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `input`.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.i0(ms.Tensor([0.0, 1.0])))
+        [0.99999994 1.266066  ]
+    """
+    return wrap(torch.special.i0(input._raw))
+
+
+@op
+def bessel_i0(x: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_i0(ms.Tensor([1.0, 2.0])))
+        [1.266066  2.2795851]
+    """
+    return wrap(torch.special.i0(x._raw))
+
+
+@op
+def bessel_i0e(x: Tensor) -> Tensor:
+    """`bessel_i0` times e^-|x|.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_i0e(ms.Tensor([1.0, 2.0])))
+        [0.46575963 0.3085083 ]
+    """
+    return wrap(torch.special.i0e(x._raw))
+
+
+@op
+def bessel_i1(x: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 1.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_i1(ms.Tensor([1.0, 2.0])))
+        [0.5651591 1.5906368]
+    """
+    return wrap(torch.special.i1(x._raw))
+
+
+@op
+def bessel_i1e(x: Tensor) -> Tensor:
+    """`bessel_i1` times e^-|x|.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_i1e(ms.Tensor([1.0, 2.0])))
+        [0.20791042 0.21526928]
+    """
+    return wrap(torch.special.i1e(x._raw))
+
+
+@op
+def bessel_j0(x: Tensor) -> Tensor:
+    """The Bessel function of the first kind of order 0.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_j0(ms.Tensor([1.0, 2.0])))
+        [0.76519763 0.22389077]
+    """
+    return wrap(_bessel("j0", x))
+
+
+@op
+def bessel_j1(x: Tensor) -> Tensor:
+    """The Bessel function of the first kind of order 1.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_j1(ms.Tensor([1.0, 2.0])))
+        [0.44005063 0.5767247 ]
+    """
+    return wrap(_bessel("j1", x))
+
+
+@op
+def bessel_y0(x: Tensor) -> Tensor:
+    """The Bessel function of the second kind of order 0.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_y0(ms.Tensor([1.0, 2.0])))
+        [0.08825695 0.5103756 ]
+    """
+    return wrap(_bessel("y0", x))
+
+
+@op
+def bessel_y1(x: Tensor) -> Tensor:
+    """The Bessel function of the second kind of order 1.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_y1(ms.Tensor([1.0, 2.0])))
+        [-0.7812128  -0.10703249]
+    """
+    return wrap(_bessel("y1", x))
+
+
+@op
+def bessel_k0(x: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind of order 0.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_k0(ms.Tensor([1.0, 2.0])))
+        [0.42102447 0.11389388]
+    """
+    return wrap(_bessel("k0", x))
+
+
+@op
+def bessel_k1(x: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind of order 1.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_k1(ms.Tensor([1.0, 2.0])))
+        [0.6019073  0.13986589]
+    """
+    return wrap(_bessel("k1", x))
+
+
+@op
+def bessel_k0e(x: Tensor) -> Tensor:
+    """`bessel_k0` times e^x.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_k0e(ms.Tensor([1.0, 2.0])))
+        [1.1444632 0.8415683]
+    """
+    return wrap(_bessel("k0e", x))
+
+
+@op
+def bessel_k1e(x: Tensor) -> Tensor:
+    """`bessel_k1` times e^x.
+
+    Args:
+        x: any shape; whole numbers are computed in float32.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bessel_k1e(ms.Tensor([1.0, 2.0])))
+        [1.6361537 1.033477 ]
+    """
+    return wrap(_bessel("k1e", x))
+
+
+tensor_methods(i0=i0)

@@ -1,0 +1,304 @@
+"""Functions of several tensors, element by element: addcmul, lerp, hypot, xlogy, ..."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, promote, tensor_methods, wrap
+from .arguments import tensors
+from .operands import both, floats
+
+__all__ = ["accumulate_n", "addcdiv", "addcmul", "addn", "copysign", "heaviside", "hypot",
+           "ldexp", "lerp", "logaddexp", "logaddexp2", "nextafter", "xlogy"]
+
+
+@op
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | float = 1) -> Tensor:
+    """`input` + `value` * `tensor1` * `tensor2`.
+
+    Args:
+        input: any shape.
+        tensor1: a factor.
+        tensor2: the other factor.
+        value: a number or a Tensor.
+
+    Returns:
+        Tensor of the shape that all broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addcmul(ms.Tensor([1.0]), ms.Tensor([2.0]), ms.Tensor([3.0]), 0.5))
+        [4.]
+    """
+    if isinstance(value, Tensor):
+        return wrap(input._raw + value._raw * tensor1._raw * tensor2._raw)
+    return wrap(torch.addcmul(input._raw, tensor1._raw, tensor2._raw, value=value))
+
+
+@op
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | float = 1) -> Tensor:
+    """`input` + `value` * `tensor1` / `tensor2`.
+
+    Args:
+        input: any shape.
+        tensor1: the numerator.
+        tensor2: the denominator.
+        value: a number or a Tensor.
+
+    Returns:
+        Tensor of the shape that all broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addcdiv(ms.Tensor([1.0]), ms.Tensor([6.0]), ms.Tensor([3.0]), 0.5))
+        [2.]
+    """
+    if isinstance(value, Tensor):
+        return wrap(input._raw + value._raw * tensor1._raw / tensor2._raw)
+    return wrap(torch.addcdiv(input._raw, tensor1._raw, tensor2._raw, value=value))
+
+
+@op
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+    """`input` + `weight` * (`end` - `input`): the point that far on the way to `end`.
+
+    Args:
+        input: any shape.
+        end: the tensor at weight 1.
+        weight: a number, or a Tensor that broadcasts with both.
+
+    Returns:
+        Tensor of the shape that all broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lerp(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0]), 0.25))
+        [1.5 2.5]
+    """
+    a, b = both(input, end)
+    w = weight._raw.to(a.dtype) if isinstance(weight, Tensor) else weight
+    return wrap(torch.lerp(a, b, w))
+
+
+@op
+def addn(x: Sequence[Tensor]) -> Tensor:
+    """Sum of several tensors of one shape.
+
+    Args:
+        x: a tuple or list of Tensors.
+
+    Returns:
+        Tensor of their shape
+
+    Raises:
+        TypeError: if `x` is empty or not a tuple or list of Tensors.
+        ValueError: if their shapes differ.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addn([ms.Tensor([1.0]), ms.Tensor([2.0]), ms.Tensor([3.0])]))
+        [6.]
+    """
+    raws = tensors(x, "addn", "x")
+    if len({raw.shape for raw in raws}) > 1:
+        raise ValueError(f"For 'addn', the tensors must have one shape, but got "
+                         f"{[tuple(raw.shape) for raw in raws]}.")
+    return wrap(functools.reduce(lambda a, b: torch.add(*promote(a, b)), raws))
+
+
+accumulate_n = addn
+
+
+@op
+def hypot(input: Tensor, other: Tensor | float) -> Tensor:
+    """Length of the hypotenuse over two legs, without overflow in between.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.hypot(ms.Tensor([3.0]), ms.Tensor([4.0])))
+        [5.]
+    """
+    return wrap(torch.hypot(*floats(input, other)))
+
+
+@op
+def copysign(x: Tensor, other: Tensor | float) -> Tensor:
+    """The magnitude of `x` with the sign of `other`.
+
+    Args:
+        x: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.copysign(ms.Tensor([1.0, 2.0]), ms.Tensor([-1.0, 1.0])))
+        [-1.  2.]
+    """
+    return wrap(torch.copysign(*both(x, other)))
+
+
+@op
+def ldexp(x: Tensor, other: Tensor | float) -> Tensor:
+    """`x` * 2^`other`.
+
+    Args:
+        x: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ldexp(ms.Tensor([1.0, 3.0]), ms.Tensor([2, 1])))
+        [4. 6.]
+    """
+    return wrap(torch.ldexp(*both(x, other)))
+
+
+@op
+def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
+    """`input` * log(`other`), and 0 where `input` is 0.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.xlogy(ms.Tensor([2.0, 0.0]), ms.Tensor([1.0, 0.0])))
+        [0. 0.]
+    """
+    return wrap(torch.xlogy(*both(input, other)))
+
+
+@op
+def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
+    """log(e^`input` + e^`other`), without overflow in between.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logaddexp(ms.Tensor([1.0, 1000.0]), ms.Tensor([1.0, 1000.0])))
+        [   1.6931472 1000.6932   ]
+    """
+    return wrap(torch.logaddexp(*floats(input, other)))
+
+
+@op
+def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
+    """log2(2^`input` + 2^`other`), without overflow in between.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.logaddexp2(ms.Tensor([1.0, 1000.0]), ms.Tensor([1.0, 1000.0])))
+        [   2. 1001.]
+    """
+    return wrap(torch.logaddexp2(*floats(input, other)))
+
+
+@op
+def heaviside(input: Tensor, values: Tensor | float) -> Tensor:
+    """The step function: 0 for negative elements, 1 for positive ones, `values` where `input`
+    is 0.
+
+    Args:
+        input: any shape.
+        values: a Tensor that broadcasts with `input`.
+
+    Returns:
+        Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.heaviside(ms.Tensor([-1.0, 0.0, 1.0]), ms.Tensor([0.5])))
+        [0.  0.5 1. ]
+    """
+    return wrap(torch.heaviside(*both(input, values)))
+
+
+@op
+def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
+    """The next number after `input` that its type can hold, in the direction of `other`.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.nextafter(ms.Tensor([1.0]), ms.Tensor([2.0])) > 1)
+        [ True]
+    """
+    return wrap(torch.nextafter(*floats(input, other)))
+
+
+tensor_methods(addcmul=addcmul, addcdiv=addcdiv, lerp=lerp, hypot=hypot, copysign=copysign,
+               ldexp=ldexp, xlogy=xlogy, logaddexp=logaddexp, logaddexp2=logaddexp2,
+               heaviside=heaviside, nextafter=nextafter)

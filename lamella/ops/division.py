@@ -1,0 +1,304 @@
+"""Division and what it leaves: div, floor_divide, remainder, gcd, ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..inplace import in_place
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import both, floats, sides, spelled
+
+__all__ = ["div", "divide", "floor_div", "floor_divide", "floor_mod", "floordiv", "floormod",
+           "fmod", "gcd", "lcm", "remainder", "tensor_div", "tensor_floordiv", "tensor_mod",
+           "true_divide", "truncate_div", "truncate_mod", "xdivy"]
+
+
+@op
+def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
+    """Quotient of two tensors; of whole numbers too it is floating, unless it is rounded.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+        rounding_mode: ``"floor"`` or ``"trunc"`` to round the quotient down or towards 0; then
+            it keeps the type of the two.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast, or `rounding_mode` is another word.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.div(ms.Tensor([4.0, 5.0]), 2))
+        [2.  2.5]
+        >>> print(ms.ops.div(ms.Tensor([4, -5]), 2, rounding_mode="floor"))
+        [ 2 -3]
+    """
+    if rounding_mode not in (None, "floor", "trunc"):
+        raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', "
+                         f"but got {rounding_mode!r}.")
+    a, b = sides(input, other)
+    return wrap(torch.div(a, b, rounding_mode=rounding_mode))
+
+
+divide = div
+
+
+@op
+def true_divide(dividend: Tensor, divisor: Tensor | float) -> Tensor:
+    """Quotient of two tensors; of whole numbers too it is floating.
+
+    Args:
+        dividend: any shape.
+        divisor: a Tensor that broadcasts with the dividend, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.true_divide(ms.Tensor([4, 5]), 2))
+        [2.  2.5]
+    """
+    return wrap(torch.true_divide(*sides(dividend, divisor)))
+
+
+@op
+def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
+    """Quotient of two tensors, rounded down.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.floor_divide(ms.Tensor([7.0, -7.0]), 2))
+        [ 3. -4.]
+    """
+    return wrap(torch.floor_divide(*sides(input, other)))
+
+
+floor_div = floor_divide
+floordiv = floor_divide
+tensor_floordiv = floor_divide
+
+
+@op
+def remainder(input: Tensor, other: Tensor | float) -> Tensor:
+    """What is left of `input` after floor division by `other`; it has the sign of `other`.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.remainder(ms.Tensor([7.0, -7.0]), 3))
+        [1. 2.]
+    """
+    return wrap(torch.remainder(*sides(input, other)))
+
+
+floor_mod = remainder
+floormod = remainder
+tensor_mod = remainder
+
+
+@op
+def fmod(input: Tensor, other: Tensor | float) -> Tensor:
+    """What is left of `input` after division by `other` rounded towards 0; it has the sign of
+    `input`.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.fmod(ms.Tensor([7.0, -7.0]), 3))
+        [ 1. -1.]
+    """
+    return wrap(torch.fmod(*sides(input, other)))
+
+
+@op
+def truncate_div(x: Tensor, y: Tensor) -> Tensor:
+    """Quotient of two tensors, rounded towards 0.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with `x`, or a number.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.truncate_div(ms.Tensor([7, -7]), 2))
+        [ 3 -3]
+    """
+    a, b = sides(x, y)
+    return wrap(torch.div(a, b, rounding_mode="trunc"))
+
+
+@op
+def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
+    """What is left of `x` after division by `y` rounded towards 0; it has the sign of `x`.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with `x`, or a number.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.truncate_mod(ms.Tensor([7, -7]), 3))
+        [ 1 -1]
+    """
+    return wrap(torch.fmod(*sides(x, y)))
+
+
+@op
+def tensor_div(x: Tensor, y: Tensor) -> Tensor:
+    """Quotient of two tensors in their own type: whole numbers stay whole, rounded towards 0.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with `x`, or a number.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.tensor_div(ms.Tensor([7, -7]), 2))
+        [ 3 -3]
+    """
+    a, b = both(x, y)
+    whole = not (a.is_floating_point() or a.is_complex())
+    return wrap(torch.div(a, b, rounding_mode="trunc" if whole else None))
+
+
+@op
+def gcd(input: Tensor, other: Tensor | float) -> Tensor:
+    """Greatest common divisor of whole numbers.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.gcd(ms.Tensor([12, 18]), ms.Tensor([8, 27])))
+        [4 9]
+    """
+    return wrap(torch.gcd(*both(input, other)))
+
+
+@op
+def lcm(input: Tensor, other: Tensor | float) -> Tensor:
+    """Least common multiple of whole numbers.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.lcm(ms.Tensor([4, 6]), ms.Tensor([6, 10])))
+        [12 30]
+    """
+    return wrap(torch.lcm(*both(input, other)))
+
+
+@op
+def xdivy(x: Tensor, y: Tensor) -> Tensor:
+    """`x` / `y`, and 0 where `x` is 0, whatever `y` is.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with `x`, or a number.
+
+    Returns:
+        Tensor of the shape of `x`.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.xdivy(ms.Tensor([2.0, 0.0]), ms.Tensor([4.0, 0.0])))
+        [0.5 0. ]
+    """
+    a, b = floats(x, y)
+    # where x is 0 nothing flows back either, as in MindSpore
+    return wrap(torch.where(a == 0, 0, a / torch.where(a == 0, 1, b)))
+
+
+def _tensor_div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    value = getattr(other, "_raw", other)
+    return in_place(self, lambda raw: raw.div_(value, rounding_mode=rounding_mode))
+
+
+def _tensor_remainder_(self: Tensor, other: Any) -> Tensor:
+    return in_place(self, lambda raw: raw.remainder_(getattr(other, "_raw", other)))
+
+
+def _tensor_floor_divide_(self: Tensor, other: Any) -> Tensor:
+    return in_place(self, lambda raw: raw.floor_divide_(getattr(other, "_raw", other)))
+
+
+tensor_methods(div=div, divide=div, true_divide=true_divide, floor_divide=floor_divide,
+               remainder=spelled(remainder, divisor="other"), fmod=fmod, gcd=gcd, lcm=lcm,
+               xdivy=xdivy, div_=_tensor_div_, remainder_=_tensor_remainder_,
+               floor_divide_=_tensor_floor_divide_)

@@ -1,0 +1,94 @@
+"""Operands of operators, brought to the tensors, types and axes that kernels take."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..tensor import as_raw, operand, promote
+
+
+def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
+    """Both sides of a binary operator: raw tensors of one type, or a tensor and a number.
+
+    Two tensors of different types are promoted; a number has no say in the type's width.
+    """
+    try:
+        a, b = input._raw, other._raw
+    except AttributeError:
+        a, b = _mixed(input, other)
+        if not isinstance(b, torch.Tensor):
+            return a, b
+    return (a, b) if a.dtype is b.dtype else promote(a, b)
+
+
+def _mixed(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
+    a = getattr(input, "_raw", None)
+    if a is not None:
+        b = operand(other, a)
+        if b is not NotImplemented:
+            return a, b
+        raise TypeError(f"For 'operator', 'other' must be a Tensor or a number, but got {other!r} "
+                        f"of type {type(other).__name__}.")
+    b = getattr(other, "_raw", None)
+    if b is None:
+        return as_raw(input), as_raw(other)
+    a = operand(input, b)
+    if a is NotImplemented:
+        raise TypeError(f"For 'operator', 'input' must be a Tensor or a number, but got {input!r} "
+                        f"of type {type(input).__name__}.")
+    return (a, b) if isinstance(a, torch.Tensor) else weak(a, b)
+
+
+def weak(number: Any, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A number as a tensor, and the tensor it meets, in the type that the number leaves it."""
+    dtype = torch.result_type(like, number)
+    return torch.full((), number, dtype=dtype, device=like.device), like.to(dtype)
+
+
+def both(input: Any, other: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `sides`, for kernels that take no numbers: both are tensors."""
+    a, b = sides(input, other)
+    if isinstance(b, torch.Tensor):
+        return a, b
+    b, a = weak(b, a)
+    return a, b
+
+
+def floats(input: Any, other: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `both`, with whole numbers turned to float32."""
+    a, b = both(input, other)
+    return floating(a), floating(b)
+
+
+def floating(raw: torch.Tensor) -> torch.Tensor:
+    """The tensor itself if it is floating or complex, else in float32."""
+    return raw if raw.is_floating_point() or raw.is_complex() else raw.float()
+
+
+def axes(axis: Any, raw: torch.Tensor) -> tuple[int, ...]:
+    """The axes to reduce: None and () stand for all of them."""
+    if isinstance(axis, int):
+        return (axis,)
+    values = getattr(axis, "_raw", None)
+    if values is not None:
+        axis = values.reshape(-1).tolist()
+    return tuple(axis) if axis is not None and len(axis) else tuple(range(raw.dim()))
+
+
+def spelled(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
+    """A Tensor method over `function` that also takes other spellings of its arguments.
+
+    MindSpore's methods have overloads that name one argument ``axis`` or ``dim``, ``keepdims``,
+    ``keep_dims`` or ``keepdim``.
+    """
+    @functools.wraps(function)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {names.get(k, k): v for k, v in kwargs.items()}
+        return function(*args, **kwargs)
+
+    return method

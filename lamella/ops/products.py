@@ -1,0 +1,515 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..inplace import in_place
+from ..tensor import Tensor, promote, tensor_methods, wrap
+from .operands import both, spelled
+
+__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "batch_dot", "bmm", "cross", "dot",
+           "einsum", "ger", "inner", "kron", "matmul", "mm", "mv", "outer",
+           "sparse_segment_mean", "tensor_dot", "vecdot"]
+
+
+def _batch_axes(a: torch.Tensor, b: torch.Tensor, axes: Any) -> tuple[int, int]:
+    if axes is None:
+        axes = (a.dim() - 1, b.dim() - 2 if b.dim() > 2 else 1)
+    first, second = (axes, axes) if isinstance(axes, int) else axes
+    first, second = first % a.dim(), second % b.dim()
+    if first == 0 or second == 0:
+        raise ValueError(f"For 'batch_dot', 'axes' must not name the batch axis 0, but got {axes}.")
+    if a.shape[0] != b.shape[0] or a.shape[first] != b.shape[second]:
+        raise ValueError(f"For 'batch_dot', the batches and the summed axes must have one length, "
+                         f"but got shapes {tuple(a.shape)} and {tuple(b.shape)} with axes "
+                         f"{(first, second)}.")
+    return first, second
+
+
+@op
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Matrix product; dimensions before the last two broadcast, a tensor of one dimension is a
+    vector.
+
+    Args:
+        input: any shape.
+        other: a Tensor of the type of `input`.
+
+    Returns:
+        Tensor of the shape that the two give
+
+    Raises:
+        TypeError: if the types differ.
+        ValueError: if the shapes don't fit or a tensor has no dimension.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matmul(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    return wrap(torch.matmul(input._raw, other._raw))
+
+
+@op
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Product of two matrices.
+
+    Args:
+        input: shape (N, M).
+        mat2: shape (M, R).
+
+    Returns:
+        Tensor of shape (N, R)
+
+    Raises:
+        TypeError: if the types differ.
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.mm(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    return wrap(torch.mm(input._raw, mat2._raw))
+
+
+@op
+def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
+    """Product of each pair of matrices of two batches.
+
+    Args:
+        input_x: shape (*B, N, M).
+        mat2: shape (*B, M, R).
+
+    Returns:
+        Tensor of shape (*B, N, R)
+
+    Raises:
+        TypeError: if the types differ.
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bmm(ms.Tensor([[[1.0, 2.0]]]), ms.Tensor([[[3.0], [4.0]]])))
+        [[[11.]]]
+    """
+    a, b = input_x._raw, mat2._raw
+    return wrap(torch.bmm(a, b) if a.dim() == 3 == b.dim() else torch.matmul(a, b))
+
+
+@op
+def mv(mat: Tensor, vec: Tensor) -> Tensor:
+    """Product of a matrix and a vector.
+
+    Args:
+        mat: shape (N, M).
+        vec: shape (M,).
+
+    Returns:
+        Tensor of shape (N,)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.mv(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([1.0, 1.0])))
+        [3. 7.]
+    """
+    return wrap(torch.mv(mat._raw, vec._raw))
+
+
+@op
+def dot(input: Tensor, other: Tensor) -> Tensor:
+    """Products summed over the last axis of `input` and the last but one of `other`.
+
+    Args:
+        input: any shape.
+        other: a Tensor of the type of `input`.
+
+    Returns:
+        Tensor of the shape of `input` without its last axis, then that of `other` without the
+        summed one
+
+    Raises:
+        ValueError: if the summed axes differ in length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.dot(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    a, b = input._raw, other._raw
+    return wrap(torch.tensordot(a, b, ([-1], [-2 if b.dim() > 1 else -1])))
+
+
+@op
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Products summed over the last axes; with a tensor of rank 0 the plain product.
+
+    Args:
+        input: any shape.
+        other: a Tensor whose last axis has the length of that of `input`.
+
+    Returns:
+        Tensor of the two shapes without the last axes
+
+    Raises:
+        ValueError: if the last axes differ in length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.inner(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])))
+        11.0
+    """
+    return wrap(torch.inner(input._raw, other._raw))
+
+
+@op
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Products of each element of one vector with each of another.
+
+    Args:
+        input: shape (N,).
+        vec2: shape (M,).
+
+    Returns:
+        Tensor of shape (N, M)
+
+    Raises:
+        ValueError: if one is not a vector.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.outer(ms.Tensor([1, 2]), ms.Tensor([3, 4])))
+        [[3 4]
+         [6 8]]
+    """
+    return wrap(torch.outer(*promote(input._raw, vec2._raw)))
+
+
+ger = outer
+
+
+@op
+def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
+    """Products summed along an axis; those of complex numbers take the conjugate of `x`.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with `x`.
+        axis: the axis.
+
+    Returns:
+        Tensor of the shape that the two broadcast to, without `axis`
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.vecdot(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0, 4.0]])))
+        [11.]
+    """
+    return wrap(torch.linalg.vecdot(*both(x, y), dim=axis))
+
+
+@op
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
+          alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * (`mat1` @ `mat2`).
+
+    Args:
+        input: a Tensor that broadcasts to shape (N, R).
+        mat1: shape (N, M).
+        mat2: shape (M, R).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N, R)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addmm(ms.Tensor([1.0]), ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]]), beta=2))
+        [[13.]]
+    """
+    return wrap(torch.addmm(input._raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha))
+
+
+@op
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1,
+            alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * (`batch1` @ `batch2`), for each pair of matrices.
+
+    Args:
+        input: a Tensor that broadcasts to shape (B, N, R).
+        batch1: shape (B, N, M).
+        batch2: shape (B, M, R).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (B, N, R)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.baddbmm(ms.Tensor([[[1.0]]]), ms.Tensor([[[1.0, 2.0]]]), ms.Tensor([[[3.0], [4.0]]])))
+        [[[12.]]]
+    """
+    return wrap(torch.baddbmm(input._raw, batch1._raw, batch2._raw, beta=beta, alpha=alpha))
+
+
+@op
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
+           alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * the sum of `batch1` @ `batch2` over all pairs of matrices.
+
+    Args:
+        input: a Tensor that broadcasts to shape (N, R).
+        batch1: shape (B, N, M).
+        batch2: shape (B, M, R).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N, R)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addbmm(ms.Tensor([[1.0]]), ms.Tensor([[[1.0]], [[2.0]]]), ms.Tensor([[[3.0]], [[4.0]]])))
+        [[12.]]
+    """
+    return wrap(torch.addbmm(input._raw, batch1._raw, batch2._raw, beta=beta, alpha=alpha))
+
+
+@op
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * (`mat` @ `vec`).
+
+    Args:
+        input: a Tensor that broadcasts to shape (N,).
+        mat: shape (N, M).
+        vec: shape (M,).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N,)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addmv(ms.Tensor([1.0, 1.0]), ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([1.0, 1.0])))
+        [4. 8.]
+    """
+    return wrap(torch.addmv(input._raw, mat._raw, vec._raw, beta=beta, alpha=alpha))
+
+
+@op
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """`beta` * `x` + `alpha` * the outer product of `vec1` and `vec2`.
+
+    Args:
+        x: a Tensor that broadcasts to shape (N, M).
+        vec1: shape (N,).
+        vec2: shape (M,).
+        beta: factor of `x`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N, M)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addr(ms.Tensor([[1.0, 1.0]]), ms.Tensor([2.0]), ms.Tensor([3.0, 4.0])))
+        [[7. 9.]]
+    """
+    return wrap(torch.addr(x._raw, vec1._raw, vec2._raw, beta=beta, alpha=alpha))
+
+
+@op
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Products of tensors, summed over the letters that the result does not name.
+
+    Args:
+        equation: such as ``"ij,jk->ik"``; or the first of pairs of a Tensor and a list of axis
+            numbers.
+        operands: the tensors.
+
+    Returns:
+        Tensor of the shape that the equation names
+
+    Raises:
+        ValueError: if the equation doesn't fit the tensors.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.einsum("ij,jk->ik", ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    values = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    return wrap(torch.einsum(*[getattr(v, "_raw", v) for v in (equation, *values)]))
+
+
+@op
+def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
+    """Products summed over pairs of axes of two tensors.
+
+    Args:
+        x1: any shape.
+        x2: any shape.
+        axes: how many last axes of `x1` to sum with the first ones of `x2`, or the axes of
+            each.
+
+    Returns:
+        Tensor of the axes that are left, those of `x1` first
+
+    Raises:
+        ValueError: if the summed axes differ in length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.tensor_dot(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]]), 1))
+        [[11.]]
+    """
+    if not isinstance(axes, int):
+        axes = [[a] if isinstance(a, int) else list(a) for a in axes]
+    return wrap(torch.tensordot(x1._raw, x2._raw, axes))
+
+
+@op
+def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
+    """Products of two batches, summed over one axis of each.
+
+    Args:
+        x1: shape (B, ...), of two dimensions or more.
+        x2: shape (B, ...), of two dimensions or more.
+        axes: the axis of each to sum over, or one for both; default: the last of `x1` and the
+            last but one of `x2`.
+
+    Returns:
+        Tensor of the batch axis, then what is left of `x1` and of `x2`; of shape (B, 1) if
+        nothing is
+
+    Raises:
+        ValueError: if the batches or the summed axes differ in length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.batch_dot(ms.Tensor([[[1.0, 2.0]]]), ms.Tensor([[[3.0], [4.0]]])))
+        [[[11.]]]
+    """
+    a, b = x1._raw, x2._raw
+    first, second = _batch_axes(a, b, axes)
+    left = a.movedim(first, -1)
+    right = b.movedim(second, 1)
+    out = torch.bmm(left.reshape(a.shape[0], -1, left.shape[-1]),
+                    right.reshape(b.shape[0], right.shape[1], -1))
+    shape = [*left.shape[:-1], *right.shape[2:]]
+    return wrap(out.reshape(shape if len(shape) > 1 else [a.shape[0], 1]))
+
+
+@op
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: each element of `input` times all of `other`.
+
+    Args:
+        input: any shape.
+        other: any shape.
+
+    Returns:
+        Tensor whose lengths are the products of the two
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.kron(ms.Tensor([[1, 2]]), ms.Tensor([[1], [3]])))
+        [[1 2]
+         [3 6]]
+    """
+    return wrap(torch.kron(input._raw, other._raw))
+
+
+@op
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """Cross product of vectors of three elements.
+
+    Args:
+        input: any shape.
+        other: a Tensor that broadcasts with `input`.
+        dim: the axis of the vectors; default: the first of length 3.
+
+    Returns:
+        Tensor of the shape that the two broadcast to
+
+    Raises:
+        ValueError: if that axis has not length 3.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cross(ms.Tensor([1.0, 0.0, 0.0]), ms.Tensor([0.0, 1.0, 0.0])))
+        [0. 0. 1.]
+    """
+    a, b = both(input, other)
+    if dim is None or dim == -65530:
+        dim = next((d for d, n in enumerate(a.shape) if n == 3), -1)
+    return wrap(torch.linalg.cross(a, b, dim=dim))
+
+
+@op
+def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
+    """Means of the rows of `x` that `indices` picks, one for each segment.
+
+    Args:
+        x: any shape.
+        indices: the rows to pick, of shape (N,).
+        segment_ids: the segment of each picked row, ascending, of shape (N,).
+
+    Returns:
+        Tensor with a row for each segment; zeros for one without rows
+
+    Raises:
+        ValueError: if the two differ in length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.sparse_segment_mean(ms.Tensor([[0.0], [2.0], [4.0]]), ms.Tensor([0, 1, 2]), ms.Tensor([0, 0, 1])))
+        [[1.]
+         [4.]]
+    """
+    rows, ids = x._raw[indices._raw.long()], segment_ids._raw.long()
+    count = int(ids[-1]) + 1 if ids.numel() else 0
+    total = rows.new_zeros((count, *rows.shape[1:])).index_add(0, ids, rows)
+    sizes = torch.bincount(ids, minlength=count).clamp(min=1).to(rows.dtype)
+    return wrap(total / sizes.reshape(-1, *[1] * (rows.dim() - 1)))
+
+
+def _tensor_addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
+                   alpha: float = 1) -> Tensor:
+    return in_place(self, lambda raw: raw.addmm_(mat1._raw, mat2._raw, beta=beta, alpha=alpha))
+
+
+tensor_methods(matmul=spelled(matmul, tensor2="other"), mm=mm, bmm=bmm, dot=dot, inner=inner,
+               outer=outer, ger=outer, addmm=addmm, addmm_=_tensor_addmm_, baddbmm=baddbmm,
+               addbmm=addbmm, addmv=addmv, addr=addr, cross=cross)

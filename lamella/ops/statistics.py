@@ -1,0 +1,322 @@
+"""Statistics: var, std, median, quantile, histc, ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .operands import axes, floating, spelled
+
+__all__ = ["bincount", "cov", "histc", "median", "nanmedian", "nanquantile", "quantile", "std",
+           "std_mean", "var", "var_mean"]
+
+
+def _var(input: Tensor, axis: Any, ddof: int, keepdims: bool) -> torch.Tensor:
+    raw = floating(input._raw)
+    return torch.var(raw, axes(axis, raw), correction=int(ddof), keepdim=keepdims)
+
+
+def _mean(input: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    raw = floating(input._raw)
+    return wrap(torch.mean(raw, axes(axis, raw), keepdims))
+
+
+def _parts(name: str, q: Any, raw: torch.Tensor) -> torch.Tensor | float:
+    if isinstance(q, Tensor):
+        return q._raw.to(raw.dtype)
+    parts = q if isinstance(q, (list, tuple)) else [q]
+    if not all(0 <= part <= 1 for part in parts):
+        raise ValueError(f"For '{name}', 'q' must be in [0, 1], but got {q}.")
+    return torch.tensor(q, dtype=raw.dtype, device=raw.device)
+
+
+@op
+def var(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Variance over axes.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
+        keepdims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.var(ms.Tensor([1.0, 2.0, 4.0])))
+        1.5555556
+    """
+    return wrap(_var(input, axis, ddof, keepdims))
+
+
+@op
+def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Standard deviation over axes.
+
+    As in MindSpore the gradient is nan where all elements are equal.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
+        keepdims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Tensor without the reduced axes, or with length 1 there.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.std(ms.Tensor([1.0, 2.0, 4.0]), ddof=1))
+        1.5275252
+    """
+    return wrap(torch.sqrt(_var(input, axis, ddof, keepdims)))
+
+
+@op
+def var_mean(input: Tensor, axis: Any = None, ddof: int = 0,
+             keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Variance and mean over axes.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
+        keepdims: whether reduced axes stay, with length 1.
+
+    Returns:
+        (variance, mean)
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.var_mean(ms.Tensor([1.0, 2.0, 3.0])))
+        (Tensor(shape=[], dtype=Float32, value= 0.666667), Tensor(shape=[], dtype=Float32, value= 2))
+    """
+    return var(input, axis, ddof, keepdims), _mean(input, axis, keepdims)
+
+
+@op
+def std_mean(input: Tensor, axis: Any = None, ddof: int = 0,
+             keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean over axes.
+
+    Args:
+        input: any shape.
+        axis: the axis or axes to reduce; None or () stands for all.
+        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
+        keepdims: whether reduced axes stay, with length 1.
+
+    Returns:
+        (standard deviation, mean)
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.std_mean(ms.Tensor([1.0, 2.0, 3.0])))
+        (Tensor(shape=[], dtype=Float32, value= 0.816497), Tensor(shape=[], dtype=Float32, value= 2))
+    """
+    return std(input, axis, ddof, keepdims), _mean(input, axis, keepdims)
+
+
+@op
+def median(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """The median along an axis, of an even number the lower one, and where it is.
+
+    Args:
+        input: any shape.
+        axis: the axis, an int.
+        keepdims: whether the axis stays, with length 1.
+
+    Returns:
+        (medians, indices of int64)
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.median(ms.Tensor([[3.0, 1.0, 2.0]]), 1))
+        (Tensor(shape=[1], dtype=Float32, value= [ 2.00000000e+00]), Tensor(shape=[1], dtype=Int64, value= [2]))
+    """
+    values, indices = torch.median(input._raw, axis, keepdims)
+    return wrap(values), wrap(indices)
+
+
+@op
+def nanmedian(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """The median along an axis of the elements that are not nan, and where it is.
+
+    Args:
+        input: any shape.
+        axis: the axis, an int.
+        keepdims: whether the axis stays, with length 1.
+
+    Returns:
+        (medians, indices of int64)
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.nanmedian(ms.Tensor([3.0, float("nan"), 2.0, 4.0])))
+        (Tensor(shape=[], dtype=Float32, value= 3), Tensor(shape=[], dtype=Int64, value= 0))
+    """
+    values, indices = torch.nanmedian(input._raw, axis, keepdims)
+    return wrap(values), wrap(indices)
+
+
+@op
+def quantile(input: Tensor, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The values below which parts `q` of the elements lie, interpolated between the two
+    nearest.
+
+    Args:
+        input: any shape.
+        q: parts in [0, 1]: a number, a list of them or a Tensor of one dimension.
+        axis: the axis, an int; None: the flattened tensor.
+        keepdims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Tensor without the reduced axis, or with length 1 there; for several parts, with a new
+        first dimension for them
+
+    Raises:
+        ValueError: if a part is outside [0, 1], or there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.quantile(ms.Tensor([1.0, 2.0, 3.0, 4.0]), 0.5))
+        2.5
+    """
+    raw = floating(input._raw)
+    return wrap(torch.quantile(raw, _parts("quantile", q, raw), axis, keepdims))
+
+
+@op
+def nanquantile(input: Tensor, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """`quantile` of the elements that are not nan.
+
+    Args:
+        input: any shape.
+        q: parts in [0, 1]: a number, a list of them or a Tensor of one dimension.
+        axis: the axis, an int; None: the flattened tensor.
+        keepdims: whether reduced axes stay, with length 1.
+
+    Returns:
+        Tensor without the reduced axis, or with length 1 there; for several parts, with a new
+        first dimension for them
+
+    Raises:
+        ValueError: if a part is outside [0, 1], or there is no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.nanquantile(ms.Tensor([1.0, float("nan"), 3.0]), 0.5))
+        2.0
+    """
+    raw = floating(input._raw)
+    return wrap(torch.nanquantile(raw, _parts("nanquantile", q, raw), axis, keepdims))
+
+
+@op
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number occurs, or the sum of its weights.
+
+    Args:
+        input: whole numbers, none negative, of one dimension.
+        weights: a weight for each element.
+        minlength: the least length of the result.
+
+    Returns:
+        Float32 Tensor, one element for each number from 0 to the largest
+
+    Raises:
+        TypeError: if `input` is floating.
+        ValueError: if `input` has negative elements or more dimensions.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.bincount(ms.Tensor([1, 2, 2]), minlength=4))
+        [0. 1. 2. 0.]
+    """
+    if minlength < 0:
+        raise ValueError(f"For 'bincount', 'minlength' must be 0 or more, but got {minlength}.")
+    given = None if weights is None else weights._raw
+    return wrap(torch.bincount(input._raw, given, minlength).float())
+
+
+@op
+def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
+    """How many elements fall into each of `bins` equal parts of [`min`, `max`].
+
+    Args:
+        input: any shape.
+        bins: how many parts.
+        min: the lower end; with `max` equal, both come from the data.
+        max: the upper end; elements outside are not counted.
+
+    Returns:
+        Tensor of one dimension, of length `bins`, in the type of `input`
+
+    Raises:
+        ValueError: if `bins` is not positive or `min` is above `max`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.histc(ms.Tensor([1.0, 2.0, 1.0, 4.0]), 4, 0.0, 3.0))
+        [0. 2. 1. 0.]
+    """
+    if bins <= 0 or min > max:
+        raise ValueError(f"For 'histc', 'bins' must be positive and 'min' at most 'max', "
+                         f"but got bins={bins}, min={min}, max={max}.")
+    return wrap(torch.histc(floating(input._raw), bins, min, max).to(input._raw.dtype))
+
+
+@op
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
+        aweights: Tensor | None = None) -> Tensor:
+    """The matrix of covariances between variables (rows) over observations (columns).
+
+    Args:
+        input: of one or two dimensions.
+        correction: what to subtract from the count in the divisor.
+        fweights: how often each observation counts, whole numbers.
+        aweights: the weight of each observation.
+
+    Returns:
+        Tensor of shape (rows, rows), or of rank 0
+
+    Raises:
+        ValueError: if `input` has more than two dimensions.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.cov(ms.Tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])))
+        [[ 1. -1.]
+         [-1.  1.]]
+    """
+    given = [None if w is None else w._raw for w in (fweights, aweights)]
+    return wrap(torch.cov(floating(input._raw), correction=correction, fweights=given[0],
+                          aweights=given[1]))
+
+
+_SPELLINGS = {"dim": "axis", "correction": "ddof", "keepdim": "keepdims"}
+tensor_methods(var=spelled(var, **_SPELLINGS), std=spelled(std, **_SPELLINGS),
+               median=spelled(median, dim="axis", keepdim="keepdims"), nanmedian=nanmedian,
+               quantile=quantile, nanquantile=nanquantile, bincount=bincount, histc=histc, cov=cov)
