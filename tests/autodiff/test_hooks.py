@@ -1,0 +1,189 @@
+"""`InsertGradientOf`, `HookBackward`, `Tensor.register_hook`, and the hooks of Cells."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn, ops
+
+X, Y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+
+
+def test_insert_gradient_of_changes_only_the_gradient():
+    def clip(gradient):
+        if gradient[0] > 1.1:
+            return gradient * 0 + 1.1
+        return gradient
+
+    op = ops.InsertGradientOf(clip)
+    assert op(X) is X
+    np.testing.assert_allclose(ms.grad(lambda x: op(x) * Y)(X).asnumpy(), [1.1, 1.1])
+    np.testing.assert_allclose(ms.grad(lambda x: op(x) * 0.5)(X).asnumpy(), [0.5, 0.5])
+
+
+def test_a_number_stands_for_the_whole_gradient():
+    op = ops.InsertGradientOf(lambda gradient: 100.0)
+    gradient = ms.grad(lambda x: op(x) * Y)(X)
+    assert gradient.shape == () and str(gradient) == "100.0"
+    both = ms.grad(lambda x: op(x) * Y + x)(X)
+    np.testing.assert_allclose(both.asnumpy(), [101.0, 101.0])
+
+
+def test_none_leaves_the_gradient():
+    op = ops.InsertGradientOf(lambda gradient: None)
+    np.testing.assert_allclose(ms.grad(lambda x: op(x) * Y)(X).asnumpy(), [3.0, 4.0])
+
+
+def test_nested_containers():
+    op = ops.InsertGradientOf(lambda g: {"a": g["a"] * 10, "b": [g["b"][0], 7.0]})
+
+    def f(x, y):
+        tree = op({"a": x, "b": [x, y]})
+        return tree["a"] + tree["b"][0] * 2 + tree["b"][1]
+
+    dx, dy = ms.grad(f, (0, 1))(X, Y)
+    assert dx.asnumpy().tolist() == [12.0, 12.0] and dy.asnumpy().tolist() == [7.0, 7.0]
+
+
+def test_second_order_through_the_rule():
+    op = ops.InsertGradientOf(lambda gradient: gradient**2)
+    inner = ms.grad(lambda v: (op(v) ** 2).sum())  # (2 v)^2
+    np.testing.assert_allclose(inner(X).asnumpy(), [4.0, 16.0])
+    # d/dv (2 op(v))^2 = 8 v, which passes through op, and so its rule, once more
+    np.testing.assert_allclose(ms.grad(inner)(X).asnumpy(), [64.0, 256.0])
+
+
+@pytest.mark.parametrize("rule, error, message", [
+    (lambda g: Tensor([1.0, 2.0, 3.0]), ValueError, r"InsertGradientOf rule .*shape \(2,\).*\(3,\)"),
+    (lambda g: "x", TypeError, "InsertGradientOf rule .*test_hooks.py.*returned str"),
+])
+def test_wrong_rules_are_named(rule, error, message):
+    op = ops.InsertGradientOf(rule)
+    with pytest.raises(error, match=message):
+        ms.grad(lambda x: op(x) * Y)(X)
+
+
+def test_wrong_structure_is_named():
+    op = ops.InsertGradientOf(lambda g: g[0])
+    with pytest.raises(ValueError, match="structure it was given, tuple of 2, but it returned Tensor"):
+        ms.grad(lambda x: op((x, x))[0])(X)
+    with pytest.raises(TypeError, match="'f' must be a function, but got int"):
+        ops.InsertGradientOf(3)
+    with pytest.raises(TypeError, match="'hook_fn' must be a function, but got int"):
+        ops.HookBackward(3)
+
+
+def test_an_error_in_a_rule_reaches_the_user():
+    def broken(gradient):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        ms.grad(lambda x: ops.InsertGradientOf(broken)(x))(X)
+
+
+def test_hook_backward_sees_and_replaces():
+    seen = []
+    see = ops.HookBackward(lambda g: seen.append(g[0].asnumpy().tolist()))
+    np.testing.assert_allclose(ms.grad(lambda x: see(x * 2) * 3)(X).asnumpy(), [6.0, 6.0])
+    assert seen == [[3.0, 3.0]]
+    double = ops.HookBackward(lambda g: (g[0] * 2,))
+    np.testing.assert_allclose(ms.grad(lambda x: double(x) * 3)(X).asnumpy(), [6.0, 6.0])
+
+
+def test_hooks_of_tensors():
+    x = Tensor([1.0, 2.0])
+    handle = x.register_hook(lambda g: g * 10)
+    assert ms.grad(lambda x: x * 3)(x).asnumpy().tolist() == [30.0, 30.0]
+    handle.remove()
+    assert ms.grad(lambda x: x * 3)(x).asnumpy().tolist() == [3.0, 3.0]
+    seen = []
+
+    def f(x):
+        y = x * 2
+        y.register_hook(lambda g: seen.append(float(g.sum())))
+        z = x * 5
+        z.register_hook(lambda g: g * 0).remove()
+        return y * 4 + z
+
+    assert ms.grad(f)(x).asnumpy().tolist() == [13.0, 13.0] and seen == [8.0]
+    with pytest.raises(TypeError, match="'hook' must be a function"):
+        x.register_hook(5)
+
+
+def test_hooks_of_parameters():
+    w = Parameter(Tensor([1.0, 2.0]), name="w")
+    handle = w.register_hook(lambda g: g + 1)
+    step = ms.grad(lambda x: x * w, None, w)
+    assert step(X).asnumpy().tolist() == [2.0, 3.0]
+    handle.remove()
+    assert step(X).asnumpy().tolist() == [1.0, 2.0]
+
+
+class Scale(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([2.0, 3.0]))
+
+    def construct(self, x, extra=0.0):
+        return x * self.w + extra
+
+
+def test_forward_hooks():
+    net = Scale()
+    seen = []
+    pre = net.register_forward_pre_hook(lambda cell, args: (args[0] * 10,))
+    post = net.register_forward_hook(lambda cell, args, out: seen.append(args[0].asnumpy().tolist()))
+    assert net(X).asnumpy().tolist() == [20.0, 60.0] and seen == [[10.0, 20.0]]
+    pre.remove()
+    post.remove()
+    assert net(X).asnumpy().tolist() == [2.0, 6.0]
+    net.register_forward_pre_hook(lambda cell, a, k: (a, {"extra": 1.0}), with_kwargs=True)
+    net.register_forward_hook(lambda cell, a, k, out: out * k["extra"] * 2, with_kwargs=True)
+    net.register_forward_hook(lambda cell, a, out: out + 100, prepend=True)
+    assert net(X).asnumpy().tolist() == [206.0, 214.0]
+
+
+def test_a_forward_hook_may_be_called_after_a_failure():
+    net = Scale()
+    seen = []
+    net.register_forward_hook(lambda cell, args, out: seen.append(out), always_call=True)
+    net.register_forward_hook(lambda cell, args, out: seen.append("no"))
+    with pytest.raises(ValueError):
+        net(Tensor([1.0, 2.0, 3.0]))
+    assert seen == [None]
+
+
+def test_backward_hooks():
+    net = Scale()
+    seen = []
+
+    def hook(cell, grad_input, grad_output):
+        seen.append((cell, grad_input[0].asnumpy().tolist(), grad_output[0].asnumpy().tolist()))
+        return (grad_input[0] * 2,)
+
+    handle = net.register_backward_hook(hook)
+    gradient = ms.grad(lambda x: net(x) * 5)(X)
+    assert gradient.asnumpy().tolist() == [20.0, 30.0]
+    assert seen == [(net, [10.0, 15.0], [5.0, 5.0])]
+    handle.remove()
+    net.register_backward_pre_hook(lambda cell, grad_output: (grad_output[0] * 0 + 1,))
+    assert ms.grad(lambda x: net(x) * 5)(X).asnumpy().tolist() == [2.0, 3.0]
+    with pytest.raises(TypeError, match="'hook_fn' must be a function"):
+        net.register_backward_hook(1)
+
+
+def test_hooks_of_inner_cells_and_higher_order():
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.inner = Scale()
+
+        def construct(self, x):
+            return self.inner(x) ** 2
+
+    net = Outer()
+    net.inner.register_backward_hook(lambda cell, gi, go: (gi[0] * 3,))
+    single = ms.grad(lambda x: net(x))(X)
+    np.testing.assert_allclose(single.asnumpy(), 3 * 2 * np.array([2.0, 3.0]) ** 2 * [1.0, 2.0])
+    double = ms.grad(ms.grad(lambda x: net(x)))(X)
+    np.testing.assert_allclose(double.asnumpy(), 9 * 2 * np.array([2.0, 3.0]) ** 2)
