@@ -8,11 +8,12 @@ left behind when the function raises.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -341,6 +342,25 @@ class _Delay(threading.local):
 
 
 delay = _Delay()
+
+
+@contextlib.contextmanager
+def no_init_parameters() -> Iterator[None]:
+    """A block in which new Parameters wait for `init_data`, for networks that a file fills anyway.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.common.initializer import initializer
+        >>> with ms.nn.no_init_parameters():
+        ...     w = ms.Parameter(initializer("normal", (2, 3)), name="w")
+        >>> w.has_init, w.init_data().has_init
+        (True, False)
+    """
+    before, delay.initialization = delay.initialization, True
+    try:
+        yield
+    finally:
+        delay.initialization = before
 
 
 class ParameterTuple(tuple):

@@ -1,5 +1,6 @@
 """Cells: layers, containers, losses, optimizers, and wrappers around networks."""
 
+from ..parameter import no_init_parameters
 from .cell import Cell
 from .container import CellDict, CellList, SequentialCell
 from .activation import *
