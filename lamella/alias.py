@@ -32,13 +32,12 @@ __all__ = ["MINDSPORE_VERSION", "install", "installed", "uninstall"]
 
 MINDSPORE_VERSION = "2.10.0"
 
-# MindSpore's paths whose names live elsewhere in Lamella: where to look, in order (paths under
-# lamella; "" is lamella itself) -> the paths under mindspore. A path that is not here is the module
-# of the same path in Lamella.
+# MindSpore's paths whose names live elsewhere in Lamella too: where to look, in order (paths under
+# lamella; "" is lamella itself) -> the paths under mindspore. What Lamella has under the same path
+# always comes first.
 _PLACES: dict[str, str] = {
-    ",": "",
-    "common,,dtype,": "common",
-    "dtype,": "common.dtype common.np_dtype",
+    ",dtype": "common",
+    "dtype,": "common.dtype common.np_dtype _c_expression _c_expression.typing",
     ",common": """
         common.api common.generator common.hook_handle common.jit_config common.lazy_inline
         common.mutable common.parameter common.recompute common.seed common.sparse_tensor
@@ -56,7 +55,7 @@ _PLACES: dict[str, str] = {
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func
         ops.communication""",
-    "ops,ops.primitive": """
+    "ops,ops.primitive,": """
         ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops
         ops.operations.custom_ops ops.operations.debug_ops ops.operations.image_ops
         ops.operations.inner_ops ops.operations.linalg_ops ops.operations.math_ops
@@ -66,20 +65,20 @@ _PLACES: dict[str, str] = {
         ops.operations._rl_inner_ops ops.operations._scalar_ops ops.operations._sequence_ops
         ops.operations.manually_defined ops.operations.manually_defined.ops_def
         ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
-    "ops.primitive,ops": "ops.primitive ops._primitive_cache ops.signature",
+    "ops.primitive,ops": "ops.signature",
     "nn": """
         nn.layer nn.layer.activation nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
         nn.layer.container nn.layer.conv nn.layer.dense nn.layer.embedding nn.layer.image
         nn.layer.math nn.layer.normalization nn.layer.padding nn.layer.pooling
-        nn.layer.rnn_cells nn.layer.rnns nn.layer.timedistributed nn.layer.transformer""",
-    "nn.cell,nn": "nn.cell",
-    "nn.loss,nn": "nn.loss nn.loss.loss",
+        nn.layer.rnn_cells nn.layer.rnns nn.layer.timedistributed nn.layer.transformer
+        nn.cell nn.utils nn.loss nn.optim nn.wrap""",
+    "nn.loss,nn": "nn.loss.loss",
     "nn.optim,nn": """
-        nn.optim nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam
+        nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam
         nn.optim.adamax nn.optim.asgd nn.optim.ftrl nn.optim.lamb nn.optim.lars nn.optim.lazyadam
         nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop
         nn.optim.rprop nn.optim.sgd nn.optim.thor""",
-    "nn.wrap,nn": "nn.wrap nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale",
+    "nn.wrap,nn": "nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale",
     "train.metrics,nn": "nn.metrics",
     "train": """
         train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils
@@ -93,17 +92,16 @@ _PLACES: dict[str, str] = {
         train.metrics.perplexity train.metrics.precision train.metrics.recall train.metrics.roc
         train.metrics.topk""",
     "train,": "train.serialization",
-    "amp,train": "amp train.amp",
+    "amp,train": "train.amp",
     ",communication": "communication.management",
     "numpy": """
         numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops
         numpy.utils numpy.utils_const""",
-    "version": "version",
 }
 
 _SOURCES: dict[str, tuple[str, ...]] = {
     path: tuple(dict.fromkeys(where.split(",")))
-    for where, paths in _PLACES.items() for path in (paths.split() or [""])}
+    for where, paths in _PLACES.items() for path in paths.split()}
 
 # faces whose `import *` gives only classes, as MindSpore's modules of primitives do
 _CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
@@ -184,7 +182,8 @@ def _sources(fullname: str) -> tuple[str, ...] | None:
     path = fullname.removeprefix("mindspore").lstrip(".")
     if path == "version":
         return ()
-    return tuple(s for s in _SOURCES.get(path, (path,)) if _exists(s)) or None
+    places = dict.fromkeys((path, *_SOURCES.get(path, ())))
+    return tuple(place for place in places if _exists(place)) or None
 
 
 class _Finder:

@@ -34,7 +34,7 @@ class _Stderr(logging.StreamHandler):
 
 
 class _Form(logging.Formatter):
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         second = time.strftime("%Y-%m-%d-%H:%M:%S", time.localtime(record.created))
         micro = int(record.created % 1 * 1e6)
         return f"{second}.{micro // 1000:03d}.{micro % 1000:03d}"

@@ -44,7 +44,10 @@ def test_versions(mindspore):
     ("common.tensor", "Tensor"), ("common.parameter", "Parameter"), ("common.dtype", "float32"),
     ("common.initializer", "initializer"), ("common", "Tensor"), ("common", "dtype"),
     ("nn.cell", "Cell"), ("ops.primitive", "Primitive"), ("ops.composite", "GradOperation"),
-    ("ops.operations.nn_ops", "Primitive"), ("context", "get_context"), ("log", "warning"),
+    ("ops.operations.nn_ops", "Primitive"), ("ops._primitive_cache", "_get_cache_prim"),
+    ("train._utils", "_make_directory"), ("_c_expression.typing", "Float"),
+    ("nn.loss.loss", "__all__"), ("nn.optim.optimizer", "Optimizer"),
+    ("context", "get_context"), ("log", "warning"),
     ("_checkparam", "check_positive_int"), ("common.api", "Tensor"), ("train", "__doc__"),
 ])
 def test_paths_of_mindspore(mindspore, path, name):
@@ -190,6 +193,36 @@ def test_log_action_once():
 
     assert [act(), act()] == [3, 3]
     assert logger.said == ["again"]
+
+
+# -- small modules that programs reach for ---------------------------------------------------------
+
+
+def test_primitives_are_cached_by_their_arguments():
+    from lamella.ops._primitive_cache import _get_cache_prim
+
+    class Scale(lamella.ops.Primitive):
+        def __init__(self, by, axes=()):
+            super().__init__("Scale")
+            self.by = by
+
+    make = _get_cache_prim(Scale)
+    assert make(2) is make(2) and make(2, axes=[1]) is make(2, axes=[1])
+    assert make(2) is not make(2.0) and make(1) is not make(True)
+    assert make(2.0).by == 2.0
+
+
+def test_make_directory(tmp_path):
+    from lamella.train._utils import _make_directory
+
+    wanted = tmp_path / "a" / "b"
+    assert _make_directory(str(wanted)) == str(wanted.resolve()) == _make_directory(str(wanted))
+    assert wanted.is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="'directory' must be a folder"):
+        _make_directory(str(tmp_path / "file"), "directory")
+    with pytest.raises(TypeError, match="but got ''"):
+        _make_directory("")
 
 
 # -- mindspore._checkparam: values and error types are those of MindSpore 2.10 ---------------------
