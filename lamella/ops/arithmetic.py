@@ -8,6 +8,7 @@ import torch
 
 from ..errors import op
 from ..inplace import in_place
+from ..kernels import minus
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, sides, spelled
 
@@ -63,7 +64,7 @@ def sub(input: Tensor, other: Tensor | float) -> Tensor:
         [0.5 1. ]
     """
     a, b = sides(input, other)
-    return wrap(torch.sub(a, b))
+    return wrap(minus(a, b))
 
 
 tensor_sub = sub
@@ -90,7 +91,7 @@ def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tenso
         [-1.  0.]
     """
     a, b = sides(input, other)
-    return wrap(torch.sub(a, b, alpha=alpha))
+    return wrap(minus(a, b) if alpha == 1 else torch.sub(a, b, alpha=alpha))
 
 
 @op
@@ -211,7 +212,8 @@ def sign(input: Tensor) -> Tensor:
         >>> print(ms.ops.sign(ms.Tensor([-1.5, 0.0, 2.0])))
         [-1.  0.  1.]
     """
-    return wrap(torch.sgn(input._raw))
+    raw = input._raw
+    return wrap(torch.sgn(raw) if raw.is_complex() else torch.sign(raw))
 
 
 sgn = sign

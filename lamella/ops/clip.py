@@ -146,22 +146,21 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0,
         >>> print(ms.ops.clip_by_norm(ms.Tensor([3.0, 4.0]), 1.0))
         [0.5999999  0.79999983]
     """
-    many = isinstance(x, (tuple, list))
-    raws = tensors(x if many else [x], "clip_by_norm", "x")
+    raws = tensors(x if isinstance(x, (tuple, list)) else [x], "clip_by_norm", "x")
     total = _total_norm(raws, float(norm_type))
     if error_if_nonfinite and not torch.isfinite(total):
         raise RuntimeError(f"For 'clip_by_norm', the norm of 'x' must be finite, but got {total}.")
     out = _scaled(raws, (max_norm / (total + 1e-6)).clamp(max=1.0))
-    return (type(x)(out) if isinstance(x, (tuple, list)) else out[0])
+    return type(x)(out) if isinstance(x, (tuple, list)) else out[0]
 
 
 @op
-def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> tuple[Tensor, ...]:
+def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> Any:
     """Tensors scaled down together so that the 2-norm of all their elements is at most
     `clip_norm`.
 
     Args:
-        x: a tuple or list of Tensors.
+        x: a tuple or list of Tensors; of a single Tensor, a Tensor comes back.
         clip_norm: the largest norm allowed.
         use_norm: only None.
 
@@ -182,8 +181,9 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> t
     bound = float(clip_norm)
     if bound <= 0:
         raise ValueError(f"For 'clip_by_global_norm', 'clip_norm' must be positive, but got {bound}.")
-    raws = tensors(list(x) if isinstance(x, Tensor) else x, "clip_by_global_norm", "x")
-    return tuple(_scaled(raws, bound / _total_norm(raws, 2.0).clamp(min=bound)))
+    raws = tensors([x] if isinstance(x, Tensor) else x, "clip_by_global_norm", "x")
+    factor = bound / _total_norm(raws, 2.0).clamp(min=bound)
+    return _scaled(raws, factor)[0] if isinstance(x, Tensor) else tuple(_scaled(raws, factor))
 
 
 tensor_methods(clamp=clamp, clip=clamp, clamp_=clamp_)

@@ -8,6 +8,7 @@ import torch
 
 from ..errors import op
 from ..inplace import in_place
+from ..kernels import floor_quotient
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, floats, sides, spelled
 
@@ -90,7 +91,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.floor_divide(ms.Tensor([7.0, -7.0]), 2))
         [ 3. -4.]
     """
-    return wrap(torch.floor_divide(*sides(input, other)))
+    return wrap(floor_quotient(*sides(input, other)))
 
 
 floor_div = floor_divide

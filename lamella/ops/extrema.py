@@ -168,8 +168,8 @@ def max(input: Tensor, axis: Any = None, keepdims: bool = False, *,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.max(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
-        (Tensor(shape=[2], dtype=Float32, value= [ 3.00000000e+00,  4.00000000e+00]), Tensor(shape=[2], dtype=Int64, value= [1, 0]))
+        >>> print(*ms.ops.max(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
+        [3. 4.] [1 0]
     """
     return _extremum("max", torch.max, torch.amax, input, axis, keepdims, initial, where)
 
@@ -198,8 +198,8 @@ def min(input: Tensor, axis: Any = None, keepdims: bool = False, *,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.min(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
-        (Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00]), Tensor(shape=[2], dtype=Int64, value= [0, 1]))
+        >>> print(*ms.ops.min(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
+        [1. 2.] [0 1]
     """
     return _extremum("min", torch.min, torch.amin, input, axis, keepdims, initial, where)
 
@@ -365,8 +365,8 @@ def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Te
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.aminmax(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), axis=1))
-        (Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00]), Tensor(shape=[2], dtype=Float32, value= [ 3.00000000e+00,  4.00000000e+00]))
+        >>> print(*ms.ops.aminmax(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), axis=1))
+        [1. 2.] [3. 4.]
     """
     low, high = torch.aminmax(input._raw, dim=axis, keepdim=keepdims)
     return wrap(low), wrap(high)

@@ -61,8 +61,8 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.slogdet(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
-        (Tensor(shape=[], dtype=Float32, value= 1), Tensor(shape=[], dtype=Float32, value= 2.30259))
+        >>> print(*ms.ops.slogdet(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
+        1.0 2.3025851
     """
     sign, logarithm = torch.linalg.slogdet(input._raw)
     return wrap(sign), wrap(logarithm)

@@ -72,7 +72,11 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
         return wrap(_two_norm(raw, axes(dim, raw), keepdim))
     if ord == 2 and (isinstance(dim, int) or (dim is None and raw.dim() <= 1)):
         return wrap(_two_norm(raw, axes(dim, raw), keepdim))
-    _check_order("norm", ord, raw.dim() if dim is None else len(axes(dim, raw)))
+    rank = raw.dim() if dim is None else len(axes(dim, raw))
+    _check_order("norm", ord, rank)
+    if rank == 1 and abs(ord) == float("inf"):  # the gradient goes to one of equal elements
+        along = torch.max if ord > 0 else torch.min
+        return wrap(along(raw.abs(), axes(dim, raw)[0], keepdim)[0])
     return wrap(torch.linalg.norm(raw, ord, dim, keepdim))
 
 

@@ -20,15 +20,23 @@ def _kind(dtype: Any) -> torch.dtype | None:
     return None if dtype is None else to_raw(dtype)
 
 
-def _sum_type(raw: torch.Tensor) -> torch.dtype:
-    return raw.dtype if raw.is_floating_point() or raw.is_complex() else torch.int64
+def _prod_type(raw: torch.Tensor, axis: Any) -> torch.dtype:
+    # over a tuple of axes MindSpore stays in the type of whole numbers, over one axis it does not
+    kept = raw.is_floating_point() or raw.is_complex() or isinstance(axis, (tuple, list))
+    return raw.dtype if kept else torch.int64
+
+
+def _truth(raw: torch.Tensor) -> torch.Tensor:
+    return raw != 0 if raw.dtype is torch.uint8 else raw  # whose reductions PyTorch leaves uint8
 
 
 def _prod(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Tensor:
     """Product over several axes, which PyTorch multiplies along one."""
     if len(dims) == 1:
         return torch.prod(raw, dims[0], keep)
-    gone = sorted({d % raw.dim() if raw.dim() else 0 for d in dims})
+    if not dims:
+        return raw.clone()
+    gone = sorted({d % raw.dim() for d in dims})
     kept = [d for d in range(raw.dim()) if d not in gone]
     out = raw.permute(*kept, *gone).reshape([raw.shape[d] for d in kept] + [-1]).prod(-1)
     shape = [1 if d in gone else n for d, n in enumerate(raw.shape)]
@@ -122,8 +130,8 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
         [3. 8.]
     """
     raw = input._raw
-    kind = to_raw(dtype, "prod") if dtype is not None else _sum_type(raw)
-    return wrap(_prod(raw.to(kind), axes(axis, raw), keep_dims))
+    kind = to_raw(dtype, "prod") if dtype is not None else _prod_type(raw, axis)
+    return wrap(_prod(raw.to(kind), axes(axis, raw), keep_dims).to(kind))
 
 
 @op
@@ -146,7 +154,7 @@ def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         >>> print(ms.ops.all(ms.Tensor([[True, False], [True, True]]), 1))
         [False  True]
     """
-    return wrap(torch.all(input._raw, axes(axis, input._raw), keep_dims))
+    return wrap(torch.all(_truth(input._raw), axes(axis, input._raw), keep_dims))
 
 
 @op
@@ -169,7 +177,7 @@ def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         >>> print(ms.ops.any(ms.Tensor([[True, False], [False, False]]), 1))
         [ True False]
     """
-    return wrap(torch.any(input._raw, axes(axis, input._raw), keep_dims))
+    return wrap(torch.any(_truth(input._raw), axes(axis, input._raw), keep_dims))
 
 
 @op

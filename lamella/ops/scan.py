@@ -82,8 +82,8 @@ def cummax(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.cummax(ms.Tensor([1.0, 3.0, 2.0]), 0))
-        (Tensor(shape=[3], dtype=Float32, value= [ 1.00000000e+00,  3.00000000e+00,  3.00000000e+00]), Tensor(shape=[3], dtype=Int64, value= [0, 1, 1]))
+        >>> print(*ms.ops.cummax(ms.Tensor([1.0, 3.0, 2.0]), 0))
+        [1. 3. 3.] [0 1 1]
     """
     values, indices = torch.cummax(input._raw, as_int(axis, "cummax"))
     return wrap(values), wrap(indices)
@@ -105,8 +105,8 @@ def cummin(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.cummin(ms.Tensor([3.0, 1.0, 2.0]), 0))
-        (Tensor(shape=[3], dtype=Float32, value= [ 3.00000000e+00,  1.00000000e+00,  1.00000000e+00]), Tensor(shape=[3], dtype=Int32, value= [0, 1, 1]))
+        >>> print(*ms.ops.cummin(ms.Tensor([3.0, 1.0, 2.0]), 0))
+        [3. 1. 1.] [0 1 1]
     """
     values, indices = torch.cummin(input._raw, as_int(axis, "cummin"))
     return wrap(values), wrap(indices.int())

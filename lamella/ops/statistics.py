@@ -102,8 +102,8 @@ def var_mean(input: Tensor, axis: Any = None, ddof: int = 0,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.var_mean(ms.Tensor([1.0, 2.0, 3.0])))
-        (Tensor(shape=[], dtype=Float32, value= 0.666667), Tensor(shape=[], dtype=Float32, value= 2))
+        >>> print(*ms.ops.var_mean(ms.Tensor([1.0, 2.0, 3.0])))
+        0.6666667 2.0
     """
     return var(input, axis, ddof, keepdims), _mean(input, axis, keepdims)
 
@@ -127,8 +127,8 @@ def std_mean(input: Tensor, axis: Any = None, ddof: int = 0,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.std_mean(ms.Tensor([1.0, 2.0, 3.0])))
-        (Tensor(shape=[], dtype=Float32, value= 0.816497), Tensor(shape=[], dtype=Float32, value= 2))
+        >>> print(*ms.ops.std_mean(ms.Tensor([1.0, 2.0, 3.0])))
+        0.8164966 2.0
     """
     return std(input, axis, ddof, keepdims), _mean(input, axis, keepdims)
 
@@ -150,8 +150,8 @@ def median(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tenso
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.median(ms.Tensor([[3.0, 1.0, 2.0]]), 1))
-        (Tensor(shape=[1], dtype=Float32, value= [ 2.00000000e+00]), Tensor(shape=[1], dtype=Int64, value= [2]))
+        >>> print(*ms.ops.median(ms.Tensor([[3.0, 1.0, 2.0]]), 1))
+        [2.] [2]
     """
     values, indices = torch.median(input._raw, axis, keepdims)
     return wrap(values), wrap(indices)
@@ -174,8 +174,8 @@ def nanmedian(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Te
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.nanmedian(ms.Tensor([3.0, float("nan"), 2.0, 4.0])))
-        (Tensor(shape=[], dtype=Float32, value= 3), Tensor(shape=[], dtype=Int64, value= 0))
+        >>> print(*ms.ops.nanmedian(ms.Tensor([3.0, float("nan"), 2.0, 4.0])))
+        3.0 0
     """
     values, indices = torch.nanmedian(input._raw, axis, keepdims)
     return wrap(values), wrap(indices)

@@ -1,0 +1,31 @@
+"""Kernels for Python's operators, where PyTorch's own differ from MindSpore's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def minus(a: Any, b: Any) -> torch.Tensor:
+    """`a` - `b`, of truth values too, which PyTorch refuses: they count as 0 and 1."""
+    try:
+        return a - b
+    except RuntimeError:
+        if torch.bool not in (getattr(a, "dtype", None), getattr(b, "dtype", None)) and not (
+                isinstance(a, bool) or isinstance(b, bool)):
+            raise
+    return _count(a) - _count(b)
+
+
+def _count(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.long() if value.dtype is torch.bool else value
+    return int(value) if isinstance(value, bool) else value
+
+
+def floor_quotient(a: Any, b: Any) -> torch.Tensor:
+    """`a` // `b`, with the gradient zero that PyTorch's own ``//`` lacks."""
+    if not isinstance(a, torch.Tensor):
+        a = torch.full((), a, dtype=torch.result_type(b, a), device=b.device)
+    return torch.div(a, b, rounding_mode="floor")
