@@ -44,6 +44,9 @@ class Cell(CellState, CellHooks):
         [3. 6.] ['factor']
     """
 
+    # names of Parameters that `to_float` leaves alone, such as running statistics
+    kept_in_own_type: frozenset[str] = frozenset()
+
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None):
         own = self.__dict__
         own["_params"] = OrderedDict()

@@ -168,7 +168,7 @@ def _around(values: tuple, rule: Callable[[tuple], Any], hook: Any, name: str) -
 
 
 def call_in_float(cell: Any, body: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
-    """Run `body` with floating inputs and the Cell's own trainable Parameters in its `to_float` type.
+    """Run `body` with floating inputs and the Cell's own Parameters in its `to_float` type.
 
     The Parameters are converted in this thread's overlay: they themselves keep their type.
     """
@@ -182,8 +182,8 @@ def call_in_float(cell: Any, body: Callable[[tuple, dict], Any], args: tuple, kw
 
     before = state.overlay
     overlay = {} if before is None else dict(before)
-    for parameter in cell._params.values():
-        if parameter is not None and parameter.requires_grad:
+    for name, parameter in cell._params.items():
+        if parameter is not None and name not in cell.kept_in_own_type:
             raw = parameter._raw
             if raw.is_floating_point() and raw.dtype is not raw_type:
                 overlay[id(parameter)] = raw.to(raw_type)

@@ -1,0 +1,302 @@
+"""Cell: what it owns, how that is named, and what a call does."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn
+
+
+class Layer(nn.Cell):
+    def __init__(self, value=1.0):
+        super().__init__()
+        self.w = Parameter(Tensor([value, 2.0]))
+        self.b = Parameter(Tensor([0.0, 0.0]), requires_grad=False)
+
+    def construct(self, x):
+        return x * self.w + self.b
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.first = Layer()
+        self.scale = Parameter(Tensor(3.0), name="factor")
+        self.second = Layer(5.0)
+        self.register_buffer("count", Tensor([7.0]))
+        self.register_buffer("cache", Tensor([8.0]), persistent=False)
+
+    def construct(self, x):
+        return self.second(self.first(x)) * self.scale
+
+
+X = Tensor([1.0, 2.0])
+
+
+def names(net):
+    return [p.name for p in net.get_parameters()]
+
+
+def test_parameters_are_named_after_their_path():
+    net = Net()
+    assert names(net) == ["factor", "first.w", "first.b", "second.w", "second.b"]
+    assert [n for n, _ in net.parameters_and_names()] == [
+        "scale", "first.w", "first.b", "second.w", "second.b"]
+    assert [p.name for p in net.trainable_params()] == ["factor", "first.w", "second.w"]
+    assert [p.name for p in net.untrainable_params()] == ["first.b", "second.b"]
+    assert list(net.parameters_dict()) == names(net)
+    assert [p.name for p in net.get_parameters(expand=False)] == ["factor"]
+    assert net.second.param_prefix == "second"
+
+
+def test_without_auto_prefix():
+    class Plain(nn.Cell):
+        def __init__(self):
+            super().__init__(auto_prefix=False)
+            self.layer = Layer()
+
+    assert names(Plain()) == ["w", "b"]
+
+
+def test_cells():
+    net = Net()
+    assert [n for n, _ in net.cells_and_names()] == ["", "first", "second"]
+    assert list(net.cells()) == [net.first, net.second]
+    assert list(net.name_cells()) == ["first", "second"]
+    assert net.get_sub_cell("second") is net.second and net.get_sub_cell("") is net
+    with pytest.raises(AttributeError, match="no Cell at 'first.x'.*Layer has no Cell 'x'"):
+        net.get_sub_cell("first.x")
+    seen = []
+    assert net.apply(lambda c: seen.append(c.cls_name)) is net
+    assert seen == ["Layer", "Layer", "Net"]
+
+
+def test_a_shared_cell_counts_once():
+    net = nn.Cell()
+    net.a = Layer()
+    net.b = net.a
+    assert [n for n, _ in net.cells_and_names()] == ["", "a"]
+    assert len(list(net.get_parameters())) == 2
+
+
+def test_buffers():
+    net = Net()
+    assert [n for n, _ in net.named_buffers()] == ["count", "cache"]
+    assert [float(b[0]) for b in net.buffers()] == [7.0, 8.0]
+    assert net.get_buffer("count") is net.count
+    net.count = Tensor([9.0])
+    assert float(net.get_buffer("count")[0]) == 9.0
+    with pytest.raises(TypeError, match="'count' is a buffer.*but got int"):
+        net.count = 3
+    with pytest.raises(AttributeError, match="Net has no buffer 'zz'"):
+        net.get_buffer("zz")
+
+
+def test_assigning_to_what_is_there():
+    net = Net()
+    weight = net.first.w
+    net.first.w = Tensor([4.0, 4.0])
+    assert net.first.w is weight and weight.asnumpy().tolist() == [4.0, 4.0]
+    net.first.w = Parameter(Tensor([1.0]), name="other")
+    assert net.first.w.name == "other"
+    net.first.b = None
+    assert net.first.b is None and names(net.first) == ["other"]
+    net.second = None
+    assert names(net) == ["factor", "other"]
+    del net.first
+    assert not hasattr(net, "first")
+
+
+@pytest.mark.parametrize("act, error, message", [
+    (lambda n: setattr(n.first, "w", 3), TypeError, "'w' is a Parameter of Layer.*but got int"),
+    (lambda n: setattr(n.first, "w", Tensor([1.0])), ValueError, "shape of 'data' must be"),
+    (lambda n: setattr(n, "first", 3), TypeError, "'first' is a Cell of Net.*but got int"),
+    (lambda n: n.zz, AttributeError, "'Net' object has no attribute 'zz'"),
+    (lambda n: n.insert_child_to_cell("a.b", Layer()), KeyError, "without '.'"),
+    (lambda n: n.insert_child_to_cell(5, Layer()), KeyError, "must be a str.*5"),
+    (lambda n: n.insert_child_to_cell("scale", Layer()), KeyError, "has an attribute 'scale'"),
+    (lambda n: n.insert_child_to_cell("x", 5), TypeError, "must be a Cell or None, but got int"),
+    (lambda n: n.insert_param_to_cell("a.b", Parameter(1.0)), KeyError, "without '.'"),
+    (lambda n: n.insert_param_to_cell("first", Parameter(1.0)), KeyError, "attribute 'first'"),
+    (lambda n: n.insert_param_to_cell("x", X), TypeError, "a Parameter or None, but got Tensor"),
+    (lambda n: n.register_buffer("first", X), KeyError, "has an attribute 'first' already"),
+    (lambda n: n.register_buffer("x", 5), TypeError, "a Tensor or None, but got int"),
+    (lambda n: n.to_float(ms.int32), ValueError, "float16, float32 or bfloat16, but got"),
+    (lambda n: n.update_parameters_name(5), TypeError, "'prefix' must be a str, but got 5"),
+    (lambda n: nn.Cell()(X), AttributeError, "the method 'construct' is not defined"),
+    (lambda n: n.register_forward_hook(5), TypeError, "'hook_fn' must be a function"),
+    (lambda n: n.load_state_dict(5), TypeError, "must be a mapping, but got int"),
+    (lambda n: n.to("cpu"), TypeError, "a floating data type is expected"),
+])
+def test_errors_say_what_was_wrong(act, error, message):
+    with pytest.raises(error, match=message):
+        act(Net())
+
+
+@pytest.mark.parametrize("value", [Parameter(Tensor(1.0)), Layer()])
+def test_a_missing_super_init_is_named(value):
+    class Forgot(nn.Cell):
+        def __init__(self):
+            self.x = value
+
+    with pytest.raises(AttributeError, match=r"Call super\(\).__init__\(\) in Forgot.__init__"):
+        Forgot()
+
+
+def test_parameters_of_one_name_are_found():
+    net = nn.Cell()
+    net.a = Parameter(Tensor(1.0), name="p")
+    net.b = Parameter(Tensor(1.0), name="p")
+    with pytest.raises(ValueError, match="'a' and 'b' are both named 'p'"):
+        net.check_names()
+    net.check_names_and_refresh_name()
+    assert names(net) == ["a", "b"]
+
+
+def test_parameter_tuples_belong_to_the_cell():
+    class Holder(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.group = ms.ParameterTuple([Parameter(Tensor(1.0), name="p1"),
+                                            Parameter(Tensor(2.0), name="p2")])
+            self.unnamed = [Parameter(Tensor(3.0)), Parameter(Tensor(4.0))]
+
+    assert names(Holder()) == ["p1", "p2", "unnamed.0", "unnamed.1"]
+    assert isinstance(Holder().group, ms.ParameterTuple)
+
+
+def test_training_mode_and_flags():
+    net = Net()
+    assert net.training is False
+    assert net.set_train() is net and net.first.training
+    net.set_train(False)
+    assert not net.second.training
+    net.add_flags_recursive(fast=True)
+    assert net.first.fast and net.get_flags() == {"fast": True}
+    assert nn.Cell(flags={"deep": 1}).deep == 1
+
+
+def test_to_float_casts_inputs_and_weights_but_keeps_them():
+    net = Net()
+    assert net.to_float(ms.float16) is net
+    out = net(X)
+    assert out.dtype is ms.float16 and net.scale.dtype is ms.float32
+    net.second.to_float(ms.float32)
+    seen = []
+    net.second.register_forward_hook(lambda c, a, out: seen.append((a[0].dtype, out.dtype)))
+    net(X)
+    assert seen == [(ms.float16, ms.float32)]
+    gradients = ms.grad(net, None, net.trainable_params())(X)
+    assert [g.dtype for g in gradients] == [ms.float32] * 3
+    np.testing.assert_allclose(gradients[0].asnumpy(), 5.0 + 8.0)
+
+
+def test_state_dict():
+    net, other = Net(), Net()
+    state = net.state_dict()
+    assert list(state) == ["scale", "count", "first.w", "first.b", "second.w", "second.b"]
+    for value in state.values():
+        if isinstance(value, Parameter):
+            value.set_data(value * 0 + 9.0)
+    net.count = Tensor([1.0])
+    assert other.load_state_dict(net.state_dict()) == ([], [])
+    assert other.second.w.asnumpy().tolist() == [9.0, 9.0] and float(other.count[0]) == 1.0
+    state = dict(net.state_dict())
+    state["extra"] = X
+    del state["scale"]
+    with pytest.raises(RuntimeError, match="missing: scale; not in the network: extra"):
+        other.load_state_dict(state)
+    assert other.load_state_dict(state, strict=False) == (["scale"], ["extra"])
+    state["first.w"] = Tensor([1.0])
+    before = other.second.w.asnumpy().copy()
+    state["second.w"] = X
+    with pytest.raises(RuntimeError, match=r"'first.w' has shape \(2,\), but got \(1,\)"):
+        other.load_state_dict(state, strict=False)
+    assert other.second.w.asnumpy().tolist() == before.tolist()
+
+
+def test_state_hooks_and_extra_state():
+    class Extra(Layer):
+        seen = None
+
+        def get_extra_state(self):
+            return {"epoch": 3}
+
+        def set_extra_state(self, state):
+            self.seen = state
+
+    net, calls = Extra(), []
+    net.register_state_dict_pre_hook(lambda cell, prefix, keep: calls.append("pre"))
+    handle = net.register_state_dict_post_hook(lambda cell, d, prefix, meta: d.update(more=X))
+    state = net.state_dict()
+    assert calls == ["pre"] and state["_extra_state"] == {"epoch": 3} and "more" in state
+    handle.remove()
+    net.register_load_state_dict_post_hook(lambda cell, keys: calls.append(keys))
+    net.load_state_dict(net.state_dict())
+    assert net.seen == {"epoch": 3} and calls[-1] == ([], [])
+    with pytest.raises(RuntimeError, match="Layer defines no 'get_extra_state'"):
+        Layer().get_extra_state()
+
+
+def test_copies_are_independent():
+    net = Net()
+    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert names(twin) == names(net)
+        assert twin(X).asnumpy().tolist() == net(X).asnumpy().tolist()
+        twin.first.w.set_data(Tensor([0.0, 0.0]))
+        assert net.first.w.asnumpy().tolist() == [1.0, 2.0]
+
+
+def test_recompute_gives_the_same_gradients():
+    calls = []
+
+    class Counted(Layer):
+        def construct(self, x):
+            calls.append(1)
+            return super().construct(x) ** 2
+
+    net = Counted()
+    want = ms.grad(net, 0, net.trainable_params())(X)
+    net.recompute()
+    calls.clear()
+    got = ms.grad(net, 0, net.trainable_params())(X)
+    assert len(calls) == 2
+    assert got[0].asnumpy().tolist() == want[0].asnumpy().tolist()
+    assert got[1][0].asnumpy().tolist() == want[1][0].asnumpy().tolist()
+
+
+def test_conversion():
+    net = Net()
+    assert net.to(ms.float16) is net
+    assert net.first.w.dtype is ms.float16 and net.count.dtype is ms.float16
+    net.to_empty()
+    assert net.first.w.shape == (2,)
+    assert [i.dtype for i in net.cast_inputs((X, Tensor([1])), ms.float16)] == [ms.float16] * 2
+
+
+def test_printed_form():
+    class Named(Layer):
+        def extend_repr(self):
+            return "size=2"
+
+    net = nn.Cell()
+    net.a = Named()
+    net.b = nn.CellList([Named()])
+    assert repr(net) == ("Cell(\n  (a): Named(size=2)\n  (b): CellList(\n    (0): Named(size=2)\n"
+                         "  )\n)")
+    assert repr(Named()) == "Named(size=2)"
+
+
+def test_inputs_that_were_announced():
+    net = Net()
+    assert net.get_inputs() is None
+    net.set_inputs(X)
+    assert net.get_inputs() == (X,)
+
+
+def test_initial_data_can_be_delayed():
+    net = Net()
+    assert net.init_parameters_data()[net.scale] is net.scale

@@ -1,0 +1,104 @@
+"""SequentialCell, CellList, CellDict."""
+
+from collections import OrderedDict
+
+import pytest
+
+from lamella import Parameter, Tensor, nn
+
+
+class Add(nn.Cell):
+    def __init__(self, value):
+        super().__init__()
+        self.v = Parameter(Tensor(value))
+
+    def construct(self, x):
+        return x + self.v
+
+
+def names(net):
+    return [p.name for p in net.get_parameters()]
+
+
+def values(net):
+    return [float(cell.v) for cell in net]
+
+
+def test_sequential():
+    net = nn.SequentialCell(Add(1.0), Add(2.0))
+    assert float(net(Tensor(0.0))) == 3.0 and names(net) == ["0.v", "1.v"]
+    net.append(Add(4.0))
+    assert float(net(Tensor(0.0))) == 7.0 and len(net) == 3 and names(net)[-1] == "2.v"
+    assert values(net[1:]) == [2.0, 4.0] and list(net[1:]._cells) == ["1", "2"]
+    assert float(net[-1].v) == 4.0
+    net[0] = Add(10.0)
+    assert values(net) == [10.0, 2.0, 4.0] and names(net)[0] == "0.v"
+    del net[0]
+    assert values(net) == [2.0, 4.0] and names(net) == ["0.v", "1.v"]
+    by_name = nn.SequentialCell(OrderedDict([("x", Add(1.0)), ("y", Add(2.0))]))
+    assert names(by_name) == ["x.v", "y.v"] and float(by_name(Tensor(0.0))) == 3.0
+    assert values(nn.SequentialCell([Add(1.0)])) == [1.0]
+    assert bool(nn.SequentialCell()) and float(nn.SequentialCell()(Tensor(5.0))) == 5.0
+
+
+def test_cell_list():
+    cells = nn.CellList([Add(1.0), Add(2.0)])
+    cells.append(Add(3.0)).extend([Add(4.0)])
+    assert values(cells) == [1.0, 2.0, 3.0, 4.0]
+    cells.insert(0, Add(0.0))
+    assert values(cells) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert names(cells) == ["0.v", "1.v", "2.v", "3.v", "4.v"]
+    cells.insert(-1, Add(9.0))
+    assert values(cells) == [0.0, 1.0, 2.0, 3.0, 9.0, 4.0]
+    del cells[1:3]
+    assert values(cells) == [0.0, 3.0, 9.0, 4.0]
+    assert names(cells) == ["0.v", "1.v", "2.v", "3.v"]
+    assert values(cells[::2]) == [0.0, 9.0]
+    assert not nn.CellList() and nn.CellList(Add(1.0), Add(2.0))
+    with pytest.raises(NotImplementedError, match="can't be called"):
+        cells(Tensor(1.0))
+
+
+def test_a_list_inside_a_network_is_named_by_it():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.CellList([Add(1.0), Add(2.0)])
+
+    net = Net()
+    assert names(net) == ["layers.0.v", "layers.1.v"]
+    net.layers.insert(0, Add(5.0))
+    assert names(net)[1:] == ["layers.1.v", "layers.2.v"]
+
+
+def test_cell_dict():
+    cells = nn.CellDict({"a": Add(1.0)})
+    cells["b"] = Add(2.0)
+    cells.update([("c", Add(3.0))])
+    assert list(cells) == list(cells.keys()) == ["a", "b", "c"] and "b" in cells
+    assert names(cells) == ["a.v", "b.v", "c.v"]
+    assert float(cells.pop("a").v) == 1.0 and len(cells) == 2
+    del cells["b"]
+    assert [float(c.v) for c in cells.values()] == [3.0]
+    assert [k for k, _ in cells.items()] == ["c"]
+    cells.clear()
+    assert not cells
+
+
+@pytest.mark.parametrize("act, error, message", [
+    (lambda: nn.SequentialCell([1]), TypeError, "each element must be a Cell, but got int"),
+    (lambda: nn.SequentialCell(Add(1.0))[5], IndexError, r"must be in \[-1, 1\), but got 5"),
+    (lambda: nn.SequentialCell(Add(1.0))["a"], TypeError, "must be an int or a slice, but got str"),
+    (lambda: nn.CellList([Add(1.0), 3]), TypeError, "'CellList', each element.*got int"),
+    (lambda: nn.CellList().extend(3), TypeError, "must be a list of Cells, but got int"),
+    (lambda: nn.CellList().insert(4, Add(1.0)), IndexError, r"must be in \[0, 0\], but got 4"),
+    (lambda: nn.CellDict({1: Add(1.0)}), TypeError, "the key must be a str, but got 1"),
+    (lambda: nn.CellDict({"a": 1}), TypeError, "each value must be a Cell, but got int"),
+    (lambda: nn.CellDict({"keys": Add(1.0)}), KeyError, "'keys' is the name of an attribute"),
+    (lambda: nn.CellDict([("a", Add(1.0), 2)]), ValueError, "must be a pair.*got 3 elements"),
+    (lambda: nn.CellDict(5), TypeError, "a dict or an iterable of pairs is expected, but got int"),
+    (lambda: nn.CellDict({}, {}), TypeError, "got 2 arguments"),
+])
+def test_errors_say_what_was_wrong(act, error, message):
+    with pytest.raises(error, match=message):
+        act()
