@@ -19,22 +19,32 @@ from . import dtype as mstype
 from .dtype import Type, from_raw, promote_types, to_raw
 from .errors import op_error
 from .indexing import get_item, set_item
+from .kernels import floor_quotient, minus
 
 _new = object.__new__
 _NUMBERS = (bool, int, float, complex)
+# whole types that PyTorch has few kernels for, and signed ones of the same width or wider
+_WIDE_UNSIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 class Tensor:
     """An n-dimensional array with a data type, the object that every operator takes and gives.
 
     Args:
-        input_data: numbers, nested lists, a NumPy array or another Tensor; the data is copied.
-            Whole numbers become int64, others float32, NumPy arrays keep their type.
+        input_data: numbers, nested lists (also of Tensors) or a NumPy array, whose data is copied,
+            or another Tensor, whose memory is shared unless `dtype` asks for another type.
+            Whole numbers become int64, others float32 or complex128; NumPy arrays keep their type.
         dtype: the data type; default: that of `input_data`.
-        shape: with `init`, the shape of data made later by `init_data`.
+        shape: without `input_data`, the shape of data made later by `init_data`. With None in it,
+            the Tensor has no data and stands for one of any length there (``Cell.set_inputs``).
         init: an Initializer that makes the data.
         const_arg: accepted for MindSpore's sake; tells graph compilation to treat it as a constant.
         device: ``"CPU"`` or ``"GPU"``; default: the device of `set_device`.
+
+    Raises:
+        TypeError: if `input_data` holds something else than numbers or truth values, if nested
+            lists are ragged, or if `dtype` is no type of tensors.
+        ValueError: if `shape` or `init` come together with `input_data`.
 
     Examples:
         >>> import lamella as ms
@@ -51,20 +61,30 @@ class Tensor:
 
     _raw: torch.Tensor
     init: Any = None  # the Initializer of a tensor whose data has not been made yet
+    const_arg: bool = False
 
     def __init__(self, input_data: Any = None, dtype: Any = None, shape: Any = None,
                  init: Any = None, const_arg: bool = False, device: str | None = None):
         if input_data is None:
             self._raw = _delayed_data(shape, dtype, init)
             self.init = init
+            if init is None and None in _dimensions(shape):
+                self.__class__ = _Unsized
+                self.__dict__["sizes"] = _dimensions(shape)
         else:
-            self._raw = as_raw(input_data, dtype, copy=True)
+            if shape is not None or init is not None:
+                raise ValueError(f"For 'Tensor', 'shape' and 'init' go with no 'input_data', "
+                                 f"but got shape={shape!r}, init={init!r}.")
+            self._raw = as_raw(input_data, dtype)
             pending = getattr(input_data, "init", None)
             if pending is not None:
                 self.init = pending
         if device is not None:
-            self._raw = self._raw.to({"CPU": "cpu", "GPU": "cuda"}.get(device, device))
-        self.const_arg = const_arg
+            self._raw = self._raw.to(device_named(device, "Tensor"))
+        if const_arg is not False:
+            if not isinstance(const_arg, bool):
+                raise TypeError(f"For 'Tensor', 'const_arg' must be a bool, but got {const_arg!r}.")
+            self.const_arg = const_arg
 
     if TYPE_CHECKING:  # the methods that families of operators add
         def __getattr__(self, name: str) -> Any: ...
@@ -168,13 +188,16 @@ class Tensor:
 
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
-        """A Tensor that shares memory with a NumPy array (read-only ones are copied)."""
+        """A Tensor that shares memory with a NumPy array (a copy of one that is read-only or reversed)."""
         if not isinstance(array, np.ndarray):
             raise TypeError(f"For 'Tensor.from_numpy', the argument must be a numpy.ndarray, "
                             f"but got {type(array).__name__}.")
-        if not array.flags.writeable:
-            array = array.copy()
-        return wrap(torch.from_numpy(np.ascontiguousarray(array)).to(context.current_device()))
+        if array.dtype.kind not in "biufc" or array.dtype.itemsize > 8 + 8 * (array.dtype.kind == "c"):
+            raise TypeError(f"For 'Tensor.from_numpy', the array must hold numbers or truth values, "
+                            f"but got elements of type {array.dtype}.")
+        if not array.flags.writeable or not array.dtype.isnative or min((0, *array.strides)) < 0:
+            array = array.astype(array.dtype.newbyteorder("="), order="C")
+        return wrap(torch.from_numpy(array).to(context.current_device()))
 
     def asnumpy(self) -> np.ndarray:
         """The data as a NumPy array, sharing memory where it lies on the CPU.
@@ -206,11 +229,9 @@ class Tensor:
     def item(self, index: Any = None) -> Any:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
         if index is not None:
-            return self.asnumpy().item(index)
-        if self._raw.numel() != 1:
-            raise RuntimeError(f"For 'Tensor.item', the tensor must have one element, "
-                               f"but got shape {self.shape}; give an index.")
-        return self._raw.item()
+            return self._raw.reshape(-1)[index].item() if isinstance(index, int) else (
+                self._raw[index].item())
+        return self._one("a number by 'item'")
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -244,7 +265,7 @@ class Tensor:
 
     def __copy__(self) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw
+        twin._raw = self._raw.detach().clone()
         twin.__dict__.update(self.__dict__)
         return twin
 
@@ -259,9 +280,12 @@ class Tensor:
         return printing.to_repr(self._raw.detach(), self.dtype)
 
     def __format__(self, spec: str) -> str:
-        if spec and self._raw.numel() == 1:
-            return format(self.item(), spec)
-        return format(str(self), spec)
+        if not spec:
+            return str(self)
+        if self._raw.numel() != 1:
+            raise TypeError(f"The format {spec!r} is for one number, but the Tensor has shape "
+                            f"{self.shape}; format its elements, or str() of it.")
+        return format(self._raw.item(), spec)
 
     # -- as a Python value -----------------------------------------------------------------------
 
@@ -282,7 +306,8 @@ class Tensor:
 
     def __index__(self) -> int:
         if self._raw.is_floating_point() or self._raw.is_complex():
-            raise TypeError(f"Only a Tensor of whole numbers can be an index, but got {self.dtype}.")
+            raise ValueError(f"Only a Tensor of whole numbers can be an index, "
+                             f"but got {self.dtype}.")
         return int(self._one("an index"))
 
     def _one(self, what: str) -> Any:
@@ -302,7 +327,9 @@ class Tensor:
         return iter([wrap(raw) for raw in self._raw.unbind(0)])
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self._raw == getattr(value, "_raw", value)).any())
+        if not isinstance(value, (Tensor, *_NUMBERS, np.generic)):
+            return False
+        return bool((self == value)._raw.any())
 
     __hash__ = object.__hash__
 
@@ -315,16 +342,36 @@ class Tensor:
     # -- arithmetic (the hot path: unwrap, kernel and wrap in line) ------------------------------
 
     def __neg__(self) -> Tensor:
-        return wrap(-self._raw)
+        try:
+            return wrap(-self._raw)
+        except RuntimeError as error:
+            raw = self._raw
+            if raw.dtype in _WIDE_UNSIGNED:  # PyTorch lacks the kernel: it wraps around
+                return wrap((-raw.view(_WIDE_UNSIGNED[raw.dtype])).view(raw.dtype))
+            raise TypeError(f"For 'neg', a Tensor of {self.dtype} has no negative: use "
+                            f"'~x' or convert it.") from error
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return wrap(self._raw.abs())
+        raw = self._raw
+        if raw.dtype is torch.bool or raw.dtype in _WIDE_UNSIGNED:
+            return wrap(raw.clone())
+        return wrap(raw.abs().to(raw.dtype) if raw.is_complex() else raw.abs())
 
     def __invert__(self) -> Tensor:
-        return wrap(~self._raw)
+        """The logical not of each element, also of numbers."""
+        return wrap(self._raw.logical_not())
+
+    def __round__(self, ndigits: int | None = None) -> Tensor:
+        raw = self._raw
+        if raw.dtype is torch.bool or raw.dtype in _WIDE_UNSIGNED:
+            return wrap(raw.clone())
+        if raw.is_complex():
+            return wrap(torch.complex(raw.real.round(decimals=ndigits or 0),
+                                      raw.imag.round(decimals=ndigits or 0)))
+        return wrap(raw.round(decimals=ndigits or 0))
 
 
 def wrap(raw: torch.Tensor) -> Tensor:
@@ -346,7 +393,7 @@ def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
         raw = _from_python(data, raw_type)
         copy = False
     if raw_type is not None and raw.dtype is not raw_type:
-        raw, copy = raw.to(raw_type), False
+        raw, copy = _converted(raw, raw_type), False
     if raw.device != context.current_device():
         raw, copy = raw.to(context.current_device()), False
     return raw.clone() if copy else raw
@@ -357,18 +404,40 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', the type of 'input_data' should be one of Tensor, ndarray, "
                         f"list, tuple, float, int, bool or complex, but got "
                         f"'{type(data).__name__}'.")
-    if isinstance(data, _NUMBERS):
-        kind = {bool: torch.bool, int: torch.int64, float: torch.float32,
-                complex: torch.complex64}
-        return torch.tensor(data, dtype=raw_type or kind.get(type(data)))
+    if isinstance(data, _NUMBERS) and not isinstance(data, np.generic):
+        if isinstance(data, float):
+            # by way of float64, so that what is too large becomes infinite in any type
+            return torch.tensor(data, dtype=torch.float64).to(raw_type or torch.float32)
+        if isinstance(data, int) and not -2**63 <= data < 2**63:
+            data = np.asarray(data)
+            if data.dtype.kind != "u":
+                raise TypeError(f"For 'Tensor', the number {data} is too large for any whole type.")
+            return torch.from_numpy(data.reshape(1).copy()).reshape(()).to(raw_type or torch.uint64)
+        if raw_type in _WIDE_UNSIGNED:
+            return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
+        raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
+        return _converted(raw, raw_type)
     array = data if isinstance(data, np.ndarray) else _nested_array(data)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"For 'Tensor', the data must be numbers or truth values, but got elements "
                         f"of type {array.dtype}.")
-    if not isinstance(data, (np.ndarray, np.generic)) and raw_type is None:
-        # Python's floats are float32 here, as in MindSpore
-        array = array.astype({"f": np.float32, "c": np.complex64}.get(array.dtype.kind, array.dtype))
-    return torch.from_numpy(np.array(array, order="C", copy=True))
+    array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
+    if array.dtype.kind in "fc" and array.dtype.itemsize > (8 if array.dtype.kind == "f" else 16):
+        raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
+                        f"float64 or complex128 first.")
+    raw = torch.from_numpy(array)
+    if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+        raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
+    return _converted(raw, raw_type)
+
+
+def _converted(raw: torch.Tensor, raw_type: torch.dtype | None) -> torch.Tensor:
+    """`raw` in another type; of complex numbers the real part, where the type asks for it."""
+    if raw_type is None or raw.dtype is raw_type:
+        return raw
+    if raw.is_complex() and not raw_type.is_complex:
+        raw = raw.real
+    return raw.to(raw_type)
 
 
 def _nested_array(data: Any) -> np.ndarray:
@@ -380,18 +449,62 @@ def _nested_array(data: Any) -> np.ndarray:
     try:
         return np.asarray(plain(data))
     except ValueError as error:
-        raise ValueError(f"For 'Tensor', the nested lists must all have one shape: {error}") from None
+        raise TypeError(f"For 'Tensor', the nested lists must all have one shape: {error}") from None
+
+
+def device_named(name: Any, where: str) -> torch.device:
+    """The PyTorch device for ``"CPU"``, ``"GPU"``, ``"GPU:1"``, ``"cuda:0"`` or ``"Ascend"``."""
+    if isinstance(name, str):
+        kind, _, number = name.lower().partition(":")
+        if kind == "cpu":
+            return torch.device("cpu")
+        if kind in ("gpu", "cuda", "ascend", "npu") and (number.isdigit() or not number):
+            index = int(number or 0)
+            if index < torch.cuda.device_count():
+                return torch.device("cuda", index)
+            if kind in ("ascend", "npu"):
+                return context.current_device()  # as `set_device` reads it
+            raise ValueError(f"For '{where}', the device {name!r} was asked for, but this machine "
+                             f"shows {torch.cuda.device_count()} GPUs. Use 'CPU'.")
+    raise ValueError(f"For '{where}', the device must be 'CPU', 'GPU' or 'Ascend', "
+                     f"but got {name!r}.")
+
+
+def _dimensions(shape: Any) -> tuple[Any, ...]:
+    return (shape,) if shape is None or isinstance(shape, int) else tuple(shape)
 
 
 def _delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:
-    if shape is None or dtype is None or init is None:
-        raise ValueError("For 'Tensor', give 'input_data', or all of 'dtype', 'shape' and 'init'; "
-                         f"got dtype={dtype!r}, shape={shape!r}, init={init!r}.")
-    if isinstance(shape, int):
-        shape = (shape,)
+    if shape is None and dtype is None and init is None:
+        raise TypeError("For 'Tensor', 'input_data' must be a Tensor, an array, a list, a tuple or "
+                        "a number, but got None.")
+    if dtype is None or init is not None and (shape is None or None in _dimensions(shape)):
+        raise ValueError("For 'Tensor', give 'input_data', or 'dtype' with 'shape', and 'init' for "
+                         f"data; got dtype={dtype!r}, shape={shape!r}, init={init!r}.")
+    lengths = _dimensions(shape)
+    for length in lengths:
+        if length is not None and (not isinstance(length, int) or length < 0):
+            raise ValueError(f"For 'Tensor', 'shape' must hold ints of 0 or more, or None, "
+                             f"but got {shape!r}.")
     # counts as zeros until `init_data`, and takes no memory
     return torch.zeros((), dtype=to_raw(dtype, "Tensor"), device=context.current_device()).expand(
-        tuple(shape))
+        tuple(0 if n is None else n for n in lengths))
+
+
+class _Unsized(Tensor):
+    """A Tensor without data, some of whose dimensions may have any length."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the dimensions, -1 where any is possible."""
+        return tuple(-1 if n is None else n for n in self.__dict__["sizes"])
+
+    def __str__(self) -> str:
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=)"
+
+    __repr__ = __str__
 
 
 def _unpickle(cls: type, raw: torch.Tensor, state: dict) -> Tensor:
@@ -423,26 +536,69 @@ def operand(value: Any, like: torch.Tensor) -> Any:
 
 def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
-        try:
-            a = self._raw
+        a = self._raw
+        kind = type(other)
+        if kind is Tensor or isinstance(other, Tensor):
             b = other._raw
-        except AttributeError:
+            if a.dtype is not b.dtype:
+                a, b = promote(a, b)
+        elif kind is float or kind is int:
+            b = other
+        else:
             b = operand(other, a)
             if b is NotImplemented:
                 return b
             if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
                 a, b = promote(a, b)
-        else:
-            if a.dtype is not b.dtype:
-                a, b = promote(a, b)
         try:
             out = _new(Tensor)
             out._raw = kernel(a, b)
             return out
-        except (RuntimeError, TypeError) as error:
-            raise op_error(name, error, input=self, other=other) from error
+        except (RuntimeError, TypeError, OverflowError) as error:
+            raw = _rescue(name, kernel, a, b, str(error))
+            if raw is None:
+                raise op_error(name, error, input=self, other=other) from error
+            return wrap(raw)
 
     method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: Any,
+            complaint: str) -> torch.Tensor | None:
+    """The result where PyTorch's kernel refuses types that MindSpore computes with."""
+    whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
+    if "ZeroDivision" in complaint:
+        raise ZeroDivisionError(f"For '{name}', a Tensor of whole numbers can't be divided by zero. "
+                                f"Convert it to a floating type first.")
+    if "negative integer powers" in complaint:
+        return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
+    if "with a bool tensor" in complaint or "with two bool tensors" in complaint:
+        if a.dtype is torch.bool and (isinstance(b, (bool, torch.Tensor))):
+            return a ^ b
+        return kernel(a.to(torch.result_type(a, b)), b if isinstance(b, torch.Tensor) else b * 1)
+    if "not implemented for 'Bool'" in complaint and name in ("floordiv", "mod") and whole:
+        return kernel(a.byte(), b.byte() if isinstance(b, torch.Tensor) else b).to(
+            torch.result_type(a, b))
+    if a.dtype in _WIDE_UNSIGNED and whole and "not implemented" in complaint:
+        left = a.detach().cpu().numpy()
+        right = b.detach().cpu().numpy() if isinstance(b, torch.Tensor) else np.asarray(
+            b % 2 ** 64, np.uint64).astype(left.dtype)
+        with np.errstate(all="ignore"):
+            return torch.from_numpy(np.asarray(kernel(left, right))).to(a.device)  # type: ignore
+    return None
+
+
+def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Callable[..., Any]:
+    """``==`` or ``!=``: of values where `other` is a Tensor, number or array, else `otherwise`."""
+    by_value = _binary(kernel.__name__, kernel)
+
+    def method(self: Tensor, other: Any) -> Any:
+        if isinstance(other, (Tensor, *_NUMBERS, np.generic, np.ndarray)):
+            return by_value(self, other)
+        return otherwise
+
+    method.__name__ = method.__qualname__ = f"__{kernel.__name__}__"
     return method
 
 
@@ -450,15 +606,17 @@ def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any
     return lambda a, b: kernel(b, a)
 
 
-for _name, _kernel in {"add": operator.add, "sub": operator.sub, "mul": operator.mul,
-                       "truediv": operator.truediv, "floordiv": operator.floordiv,
+for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
+                       "truediv": operator.truediv, "floordiv": floor_quotient,
                        "mod": operator.mod, "pow": operator.pow, "matmul": operator.matmul,
                        "and": operator.and_, "or": operator.or_, "xor": operator.xor,
                        "lshift": operator.lshift, "rshift": operator.rshift}.items():
     setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))
     setattr(Tensor, f"__r{_name}__", _binary(_name, _reflected(_kernel)))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+for _name in ("lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _binary(_name, getattr(operator, _name)))
+setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
+setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
 del _name, _kernel
 
 
