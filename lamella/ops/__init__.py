@@ -53,5 +53,6 @@ from .primitives.loss import *
 from .primitives.math import *
 from .primitives.nn import *
 from .primitives.optimizer import *
+from .primitives.optimizer_rows import *
 from .primitives.random import *
 from .primitives.reduce import *

@@ -1,0 +1,77 @@
+"""Gradient descent with momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ... import dtype as mstype
+from ...ops.primitives.optimizer import ApplyMomentum
+from ...ops.primitives.update_rules import sgd
+from ...parameter import Parameter
+from ...tensor import Tensor
+from ..argument_checks import non_negative_float, of_type
+from .optimizer import Optimizer, opt_init_args_register
+
+
+class HeldNumber:
+    """The Python value of a scalar Parameter, read again only after the Parameter has changed.
+
+    The fused kernels want a number; reading it from the tensor in every step would wait for the
+    device, and stop a trace.
+    """
+
+    def __init__(self, parameter: Parameter):
+        self.seen = (parameter._data, parameter._data._version)
+        self.number = parameter._data.item()
+
+    def of(self, parameter: Parameter) -> float:
+        """The value of `parameter`."""
+        raw = parameter._data
+        if type(raw) is torch.Tensor and (raw is not self.seen[0] or raw._version != self.seen[1]):
+            self.__init__(parameter)
+        return self.number
+
+
+class Momentum(Optimizer):
+    """Gradient descent with momentum (Polyak 1964; Sutskever et al. 2013).
+
+    ``v = momentum * v + g``; ``p -= lr * v``, or ``p -= lr * (g + momentum * v)`` with
+    `use_nesterov`.
+
+    Args:
+        params, learning_rate, weight_decay, loss_scale: as `Optimizer`.
+        momentum: a float of 0 or more.
+        use_nesterov: whether to look ahead.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type or out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+        >>> step = ms.nn.Momentum([w], learning_rate=0.1, momentum=0.9)
+        >>> for _ in range(2):
+        ...     _ = step((ms.Tensor([1.0]),))
+        >>> print(w.value())
+        [0.71]
+    """
+
+    @opt_init_args_register
+    def __init__(self, params: Any, learning_rate: Any, momentum: float, weight_decay: Any = 0.0,
+                 loss_scale: float = 1.0, use_nesterov: bool = False):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        non_negative_float("Momentum", "momentum", momentum)
+        of_type("Momentum", "use_nesterov", use_nesterov, bool)
+        self.momentum = Parameter(Tensor(momentum, mstype.float32), name="momentum")
+        self._momentum = HeldNumber(self.momentum)
+        self.params = self.parameters
+        self.use_nesterov = use_nesterov
+        self.moments = self.parameters.clone(prefix="moments", init="zeros")
+        self.opt = ApplyMomentum(use_nesterov=use_nesterov)
+
+    def construct(self, gradients: Any) -> Any:
+        """Update the parameters."""
+        return self.update_by(sgd, gradients, self.moments,
+                              momentum=self._momentum.of(self.momentum), nesterov=self.use_nesterov)

@@ -1,0 +1,592 @@
+"""Optimizer: what all optimizers share — parameters and their groups, learning rates, weight decay.
+
+A step of an optimizer is `Optimizer.update_by`: it collects the raw tensors of parameters, gradients
+and states into lists, one set for each *group* of parameters that share type, device, learning rate
+and decay, and hands them to a rule of `ops.primitives.update_rules`. How the parameters fall into
+groups is worked out once and kept as long as what it was worked out from is the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import torch
+
+from ... import context
+from ... import dtype as mstype
+from ...ops.primitives.update_rules import like_parameters, off_tape
+from ...parameter import Parameter, ParameterTuple
+from ...tensor import Tensor, wrap
+from ..argument_checks import non_negative_float, of_type, positive_float
+from ..cell import Cell
+from ..container import CellList
+from ..learning_rate_schedule import LearningRateSchedule
+
+__all__ = ["Optimizer", "opt_init_args_register"]
+
+_GROUP_KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralization")
+
+
+def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Make an optimizer's ``__init__`` keep its arguments.
+
+    They are found as attributes `init_params`, `init_learning_rate` (None for a schedule) and
+    `init_args`, a dict of the others.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+        >>> ms.nn.Momentum([w], 0.1, 0.9).init_args["momentum"]
+        0.9
+    """
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        arguments.pop("self")
+        kept = self.__dict__
+        if "params" in arguments:
+            kept["init_params"] = {"params": arguments.pop("params")}
+        if "optimizer" in arguments:
+            inner = getattr(arguments.pop("optimizer"), "init_params", {"params": None})
+            kept["init_params"] = {"params": inner["params"]}
+        if "learning_rate" in arguments:
+            rate = arguments.pop("learning_rate")
+            if isinstance(rate, Tensor):
+                rate = rate.asnumpy().tolist()
+            kept["init_learning_rate"] = None if isinstance(rate, Cell) else rate
+        kept["init_args"] = arguments
+        fn(self, *args, **kwargs)
+
+    return init
+
+
+class _Group(NamedTuple):
+    """Parameters that one call of a rule updates."""
+
+    indices: tuple[int, ...] | None  # None for all
+    rate: int  # which learning rate, where each parameter has one
+    decay: float
+
+
+class Optimizer(Cell):
+    """The base of optimizers: called with a tuple of gradients, it updates its parameters.
+
+    A subclass defines ``construct(gradients)``. Where parameters are not grouped, `weight_decay`
+    leaves out those with 'beta' or 'gamma' in their names.
+
+    Args:
+        learning_rate: a number; a list, tuple or 1-D Tensor with a value for each step; or a
+            `LearningRateSchedule`, called with `global_step`.
+        parameters: Parameters, or dicts that each describe a group: ``params``, and optionally
+            ``lr``, ``weight_decay`` and ``grad_centralization``; a last dict with only
+            ``order_params`` gives the order of the gradients.
+        weight_decay: a number of 0 or more, or a Cell that computes it from the step.
+        loss_scale: what the loss was multiplied by; gradients are divided by it.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type or out of range.
+        RuntimeError: if a parameter is in two groups.
+        KeyError: if a group has an unknown key.
+
+    Examples:
+        >>> import lamella as ms
+        >>> class Descent(ms.nn.Optimizer):
+        ...     def construct(self, gradients):
+        ...         lr = self.get_lr()
+        ...         for p, g in zip(self.parameters, self.decay_weight(gradients)):
+        ...             p.set_data(p - lr * g)
+        ...         return True
+        >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+        >>> step = Descent(0.5, [w], weight_decay=0.2)
+        >>> _ = step((ms.Tensor([1.0, 1.0]),))
+        >>> print(w.value())
+        [0.4 1.3]
+    """
+
+    _support_parallel_optimizer = False
+
+    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0,
+                 loss_scale: float = 1.0):
+        super().__init__(auto_prefix=False)
+        name = type(self).__name__
+        listed = _listed(parameters, "parameters")
+        if not all(isinstance(p, Parameter) for p in listed) and not all(
+                isinstance(p, dict) for p in listed):
+            kinds = sorted({type(p).__name__ for p in listed})
+            raise TypeError(f"For 'Optimizer', 'parameters' must hold only Parameters or only dicts, "
+                            f"but got {', '.join(kinds)}.")
+        loss_scale = float(loss_scale) if isinstance(loss_scale, int) else loss_scale
+        positive_float(name, "loss_scale", loss_scale)
+        self.loss_scale = loss_scale
+        self.need_scale = loss_scale != 1.0
+        self.reciprocal_scale: Any = Tensor(1.0 / loss_scale, mstype.float32)
+        self.param_rank = None
+        self.use_parallel = False
+        self.grad_centralization = False
+        self.dynamic_lr = False
+        self.dynamic_weight_decay = False
+        self.is_group = isinstance(listed[0], dict)
+        self.is_group_lr = False
+        self.is_group_params_ordered = False
+        self._unique = True
+        self._target = context.get_context("device_target")
+        self.global_step = Parameter(Tensor([0], mstype.int32), name="global_step")
+        self.global_step_increase_tensor = Tensor([1], mstype.int32)
+
+        rate = self._checked_rate(learning_rate)
+        if self.is_group:
+            self._set_groups(listed, rate, weight_decay)
+        else:
+            self.learning_rate: Any = self._built_rate(rate, "learning_rate")
+            self._set_single_decay(listed, weight_decay)
+        self._parameters: Any = self.parameters
+        self.param_length = len(self.parameters)
+        self.optim_filter = (True,) * self.param_length
+
+    # -- parameters and groups -------------------------------------------------------------------
+
+    def _set_single_decay(self, parameters: list[Any], weight_decay: Any) -> None:
+        decay = self._checked_decay(weight_decay)
+        self.parameters: Any = ParameterTuple(parameters)
+        self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in parameters)
+        self.dynamic_decay_flags: Any = isinstance(decay, Cell)
+        self.exec_weight_decay = isinstance(decay, Cell) or decay > 0
+        self.weight_decay: Any = decay if isinstance(decay, Cell) else Tensor(decay, mstype.float32)
+
+    def _set_groups(self, groups: list[Any], rate: Any, weight_decay: Any) -> None:
+        """Work out what belongs to each parameter from the groups' dicts."""
+        groups = [_checked_group(group) for group in groups]
+        rates = [self._checked_rate(g["lr"]) if "lr" in g else None for g in groups]
+        self.is_group_lr = any("lr" in g for g in groups)
+        lengths = {r.size for r in (rate, *rates) if isinstance(r, Tensor) and r.ndim == 1}
+        if len(lengths) > 1:
+            raise ValueError(f"For 'Optimizer', all lists of learning rates must have the same "
+                             f"length, but got lengths {sorted(lengths)}.")
+        default_rate = self._built_rate(rate, "learning_rate")
+        default_decay = self._checked_decay(weight_decay)
+        members: list[tuple[Parameter, Any, Any, bool]] = []
+        seen: set[str] = set()
+        order: list[Parameter] | None = None
+        for number, (group, own_rate) in enumerate(zip(groups, rates, strict=True)):
+            if "order_params" in group:
+                order, self.is_group_params_ordered = group["order_params"], True
+                continue
+            lr = default_rate if own_rate is None else self._built_rate(
+                own_rate, f"learning_rate_group_{number}")
+            decay = self._checked_decay(group["weight_decay"]) if "weight_decay" in group \
+                else default_decay
+            for parameter in group["params"]:
+                if parameter.name in seen:
+                    raise RuntimeError(f"For 'Optimizer', the parameter '{parameter.name}' is in "
+                                       f"the groups twice.")
+                seen.add(parameter.name)
+                members.append((parameter, lr, decay, group.get("grad_centralization", False)))
+        if order:
+            members = _in_order(members, order)
+        self.group_lr = [m[1] for m in members]
+        self.group_params = [m[0] for m in members]
+        self.group_weight_decay = [m[2] for m in members]
+        self.group_grad_centralization = [m[3] for m in members]
+        self.grad_centralization_flags = tuple(self.group_grad_centralization)
+        if not self.is_group_lr:
+            self.learning_rate = default_rate
+        elif self.dynamic_lr:
+            self.learning_rate = CellList(self.group_lr, auto_prefix=False)
+        else:
+            # `group_lr` registered its Parameters, and one of them is named like this attribute
+            self.__dict__["learning_rate"] = ParameterTuple(self.group_lr)
+        self.parameters = ParameterTuple(self.group_params)
+        self.dynamic_decay_flags = tuple(isinstance(d, Cell) for d in self.group_weight_decay)
+        self.decay_flags = tuple(isinstance(d, Cell) or d > 0 for d in self.group_weight_decay)
+        self.exec_weight_decay = any(self.decay_flags)
+        self.weight_decay = tuple(d if isinstance(d, Cell) else Tensor(d, mstype.float32)
+                                  for d in self.group_weight_decay)
+
+    def _checked_decay(self, weight_decay: Any) -> Any:
+        if isinstance(weight_decay, Cell):
+            self.dynamic_weight_decay = True
+            return _WrappedWeightDecay(weight_decay, self.loss_scale)
+        if isinstance(weight_decay, bool) or not isinstance(weight_decay, (int, float)):
+            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be an int, a float or "
+                            f"a Cell, but got {weight_decay!r} of type {type(weight_decay).__name__}.")
+        non_negative_float(type(self).__name__, "weight_decay", float(weight_decay))
+        return float(weight_decay) * self.loss_scale
+
+    def _checked_rate(self, rate: Any) -> Any:
+        """A learning rate as a float, a Tensor of rank 0 or 1, or a schedule."""
+        name = type(self).__name__
+        if isinstance(rate, (int, float)):
+            non_negative_float(name, "learning_rate", float(rate))
+            return float(rate)
+        if isinstance(rate, Tensor) and rate.ndim == 0:
+            return Tensor(rate.asnumpy(), mstype.float32)
+        if isinstance(rate, LearningRateSchedule):
+            self.dynamic_lr = True
+            return rate
+        if isinstance(rate, str) or not isinstance(rate, (Tensor, Iterable)):
+            raise TypeError(f"For '{name}', 'learning_rate' must be a number, a Tensor, a list of "
+                            f"numbers or a LearningRateSchedule, but got {rate!r} of type "
+                            f"{type(rate).__name__}.")
+        if isinstance(rate, Tensor) and rate.ndim > 1:
+            raise ValueError(f"For '{name}', a Tensor 'learning_rate' must have 0 or 1 dimensions, "
+                             f"but got shape {rate.shape}.")
+        self.dynamic_lr = True
+        values = rate.asnumpy() if isinstance(rate, Tensor) else [float(value) for value in rate]
+        return Tensor(values, mstype.float32)
+
+    def _built_rate(self, rate: Any, name: str) -> Any:
+        """A checked learning rate as a Parameter or a schedule."""
+        if isinstance(rate, LearningRateSchedule):
+            return rate
+        if isinstance(rate, Tensor) and rate.ndim == 1:
+            return _IteratorLearningRate(rate, name)
+        rate = Parameter(Tensor(rate, mstype.float32), name=name)
+        return _ConvertToCell(rate) if self.is_group_lr and self.dynamic_lr else rate
+
+    # -- operators that subclasses call ----------------------------------------------------------
+
+    @functools.cached_property
+    def assignadd(self) -> Any:
+        """The operator that adds to a Parameter in place."""
+        from ...ops.primitives.assign import AssignAdd
+
+        return AssignAdd()
+
+    @functools.cached_property
+    def map_(self) -> Any:
+        """The operator that maps a function over tuples."""
+        from ...ops.composite import Map
+
+        return Map()
+
+    @functools.cached_property
+    def map_reverse(self) -> Any:
+        """`map_`, from the last element to the first."""
+        from ...ops.composite import Map
+
+        return Map(None, True)
+
+    @functools.cached_property
+    def hyper_map(self) -> Any:
+        """The operator that maps a function over nested tuples."""
+        from ...ops.composite import HyperMap
+
+        return HyperMap()
+
+    @functools.cached_property
+    def hyper_map_reverse(self) -> Any:
+        """`hyper_map`, from the last element to the first."""
+        from ...ops.composite import HyperMap
+
+        return HyperMap(None, True)
+
+    # -- properties ------------------------------------------------------------------------------
+
+    @property
+    def unique(self) -> bool:
+        """Whether the gradients' rows are unique already; kept, has no effect here."""
+        return self._unique
+
+    @unique.setter
+    def unique(self, value: bool) -> None:
+        of_type("Optimizer", "unique", value, bool)
+        self._unique = value
+
+    @property
+    def target(self) -> str:
+        """Where the parameters are updated: the device they are on."""
+        return self._target
+
+    @target.setter
+    def target(self, value: str) -> None:
+        raise NotImplementedError(f"'{type(self).__name__}' updates parameters where they are; "
+                                  f"its 'target' can't be set.")
+
+    def _set_base_target(self, value: str) -> None:
+        of_type("Optimizer", "target", value, str)
+        if value not in ("CPU", "Ascend", "GPU"):
+            raise ValueError(f"For 'Optimizer', 'target' must be 'CPU', 'Ascend' or 'GPU', "
+                             f"but got {value!r}.")
+        if value != self._target and value != "CPU":
+            raise ValueError(f"For 'Optimizer', 'target' can't be {value!r} "
+                             f"on the device {self._target!r}.")
+        self._target = value
+
+    # -- what a step is made of ------------------------------------------------------------------
+
+    def get_lr(self) -> Any:
+        """The learning rate of this step: a scalar Tensor, or a tuple of one for each parameter."""
+        rate = self.learning_rate
+        if not self.dynamic_lr:
+            return rate
+        if not self.is_group_lr:
+            return _scalar(rate(self.global_step))
+        found: dict[int, Tensor] = {}
+        for schedule in rate:
+            if id(schedule) not in found:
+                found[id(schedule)] = _scalar(schedule(self.global_step))
+        return tuple(found[id(schedule)] for schedule in rate)
+
+    def get_weight_decay(self) -> Any:
+        """The weight decay of this step, times the loss scale; a tuple where parameters are grouped."""
+        if not self.dynamic_weight_decay:
+            return self.weight_decay
+        if not self.is_group:
+            return self.weight_decay(self.global_step)
+        return tuple(decay(self.global_step) if dynamic else decay for decay, dynamic
+                     in zip(self.weight_decay, self.dynamic_decay_flags, strict=True))
+
+    def get_lr_parameter(self, param: Any) -> Any:
+        """The Parameter or schedule that holds the learning rate of `param`, or of each in a list.
+
+        Raises:
+            TypeError: if `param` is neither a Parameter nor a list of them.
+            ValueError: if a Parameter is not this optimizer's.
+
+        Examples:
+            >>> import lamella as ms
+            >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+            >>> ms.nn.Momentum([{"params": [w], "lr": 0.05}], 0.1, 0.9).get_lr_parameter(w)
+            Parameter (name=learning_rate_group_0, shape=(), dtype=Float32, requires_grad=True)
+        """
+        of_type("get_lr_parameter", "param", param, Parameter, list)
+        places = {id(p): i for i, p in enumerate(self.parameters)}
+        rates = []
+        for one in param if isinstance(param, list) else [param]:
+            of_type("get_lr_parameter", "param", one, Parameter)
+            if id(one) not in places:
+                raise ValueError(f"For 'get_lr_parameter', the parameter '{one.name}' is not among "
+                                 f"this optimizer's.")
+            rate = self.learning_rate[places[id(one)]] if self.is_group_lr else self.learning_rate
+            wrapped = isinstance(rate, (_ConvertToCell, _IteratorLearningRate))
+            rates.append(rate.learning_rate if wrapped else rate)
+        return rates if isinstance(param, list) else rates[0]
+
+    def flatten_gradients(self, gradients: Any) -> Any:
+        """The gradients as they are: they need no flattening here."""
+        return gradients
+
+    def decay_weight(self, gradients: Any) -> Any:
+        """The gradients with ``weight_decay * parameter`` added where it applies."""
+        if not self.exec_weight_decay:
+            return gradients
+        decay = self.get_weight_decay()
+        decays = decay if self.is_group else [decay] * self.param_length
+        return tuple(
+            wrap(g._raw + p._raw * d._raw.to(p._raw.dtype)) if flag else g for d, flag, p, g
+            in zip(decays, self.decay_flags, self.parameters, gradients, strict=True))
+
+    def gradients_centralization(self, gradients: Any) -> Any:
+        """The gradients less their mean over all but the first dimension, in groups that ask for it.
+
+        As in MindSpore only those whose second dimension is a multiple of 16 (Yong et al. 2020).
+        """
+        if not self.is_group:
+            return gradients
+        return tuple(_centralized(g) if flag else g for flag, g
+                     in zip(self.grad_centralization_flags, gradients, strict=True))
+
+    def scale_grad(self, gradients: Any) -> Any:
+        """The gradients divided by the loss scale."""
+        if not self.need_scale:
+            return gradients
+        scale = getattr(self.reciprocal_scale, "_raw", self.reciprocal_scale)
+        return tuple(wrap(g._raw * scale) for g in gradients)
+
+    def broadcast_params(self, optim_result: Any) -> Any:
+        """The parameters, in a tuple for each device: each device holds all of them here."""
+        return [tuple(self.parameters)]
+
+    def construct(self, *hyper_params: Any) -> Any:
+        """Update the parameters; subclasses define it."""
+        raise NotImplementedError(f"'{type(self).__name__}' must define construct(gradients).")
+
+    # -- the step of the built-in optimizers -----------------------------------------------------
+
+    def update_by(self, rule: Callable[..., None], gradients: Any, *states: Any,
+                  lr: Any = None, prepared: bool = False, **options: Any) -> tuple[bool, ...]:
+        """Count the step and run ``rule(params, gradients, *states, lr=, decay=, **options)``.
+
+        Args:
+            rule: a rule of `update_rules`, called once for each group of parameters.
+            gradients: a gradient for each parameter.
+            *states: ParameterTuples, one Parameter for each parameter.
+            lr: what to use for the learning rate; default `get_lr`.
+            prepared: whether the gradients need no centralization and no scaling, and the rule
+                itself understands a decay that is computed anew in each step.
+            **options: more arguments of the rule.
+
+        Returns:
+            True for each parameter.
+        """
+        if len(gradients) != self.param_length:
+            raise ValueError(f"For '{type(self).__name__}', the gradients must be as many as the "
+                             f"{self.param_length} parameters, but got {len(gradients)}.")
+        rates = self.get_lr() if lr is None else lr
+        with torch.no_grad(), off_tape(self.parameters):
+            explicit = not prepared and self._is_explicit()
+            if explicit:
+                gradients = self.decay_weight(gradients)
+                gradients = self.gradients_centralization(gradients)
+                gradients = self.scale_grad(gradients)
+            params = self.parameters
+            raws = like_parameters(params, [g._raw for g in gradients])
+            if self.need_scale and not (explicit or prepared):
+                scale = self.reciprocal_scale
+                raws = torch._foreach_mul(raws, getattr(scale, "_raw", scale))
+            dynamic = self.get_weight_decay() if prepared and self.dynamic_weight_decay else None
+            self.global_step._data.add_(1)
+            for group in self._groups(explicit):
+                rate = rates[group.rate] if isinstance(rates, tuple) else rates
+                decay: Any = group.decay
+                if dynamic is not None and self.decay_flags[group.rate]:
+                    decay = (dynamic[group.rate] if self.is_group else dynamic)._raw.reshape(())
+                where = group.indices
+                if where is None:
+                    lists = [[p._data for p in s] for s in states]
+                    mine, grads = [p._data for p in params], raws
+                else:
+                    lists = [[s[i]._data for i in where] for s in states]
+                    mine, grads = [params[i]._data for i in where], [raws[i] for i in where]
+                rule(mine, grads, *lists, lr=getattr(rate, "_raw", rate), decay=decay, **options)
+        return (True,) * self.param_length
+
+    def _is_explicit(self) -> bool:
+        """Whether gradients must be changed one by one before the rule, which then has no decay."""
+        if self.dynamic_weight_decay and self.exec_weight_decay:
+            return True
+        if self.is_group and any(self.grad_centralization_flags):
+            return True
+        kind = type(self)
+        return not (kind.decay_weight is Optimizer.decay_weight
+                    and kind.scale_grad is Optimizer.scale_grad
+                    and kind.gradients_centralization is Optimizer.gradients_centralization)
+
+    def _groups(self, explicit: bool) -> list[_Group]:
+        cause = (self.decay_flags, self.weight_decay, self.exec_weight_decay, explicit,
+                 self.parameters, self.learning_rate)
+        kept = self.__dict__.get("_grouping")
+        if kept is None or any(a is not b for a, b in zip(kept[0], cause, strict=True)):
+            kept = self.__dict__["_grouping"] = (cause, self._new_groups(explicit))
+        return kept[1]
+
+    def _new_groups(self, explicit: bool) -> list[_Group]:
+        found: dict[Any, list[int]] = {}
+        for i, parameter in enumerate(self.parameters):
+            raw = parameter._data
+            decay: Any = 0.0
+            if self.exec_weight_decay and self.decay_flags[i] and not explicit:
+                decay = self.weight_decay[i] if self.is_group else self.weight_decay
+                decay = id(decay) if isinstance(decay, Cell) else decay._raw.item() / self.loss_scale
+            rate = id(self.group_lr[i]) if self.is_group_lr else 0
+            found.setdefault((raw.dtype, raw.device, rate, decay), []).append(i)
+        return [_Group(None if len(found) == 1 else tuple(indices), indices[0],
+                       key[3] if isinstance(key[3], float) else 0.0)
+                for key, indices in found.items()]
+
+
+def _scalar(rate: Tensor) -> Tensor:
+    return wrap(rate._raw.reshape(()))
+
+
+def _listed(parameters: Any, name: str) -> list[Any]:
+    if parameters is None:
+        raise ValueError(f"For 'Optimizer', '{name}' must be a list of Parameters, but got None.")
+    if not isinstance(parameters, Iterable):
+        raise TypeError(f"For 'Optimizer', '{name}' must be a list of Parameters, "
+                        f"but got {type(parameters).__name__}.")
+    listed = list(parameters)
+    if not listed:
+        raise ValueError(f"For 'Optimizer', '{name}' must not be empty.")
+    return listed
+
+
+def _checked_group(group: dict[str, Any]) -> dict[str, Any]:
+    unknown = [key for key in group if key not in _GROUP_KEYS]
+    if unknown:
+        raise KeyError(f"For 'Optimizer', the keys of a group must be among {_GROUP_KEYS}, "
+                       f"but got {unknown}.")
+    if "order_params" in group:
+        if len(group) > 1:
+            raise ValueError(f"For 'Optimizer', the group with 'order_params' must hold no other "
+                             f"key, but got {list(group)}.")
+        if not isinstance(group["order_params"], Iterable):
+            raise TypeError(f"For 'Optimizer', 'order_params' must be a list of Parameters, "
+                            f"but got {type(group['order_params']).__name__}.")
+        return {"order_params": list(group["order_params"])}
+    if "params" not in group:
+        raise KeyError("For 'Optimizer', each group must have the key 'params'.")
+    listed = _listed(group["params"], "params")
+    for i, parameter in enumerate(listed):
+        if not isinstance(parameter, Parameter):
+            raise TypeError(f"For 'Optimizer', 'params' of a group must hold Parameters, "
+                            f"but got {type(parameter).__name__} at {i}.")
+    of_type("Optimizer", "grad_centralization", group.get("grad_centralization", False), bool)
+    return {**group, "params": listed}
+
+
+def _in_order(members: list[Any], order: list[Parameter]) -> list[Any]:
+    if len(order) != len(members):
+        raise ValueError(f"For 'Optimizer', 'order_params' must hold each of the groups' "
+                         f"{len(members)} parameters once, but got {len(order)}.")
+    by_name = {member[0].name: member for member in members}
+    missing = [p.name for p in order if p.name not in by_name]
+    if missing:
+        raise ValueError(f"For 'Optimizer', 'order_params' holds {missing}, which is in no group.")
+    return [by_name[p.name] for p in order]
+
+
+def _centralized(gradient: Tensor) -> Tensor:
+    raw = gradient._raw
+    if raw.dim() < 2 or raw.shape[1] % 16:
+        return gradient
+    return wrap(raw - raw.mean(tuple(range(1, raw.dim())), keepdim=True))
+
+
+class _ConvertToCell(LearningRateSchedule):
+    """A constant learning rate as a schedule."""
+
+    def __init__(self, learning_rate: Parameter):
+        super().__init__()
+        self.learning_rate = learning_rate
+
+    def construct(self, global_step: Any) -> Tensor:
+        """The rate."""
+        return self.learning_rate
+
+
+class _IteratorLearningRate(LearningRateSchedule):
+    """A list of learning rates as a schedule: the i-th step takes the i-th."""
+
+    def __init__(self, learning_rate: Tensor, name: str):
+        super().__init__()
+        self.learning_rate = Parameter(learning_rate, name=name)
+
+    def construct(self, global_step: Any) -> Tensor:
+        """The rate at `global_step`."""
+        rates = self.learning_rate._raw
+        try:
+            return wrap(rates.index_select(0, global_step._raw.reshape(-1)))
+        except (IndexError, RuntimeError) as error:
+            raise RuntimeError(f"For 'Optimizer', the list of {rates.shape[0]} learning rates ends "
+                               f"before step {global_step.asnumpy().item()}.") from error
+
+
+class _WrappedWeightDecay(Cell):
+    """A weight decay computed from the step, times the loss scale."""
+
+    def __init__(self, weight_decay: Cell, loss_scale: float):
+        super().__init__()
+        self.weight_decay = weight_decay
+        self.loss_scale = loss_scale
+
+    def construct(self, global_step: Any) -> Tensor:
+        """The decay at `global_step`."""
+        return self.weight_decay(global_step) * self.loss_scale

@@ -1,0 +1,261 @@
+"""Primitives that update some rows of Parameters, those a sparse gradient has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...parameter import Parameter
+from ...tensor import Tensor, wrap
+from . import update_rules as rules
+from .optimizer import Update, corrected_rate, number, rate
+
+__all__ = [
+    "FusedSparseAdam", "FusedSparseFtrl", "FusedSparseLazyAdam", "FusedSparseProximalAdagrad",
+    "SparseApplyAdagrad", "SparseApplyAdagradV2", "SparseApplyFtrl", "SparseApplyFtrlV2",
+    "SparseApplyProximalAdagrad",
+]
+
+
+class _Rows(Update):
+    """A primitive whose gradient has only the rows at `indices`; equal indices are summed."""
+
+    def _apply_rows(self, rule: Callable[..., None], parameters: tuple[Parameter, ...],
+                    grad: Tensor, indices: Tensor, *args: Any, **options: Any) -> tuple[Tensor, ...]:
+        def on_rows(params: list, grads: list, *others: Any) -> None:
+            states, numbers = others[: len(parameters) - 1], others[len(parameters) - 1:]
+            wholes = [params[0], *(s[0] for s in states)]
+            parts = [whole[rows] for whole in wholes]
+            rule([parts[0]], grads, *([part] for part in parts[1:]), *numbers, **options)
+            for whole, part in zip(wholes, parts, strict=True):
+                whole[rows] = part
+
+        with torch.no_grad(), rules.off_tape(parameters):
+            rows, summed = _unique_rows(grad._raw, indices._raw)
+            first, *others = ([p._data] for p in parameters)
+            on_rows(first, [summed.to(parameters[0]._data.dtype)], *others, *args)
+        return tuple(wrap(p._data) for p in parameters)
+
+
+def _unique_rows(grad: torch.Tensor, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    rows, places = indices.reshape(-1).long().unique(return_inverse=True)
+    summed = grad.new_zeros((rows.shape[0], *grad.shape[1:])).index_add_(0, places, grad)
+    return rows, summed
+
+
+class SparseApplyAdagrad(_Rows):
+    """`ApplyAdagrad` of the rows at `indices`.
+
+    Args:
+        lr: the learning rate.
+        update_slots: whether the sums grow.
+        use_locking: accepted as MindSpore does.
+
+    Inputs:
+        var, accum, grad, indices.
+
+    Outputs:
+        The new var and accum.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> out = ms.ops.SparseApplyAdagrad(lr=0.1)(w, a, ms.Tensor([[2.0]]), ms.Tensor([1]))
+        >>> print(w.value())
+        [[1. ]
+         [0.9]]
+    """
+
+    def __init__(self, lr: float, update_slots: bool = True, use_locking: bool = False):
+        super().__init__(lr=lr, update_slots=update_slots, use_locking=use_locking)
+
+    def __call__(self, var: Parameter, accum: Parameter, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.adagrad, (var, accum), grad, indices, self.lr, 0.0,
+                                self.update_slots)
+
+
+class SparseApplyAdagradV2(_Rows):
+    """`ApplyAdagradV2` of the rows at `indices`; arguments as `SparseApplyAdagrad`, and `epsilon`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> step = ms.ops.SparseApplyAdagradV2(lr=0.1, epsilon=2.0)
+        >>> print(step(w, a, ms.Tensor([[2.0]]), ms.Tensor([1]))[0])
+        [[1.  ]
+         [0.95]]
+    """
+
+    def __init__(self, lr: float, epsilon: float, use_locking: bool = False,
+                 update_slots: bool = True):
+        super().__init__(lr=lr, epsilon=epsilon, use_locking=use_locking, update_slots=update_slots)
+
+    def __call__(self, var: Parameter, accum: Parameter, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.adagrad, (var, accum), grad, indices, self.lr, self.epsilon,
+                                self.update_slots)
+
+
+class SparseApplyFtrl(_Rows):
+    """`ApplyFtrl` of the rows at `indices`, with its numbers given beforehand.
+
+    Args:
+        lr, l1, l2, lr_power: as `ApplyFtrl`.
+        use_locking: accepted as MindSpore does.
+
+    Inputs:
+        var, accum, linear, grad, indices.
+
+    Outputs:
+        The new var, accum and linear.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a, l = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...            for x, n in ((1.0, "w"), (1.0, "a"), (0.0, "l")))
+        >>> step = ms.ops.SparseApplyFtrl(lr=0.1, l1=0.0, l2=0.0, lr_power=-0.5)
+        >>> print(step(w, a, l, ms.Tensor([[0.0]]), ms.Tensor([1]))[0])
+        [[1.]
+         [0.]]
+    """
+
+    def __init__(self, lr: float, l1: float, l2: float, lr_power: float, use_locking: bool = False):
+        super().__init__(lr=lr, l1=l1, l2=l2, lr_power=lr_power, use_locking=use_locking)
+
+    def __call__(self, var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.ftrl, (var, accum, linear), grad, indices, self.lr, self.l1,
+                                self.l2, self.lr_power)
+
+
+class FusedSparseFtrl(SparseApplyFtrl):
+    """`SparseApplyFtrl`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.FusedSparseFtrl(lr=0.1, l1=0.0, l2=0.0, lr_power=-0.5).lr_power
+        -0.5
+    """
+
+
+class SparseApplyFtrlV2(_Rows):
+    """`SparseApplyFtrl` with `l2_shrinkage`, a decay that the sums of squares don't see.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a, l = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...            for x, n in ((1.0, "w"), (1.0, "a"), (0.0, "l")))
+        >>> step = ms.ops.SparseApplyFtrlV2(0.1, l1=0.0, l2=0.0, l2_shrinkage=0.5, lr_power=-0.5)
+        >>> print(step(w, a, l, ms.Tensor([[0.0]]), ms.Tensor([1]))[0])
+        [[ 1. ]
+         [-0.1]]
+    """
+
+    def __init__(self, lr: float, l1: float, l2: float, l2_shrinkage: float, lr_power: float,
+                 use_locking: bool = False):
+        super().__init__(lr=lr, l1=l1, l2=l2, l2_shrinkage=l2_shrinkage, lr_power=lr_power,
+                         use_locking=use_locking)
+
+    def __call__(self, var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.ftrl, (var, accum, linear), grad, indices, self.lr, self.l1,
+                                self.l2, self.lr_power, shrinkage=self.l2_shrinkage)
+
+
+class SparseApplyProximalAdagrad(_Rows):
+    """`ApplyProximalAdagrad` of the rows at `indices`.
+
+    Inputs:
+        var, accum, lr, l1, l2, grad, indices.
+
+    Outputs:
+        The new var and accum.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> step = ms.ops.SparseApplyProximalAdagrad()
+        >>> print(step(w, a, 0.1, 0.0, 0.0, ms.Tensor([[2.0]]), ms.Tensor([1]))[0])
+        [[1. ]
+         [0.9]]
+    """
+
+    def __init__(self, use_locking: bool = False):
+        super().__init__(use_locking=use_locking)
+
+    def __call__(self, var: Parameter, accum: Parameter, lr: Any, l1: Any, l2: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.proximal_adagrad, (var, accum), grad, indices, rate(lr),
+                                rate(l1), rate(l2))
+
+
+class FusedSparseProximalAdagrad(SparseApplyProximalAdagrad):
+    """`SparseApplyProximalAdagrad`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.FusedSparseProximalAdagrad().use_locking
+        False
+    """
+
+
+class FusedSparseLazyAdam(_Rows):
+    """`Adam` of the rows at `indices`; the moments of others stay.
+
+    Args:
+        use_locking: accepted as MindSpore does.
+        use_nesterov: whether to look ahead.
+
+    Inputs:
+        var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, indices.
+
+    Outputs:
+        The new var, m and v.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, m, v = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...            for x, n in ((1.0, "w"), (0.0, "m"), (0.0, "v")))
+        >>> step = ms.ops.FusedSparseLazyAdam()
+        >>> print(step(w, m, v, 0.9, 0.999, 0.1, 0.9, 0.999, 1e-8, ms.Tensor([[2.0]]),
+        ...            ms.Tensor([1]))[0])
+        [[1. ]
+         [0.9]]
+    """
+
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False):
+        super().__init__(use_locking=use_locking, use_nesterov=use_nesterov)
+
+    def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any,
+                 beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, gradient: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        rule = rules.nesterov_adam if self.use_nesterov else rules.adam
+        return self._apply_rows(rule, (var, m, v), gradient, indices,
+                                corrected_rate(lr, beta1_power, beta2_power), number(beta1),
+                                number(beta2), number(epsilon))
+
+
+class FusedSparseAdam(FusedSparseLazyAdam):
+    """`Adam` with a gradient of zero in all rows but those at `indices`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, m, v = (ms.Parameter(ms.Tensor([[1.0], [1.0]]), name=n) for n in "wmv")
+        >>> step = ms.ops.FusedSparseAdam()
+        >>> print(step(w, m, v, 0.9, 0.999, 0.1, 0.5, 0.25, 1e-8, ms.Tensor([[1.0]]),
+        ...            ms.Tensor([1]))[1])
+        [[0.5]
+         [1. ]]
+    """
+
+    def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any,
+                 beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, gradient: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        full = torch.zeros_like(var._data).index_add_(0, indices._raw.reshape(-1).long(),
+                                                      gradient._raw.to(var._data.dtype))
+        rule = rules.nesterov_adam if self.use_nesterov else rules.adam
+        return self._apply(rule, (var, m, v), wrap(full), corrected_rate(lr, beta1_power, beta2_power),
+                           number(beta1), number(beta2), number(epsilon))
