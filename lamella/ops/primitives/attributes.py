@@ -1,0 +1,57 @@
+"""Primitive classes whose attributes are arguments of the function they compute."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..primitive import Primitive
+
+
+def with_attributes(name: str, function: Callable[..., Any], *required: str,
+                    **defaults: Any) -> type[Primitive]:
+    """A Primitive class that takes attributes when built and passes them to `function` by name.
+
+    Args:
+        name: the class's name.
+        function: what an object computes when called with tensors.
+        required: names of attributes without a default.
+        defaults: the other attributes; one whose default is a bool must be a bool.
+
+    Examples:
+        >>> import lamella as ms
+        >>> total = ms.ops.ReduceSum(keep_dims=True)
+        >>> print(total, total(ms.Tensor([1.0, 2.0]), 0))
+        Prim[ReduceSum]<keep_dims=True, skip_mode=False> [3.]
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature(
+        [inspect.Parameter(n, kind) for n in required]
+        + [inspect.Parameter(n, kind, default=value) for n, value in defaults.items()])
+
+    class _Configured(Primitive):
+        __doc__ = f"The operator `{name}`, with the attributes {signature}."
+
+        def __init__(self, *args: Any, **kwargs: Any):
+            super().__init__(name)
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as mismatch:
+                raise TypeError(f"For '{name}', {mismatch}. It takes {signature}.") from None
+            bound.apply_defaults()
+            for attribute, value in bound.arguments.items():
+                if isinstance(defaults.get(attribute), bool) and not isinstance(value, bool):
+                    raise TypeError(f"For '{name}', '{attribute}' must be a bool, "
+                                    f"but got {value!r} of type {type(value).__name__}.")
+                self.add_prim_attr(attribute, value)
+            self._names = tuple(signature.parameters)
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            own = self.__dict__
+            return function(*args, **kwargs, **{n: own[n] for n in self._names})
+
+    _Configured.__name__ = _Configured.__qualname__ = name
+    _Configured.__module__ = function.__module__
+    _Configured.__signature__ = signature  # type: ignore[attr-defined]
+    return _Configured
