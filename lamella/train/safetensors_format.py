@@ -22,6 +22,8 @@ from .checkpoint_format import CheckpointFileError
 __all__ = ["read_safetensors", "write_safetensors"]
 
 _TEXT = "lamella.text."
+_COUNTED = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16,
+            torch.uint32, torch.uint64)
 
 
 def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: bool = False,
@@ -117,7 +119,11 @@ def _kept(values: Mapping[str, Any], keep: Callable[[str], str | None]) -> dict[
 
 def _checksum(name: str, raw: torch.Tensor, checksum: int) -> int:
     checksum = zlib.crc32(name.encode(), checksum)
-    return zlib.crc32(raw.contiguous().reshape(-1).view(torch.uint8).numpy().data, checksum)
+    content = raw.contiguous().reshape(-1).view(torch.uint8).numpy().data
+    if raw.dim() == 0 and raw.dtype in _COUNTED and 0 <= raw.item() < 1 << 24:
+        # MindSpore takes bytes(array), which for a whole number n of rank 0 are n zeros
+        content = bytes(int(raw))
+    return zlib.crc32(content, checksum)
 
 
 def _apart(raw: torch.Tensor, taken: set[int]) -> torch.Tensor:
