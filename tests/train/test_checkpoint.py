@@ -279,7 +279,8 @@ def test_the_program_waits_for_async_save(tmp_path):
     import sys
 
     path = str(tmp_path / "a.ckpt")
-    program = ("import lamella as ms, time; from lamella.train import checkpoint as c; w = c._write\n"
+    program = ("import lamella as ms, time; from lamella.train import checkpoint as c\n"
+               "w = c._write\n"
                "c._write = lambda *a: (time.sleep(0.3), w(*a))\n"
                f"ms.save_checkpoint([ms.Parameter(1.0, name='w')], {path!r}, async_save=True)")
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -1,4 +1,4 @@
-"""The .ckpt wire format: against files of MindSpore 2.10, the protobuf library, and broken files."""
+"""The .ckpt wire format: files of MindSpore 2.10, the protobuf library, and broken files."""
 
 import pathlib
 import random
@@ -95,7 +95,8 @@ def test_rewritten_safetensors_has_the_same_content(tmp_path, name, crc):
     assert all(torch.equal(again[k], v) for k, v in values.items())
     if crc:  # the checksum that MindSpore computed is the one computed here
         mark = re.compile(rb'"crc_num":"(\d+)"')
-        ours, theirs = ((tmp_path / "a.safetensors").read_bytes(), pathlib.Path(source).read_bytes())
+        ours = (tmp_path / "a.safetensors").read_bytes()
+        theirs = pathlib.Path(source).read_bytes()
         assert mark.search(ours).group(1) == mark.search(theirs).group(1)
 
 
@@ -141,7 +142,8 @@ def test_large_tensors_are_split_and_joined(tmp_path, monkeypatch, size):
 
 def test_unusual_but_valid_encodings(tmp_path):
     packed = b"\x0a\x02\x02\x01"  # dims [2, 1] in one field
-    tensor = packed + b"\x12\x05Int16" + b"\x1a\x04\x01\x00\x02\x00" + b"\x78\x05"  # + unknown field
+    tensor = packed + b"\x12\x05Int16" + b"\x1a\x04\x01\x00\x02\x00"
+    tensor += b"\x78\x05"  # an unknown field
     value = b"\x12" + bytes([len(tensor)]) + tensor + b"\x0a\x01w"  # the name comes last
     (tmp_path / "a.ckpt").write_bytes(b"\x0a" + bytes([len(value)]) + value + b"\x3d\0\0\0\0")
     assert read_ckpt(str(tmp_path / "a.ckpt"))["w"].tolist() == [[1], [2]]
@@ -157,8 +159,8 @@ def test_numbers_of_earlier_versions_have_dims_zero(tmp_path):
 
 
 @pytest.mark.parametrize("raw", [
-    torch.zeros(0), torch.zeros(3, 0, 2), torch.tensor([1 + 2j]), torch.tensor(1j).to(torch.complex128),
-    torch.ones(2).to(torch.float8_e5m2), torch.ones(4, 3).T, torch.arange(9)[::2],
+    torch.zeros(0), torch.zeros(3, 0, 2), torch.tensor([1 + 2j]),
+    torch.tensor(1j).to(torch.complex128), torch.ones(2).to(torch.float8_e5m2), torch.ones(4, 3).T, torch.arange(9)[::2],
     torch.tensor(2.0).expand(3, 2)])
 def test_round_trip(tmp_path, raw):
     write_ckpt(str(tmp_path / "a.ckpt"), {"w": raw})

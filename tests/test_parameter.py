@@ -1,0 +1,284 @@
+"""Parameter and ParameterTuple, with answers of MindSpore 2.10."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, ParameterTuple, Tensor, nn
+from lamella.common.initializer import Normal, initializer
+
+TYPES = [ms.bool_, ms.int8, ms.int32, ms.int64, ms.uint8, ms.float16, ms.bfloat16, ms.float32,
+         ms.float64, ms.complex64]
+
+
+def two(dtype=ms.float32, name="w"):
+    return Parameter(Tensor([1.0, 0.0], dtype), name=name)
+
+
+# -- making one ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data, dtype, value", [
+    (1, "Int32", 1), (1.5, "Float32", 1.5), ([1, 2], "Int64", [1, 2]), ([1.0, 2], "Float32", [1, 2]),
+    (np.float64(2), "Float32", 2), (np.arange(2), "Int64", [0, 1]),
+    (np.arange(2.0), "Float64", [0, 1]), (Tensor([True]), "Bool", [True]),
+    (Tensor([[1]], ms.int8), "Int8", [[1]]), (Parameter(3, name="q"), "Int32", 3)])
+def test_forms_of_data(data, dtype, value):
+    p = Parameter(data, name="p")
+    assert str(p.dtype) == dtype and p.asnumpy().tolist() == value
+    assert repr(p) == f"Parameter (name=p, shape={p.shape}, dtype={dtype}, requires_grad=True)"
+    assert str(p) == repr(p) and isinstance(p, Tensor)
+
+
+@pytest.mark.parametrize("arguments, error, match", [
+    ({"default_input": True}, ValueError, "bool"), ({"default_input": (1,)}, TypeError, "tuple"),
+    ({"default_input": "a"}, TypeError, "str"), ({"default_input": None}, TypeError, "NoneType"),
+    ({"default_input": 1j}, TypeError, "complex"), ({"name": 3}, ValueError, "'name' must be a str"),
+    ({"name": "a" * 1025}, ValueError, "1024 letters"),
+    ({"requires_grad": 1}, TypeError, "requires_grad"),
+    ({"layerwise_parallel": 1}, TypeError, "layerwise_parallel"),
+    ({"parallel_optimizer": 1}, TypeError, "parallel_optimizer"),
+    ({"storage_format": 1}, TypeError, "storage_format")])
+def test_wrong_arguments(arguments, error, match):
+    with pytest.raises(error, match=match):
+        Parameter(**{"default_input": Tensor(1.0), **arguments})
+
+
+def test_the_data_is_copied():
+    array, tensor = np.ones(2, np.float32), Tensor([1.0, 1.0])
+    a, b = Parameter(array, name="a"), Parameter(tensor, name="b")
+    array[:] = 5
+    tensor[0] = 5
+    assert a.asnumpy().tolist() == b.asnumpy().tolist() == [1, 1]
+
+
+def test_names():
+    a, b, c = Parameter(1.0), Parameter(1.0, name=""), Parameter(1.0, name="  c ")
+    assert re.fullmatch(r"Parameter#\d+", a.name) and re.fullmatch(r"Parameter#\d+", b.name)
+    assert a.name != b.name and c.name == "c"
+    c.name = "d"
+    assert c.name == "d"
+    c.name = None
+    assert c.name.startswith("Parameter#")
+    with pytest.raises(ValueError, match="must be a str"):
+        c.name = 3
+
+
+def test_a_cell_names_it_after_its_attribute():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.scale = Parameter(1.0)
+            self.kept = Parameter(1.0, name="mine")
+
+    assert [p.name for p in Net().get_parameters()] == ["scale", "mine"]
+    ParameterTuple([Parameter(1.0), Parameter(2.0)])  # their names differ
+
+
+# -- options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, default, new, bad", [
+    ("requires_grad", True, False, 1), ("layerwise_parallel", False, True, 1),
+    ("parallel_optimizer", True, False, 1), ("parallel_optimizer_comm_recompute", False, True, 1),
+    ("cache_enable", False, True, 1), ("key", -1, 5, "a"), ("comm_fusion", 1, 2, "a"),
+    ("cache_shape", [], [1], 3)])
+def test_checked_options(name, default, new, bad):
+    p = two()
+    assert getattr(p, name) == default and getattr(p.param_info, name) == default
+    setattr(p, name, new)
+    assert getattr(p, name) == new and getattr(p.param_info, name) == new
+    with pytest.raises(TypeError, match=f"'{name}'"):
+        setattr(p, name, bad)
+
+
+def test_plain_options():
+    p = two()
+    assert (p.sliced, p.unique, p.is_init, p.requires_aggr, p.inited_param) == (
+        False, False, False, True, None)
+    p.sliced = p.unique = True
+    assert p.sliced and p.unique
+    with pytest.raises(AttributeError):
+        p.inited_param = 1
+    with pytest.raises(ValueError, match="0 or more"):
+        p.comm_fusion = -1
+
+
+def test_param_info():
+    p = two()
+    info = p.param_info
+    assert info.obj is p and info.name == "w" and info.parameter_shape == (2,)
+    info.name = "v"
+    info.requires_grad = False
+    assert p.name == "v" and not p.requires_grad
+
+
+# -- data ----------------------------------------------------------------------------------------
+
+
+def test_data_is_a_tensor_that_shares_memory():
+    p = two()
+    assert type(p.data) is Tensor and type(p.value()) is Tensor
+    p.data.asnumpy()[0] = 7
+    assert p.asnumpy().tolist() == [7, 0]
+    p.data = Tensor([3.0, 4.0])
+    assert p.asnumpy().tolist() == [3, 4]
+    assert type(p + 1) is Tensor
+
+
+@pytest.mark.parametrize("own", TYPES)
+@pytest.mark.parametrize("given", TYPES)
+def test_set_data_converts(own, given):
+    p = two(own)
+    assert p.set_data(Tensor([0.0, 1.0], given)) is p
+    assert p.dtype == own and p.asnumpy().tolist() == [0, 1]
+
+
+def test_set_data_takes_numbers():
+    assert Parameter(1.0, name="w").set_data(3).asnumpy() == 3
+    assert Parameter(1, name="w").set_data(True).asnumpy() == 1
+    with pytest.raises(TypeError, match="'w' of type Int32 can't take the float 3.5"):
+        Parameter(1, name="w").set_data(3.5)
+    for bad in ([1.0, 2.0], np.ones(2), None, "a", (1.0, 2.0)):
+        with pytest.raises(TypeError, match=f"but got {type(bad).__name__}"):
+            two().set_data(bad)
+
+
+def test_set_data_and_shapes():
+    for data in (Tensor([1.0, 2.0, 3.0]), Tensor(1.0), Tensor([[1.0, 2.0]])):
+        with pytest.raises(ValueError, match=r"must be \(2,\) as that of parameter 'w'"):
+            two().set_data(data)
+        p = two().set_data(data, slice_shape=True)
+        assert p.shape == data.shape and p.sliced
+    assert not two().sliced
+
+
+def test_set_data_keeps_the_memory():
+    p = two()
+    view = p.asnumpy()
+    p.set_data(Tensor([5, 6]))
+    assert view.tolist() == [5, 6]
+    source = Tensor([1.0, 2.0])
+    p.set_data(source)
+    source[0] = 9
+    assert p.asnumpy().tolist() == [1, 2]
+
+
+def test_set_data_with_an_initializer():
+    assert two().set_data(initializer("ones", (2,))).asnumpy().tolist() == [1, 1]
+    waiting = initializer("ones", (2,), ms.float16)
+    assert two().set_data(waiting).dtype == ms.float32 and waiting.has_init
+    with pytest.raises(ValueError, match="shape"):
+        two().set_data(initializer("ones", (3,)))
+
+
+def test_set_data_inside_a_gradient():
+    p = two()
+
+    def forward(x):
+        y = (p * x).sum()
+        p.set_data(Tensor([10.0, 20.0]))
+        return y + (p * x).sum()
+
+    gradient = ms.grad(forward)(Tensor([1.0, 1.0]))
+    assert gradient.asnumpy().tolist() == [11, 20] and p.asnumpy().tolist() == [10, 20]
+
+
+# -- data made later -----------------------------------------------------------------------------
+
+
+def test_no_init_parameters():
+    with nn.no_init_parameters():
+        p = Parameter(initializer("normal", (2, 3)), name="z")
+        with nn.no_init_parameters():
+            pass
+        q = Parameter(initializer("ones", (2,)), name="q")
+        assert not two().has_init
+    assert not Parameter(initializer("ones", (2,)), name="r").has_init
+    assert p.has_init and p.shape == (2, 3) and p.dtype == ms.float32
+    twin, other = copy.deepcopy(p), p.clone()
+    assert twin.has_init and other.has_init
+    assert p.init_data() is p and not p.has_init and p.asnumpy().std() > 0
+    assert p.init_data() is p
+    assert not np.array_equal(twin.init_data().asnumpy(), p.asnumpy())
+    assert q.asnumpy().tolist() == [1, 1] and not q.has_init
+
+
+def test_a_waiting_parameter_may_get_another_initializer_or_data():
+    with nn.no_init_parameters():
+        p, q = (Parameter(initializer("normal", (2,)), name=n) for n in "pq")
+    p.set_data(initializer("ones", (2,)))
+    assert p.has_init and p.asnumpy().tolist() == [1, 1]
+    q.set_data(Tensor([5.0, 6.0]))
+    assert not q.has_init and q.asnumpy().tolist() == [5, 6]
+    q[0] = 1.0
+    assert q.asnumpy().tolist() == [1, 6]
+
+
+# -- copies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init, value", [
+    ("same", [1, 0]), ("ones", [1, 1]), (3, [3, 3]), (Tensor([7.0, 8.0]), [7, 8])])
+def test_clone(init, value):
+    p = two()
+    p.requires_grad, p.comm_fusion = False, 3
+    twin = p.clone(init)
+    assert twin.asnumpy().tolist() == value and twin is not p
+    assert (twin.name, twin.requires_grad, twin.comm_fusion) == ("w", False, 3)
+    twin.set_data(Tensor([9.0, 9.0]))
+    twin.requires_grad = True
+    assert p.asnumpy().tolist() == [1, 0] and not p.requires_grad
+
+
+def test_clone_with_an_initializer():
+    assert two().clone(Normal(1.0)).asnumpy().std() > 0
+    for bad, error in ((Tensor([1.0]), ValueError), ("nope", ValueError), (None, TypeError)):
+        with pytest.raises(error, match="For 'initializer'"):
+            two().clone(bad)
+    p = two()
+    p.cache_enable = True
+    assert p.clone().key != p.clone().key
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda p: p.copy(),
+                                 lambda p: pickle.loads(pickle.dumps(p))])
+def test_copies(how):
+    p = two()
+    p.requires_grad = False
+    twin = how(p)
+    assert type(twin) is Parameter and repr(twin) == repr(p)
+    p.set_data(Tensor([5.0, 5.0]))
+    assert twin.asnumpy().tolist() == [1, 0]
+
+
+# -- ParameterTuple ------------------------------------------------------------------------------
+
+
+def test_parameter_tuple():
+    a, b = two(name="a"), two(name="b")
+    pair = ParameterTuple(p for p in [a, b])
+    assert isinstance(pair, tuple) and pair[0] is a and len(pair) == 2
+    assert len(ParameterTuple([a, a])) == 2
+    moments = pair.clone("m", "zeros")
+    assert isinstance(moments, ParameterTuple) and [p.name for p in moments] == ["m.a", "m.b"]
+    assert moments[0].asnumpy().tolist() == [0, 0] and a.asnumpy().tolist() == [1, 0]
+    assert pair.clone("m")[1].asnumpy().tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("items, error, match", [
+    ([two(name="a"), two(name="a")], ValueError, "'a' comes twice"), ([1], TypeError, "int"),
+    (two(), TypeError, "Tensor"), ({"a": two()}, TypeError, "str")])
+def test_wrong_parameter_tuples(items, error, match):
+    with pytest.raises(error, match=match):
+        ParameterTuple(items)
+
+
+def test_wrong_prefixes():
+    for prefix, error in ((3, TypeError), ("", ValueError), ("a-b", ValueError)):
+        with pytest.raises(error, match="'prefix'"):
+            ParameterTuple([two()]).clone(prefix)
