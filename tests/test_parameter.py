@@ -23,7 +23,8 @@ def two(dtype=ms.float32, name="w"):
 
 
 @pytest.mark.parametrize("data, dtype, value", [
-    (1, "Int32", 1), (1.5, "Float32", 1.5), ([1, 2], "Int64", [1, 2]), ([1.0, 2], "Float32", [1, 2]),
+    (1, "Int32", 1), (1.5, "Float32", 1.5), ([1, 2], "Int64", [1, 2]),
+    ([1.0, 2], "Float32", [1, 2]),
     (np.float64(2), "Float32", 2), (np.arange(2), "Int64", [0, 1]),
     (np.arange(2.0), "Float64", [0, 1]), (Tensor([True]), "Bool", [True]),
     (Tensor([[1]], ms.int8), "Int8", [[1]]), (Parameter(3, name="q"), "Int32", 3)])
@@ -37,7 +38,8 @@ def test_forms_of_data(data, dtype, value):
 @pytest.mark.parametrize("arguments, error, match", [
     ({"default_input": True}, ValueError, "bool"), ({"default_input": (1,)}, TypeError, "tuple"),
     ({"default_input": "a"}, TypeError, "str"), ({"default_input": None}, TypeError, "NoneType"),
-    ({"default_input": 1j}, TypeError, "complex"), ({"name": 3}, ValueError, "'name' must be a str"),
+    ({"default_input": 1j}, TypeError, "complex"),
+    ({"name": 3}, ValueError, "'name' must be a str"),
     ({"name": "a" * 1025}, ValueError, "1024 letters"),
     ({"requires_grad": 1}, TypeError, "requires_grad"),
     ({"layerwise_parallel": 1}, TypeError, "layerwise_parallel"),

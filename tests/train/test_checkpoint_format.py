@@ -160,7 +160,8 @@ def test_numbers_of_earlier_versions_have_dims_zero(tmp_path):
 
 @pytest.mark.parametrize("raw", [
     torch.zeros(0), torch.zeros(3, 0, 2), torch.tensor([1 + 2j]),
-    torch.tensor(1j).to(torch.complex128), torch.ones(2).to(torch.float8_e5m2), torch.ones(4, 3).T, torch.arange(9)[::2],
+    torch.tensor(1j).to(torch.complex128), torch.ones(2).to(torch.float8_e5m2),
+    torch.ones(4, 3).T, torch.arange(9)[::2],
     torch.tensor(2.0).expand(3, 2)])
 def test_round_trip(tmp_path, raw):
     write_ckpt(str(tmp_path / "a.ckpt"), {"w": raw})
