@@ -11,7 +11,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "must match",
-                "out of range", "channels", "expected input", "numel", "split")
+                "out of range", "channels", "expected input", "numel", "split", "square")
 _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tensors", "type",
                "found Long", "complex")
 

@@ -425,5 +425,6 @@ def _value(other: Any) -> Any:
 tensor_methods(add=_tensor_add, sub=subtract, subtract=subtract, mul=mul, multiply=mul, neg=neg,
                negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,
                signbit=signbit, square=square, sqrt=sqrt, rsqrt=rsqrt, reciprocal=reciprocal,
-               inv=inv, pow=pow, float_power=spelled(float_power, other="exponent"), add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
+               inv=inv, pow=pow, float_power=spelled(float_power, other="exponent"),
+               add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
                sign_=_tensor_sign_)

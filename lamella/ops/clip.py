@@ -111,10 +111,10 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
         [2. 5. 6.]
     """
     if clip_value_min is None and clip_value_max is None:
-        raise ValueError("For 'clip_by_value', one of 'clip_value_min' and 'clip_value_max' must be "
-                         "given, but both are None.")
+        raise ValueError("For 'clip_by_value', one of 'clip_value_min' and 'clip_value_max' must "
+                         "be given, but both are None.")
     if isinstance(x, (tuple, list)):
-        return type(x)([clip_by_value(t, clip_value_min, clip_value_max) for t in x])
+        return tuple([clip_by_value(t, clip_value_min, clip_value_max) for t in x])
     out = x
     if clip_value_min is not None:
         out = maximum(out, clip_value_min)
@@ -151,7 +151,7 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0,
     if error_if_nonfinite and not torch.isfinite(total):
         raise RuntimeError(f"For 'clip_by_norm', the norm of 'x' must be finite, but got {total}.")
     out = _scaled(raws, (max_norm / (total + 1e-6)).clamp(max=1.0))
-    return type(x)(out) if isinstance(x, (tuple, list)) else out[0]
+    return tuple(out) if isinstance(x, (tuple, list)) else out[0]
 
 
 @op
@@ -173,14 +173,15 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> A
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.clip_by_global_norm([ms.Tensor([3.0]), ms.Tensor([4.0])]))
-        (Tensor(shape=[1], dtype=Float32, value= [ 6.00000024e-01]), Tensor(shape=[1], dtype=Float32, value= [ 8.00000012e-01]))
+        >>> print(*ms.ops.clip_by_global_norm([ms.Tensor([3.0]), ms.Tensor([4.0])]))
+        [0.6] [0.8]
     """
     if use_norm is not None:
         raise ValueError(f"For 'clip_by_global_norm', 'use_norm' must be None, but got {use_norm}.")
     bound = float(clip_norm)
     if bound <= 0:
-        raise ValueError(f"For 'clip_by_global_norm', 'clip_norm' must be positive, but got {bound}.")
+        raise ValueError(f"For 'clip_by_global_norm', 'clip_norm' must be positive, "
+                         f"but got {bound}.")
     raws = tensors([x] if isinstance(x, Tensor) else x, "clip_by_global_norm", "x")
     factor = bound / _total_norm(raws, 2.0).clamp(min=bound)
     return _scaled(raws, factor)[0] if isinstance(x, Tensor) else tuple(_scaled(raws, factor))

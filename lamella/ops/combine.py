@@ -104,14 +104,16 @@ def addn(x: Sequence[Tensor]) -> Tensor:
         Tensor of their shape
 
     Raises:
-        TypeError: if `x` is empty or not a tuple or list of Tensors.
-        ValueError: if their shapes differ.
+        TypeError: if `x` is not a tuple or list of Tensors.
+        ValueError: if their shapes differ or there are none.
 
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.addn([ms.Tensor([1.0]), ms.Tensor([2.0]), ms.Tensor([3.0])]))
         [6.]
     """
+    if isinstance(x, (tuple, list)) and not x:
+        raise ValueError("For 'addn', 'x' must hold at least one Tensor, but it is empty.")
     raws = tensors(x, "addn", "x")
     if len({raw.shape for raw in raws}) > 1:
         raise ValueError(f"For 'addn', the tensors must have one shape, but got "

@@ -401,14 +401,12 @@ def _tensor_ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tenso
 
 def _tensor_argmax_with_value(self: Tensor, axis: int = 0,
                               keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-    values, indices = max(self, axis, keep_dims)
-    return indices, values
+    return max(self, axis, keep_dims)
 
 
 def _tensor_argmin_with_value(self: Tensor, axis: int = 0,
                               keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-    values, indices = min(self, axis, keep_dims)
-    return indices, values
+    return min(self, axis, keep_dims)
 
 
 tensor_methods(maximum=maximum, minimum=minimum, fmax=fmax, fmin=fmin, max=_method(max, amax),

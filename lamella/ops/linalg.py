@@ -136,7 +136,8 @@ def adjoint(x: Tensor) -> Tensor:
          [2.-0.j]]
     """
     if x._raw.dim() < 2:
-        raise ValueError(f"For 'adjoint', 'x' must have 2 dimensions or more, but got shape {x.shape}.")
+        raise ValueError(f"For 'adjoint', 'x' must have 2 dimensions or more, "
+                         f"but got shape {x.shape}.")
     return wrap(torch.adjoint(x._raw).resolve_conj())
 
 
@@ -236,7 +237,8 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
          [ 0. -2.]]
     """
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"For 'qr', 'mode' must be 'reduced', 'complete' or 'r', but got {mode!r}.")
+        raise ValueError(f"For 'qr', 'mode' must be 'reduced', 'complete' or 'r', "
+                         f"but got {mode!r}.")
     q, r = torch.linalg.qr(input._raw, mode)
     return wrap(q), wrap(r)
 
@@ -348,7 +350,9 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.cholesky_solve(ms.Tensor([[4.0], [8.0]]), ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        >>> x = ms.Tensor([[4.0], [8.0]])
+        >>> y = ms.Tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> print(ms.ops.cholesky_solve(x, y))
         [[1. ]
          [0.5]]
     """
@@ -372,7 +376,10 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.lu_solve(ms.Tensor([[4.0], [9.0]]), ms.Tensor([[2.0, 0.0], [0.0, 3.0]]), ms.Tensor([1, 2])))
+        >>> x = ms.Tensor([[4.0], [9.0]])
+        >>> y = ms.Tensor([[2.0, 0.0], [0.0, 3.0]])
+        >>> z = ms.Tensor([1, 2])
+        >>> print(ms.ops.lu_solve(x, y, z))
         [[2.]
          [3.]]
     """
@@ -451,7 +458,9 @@ def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.matrix_solve(ms.Tensor([[2.0, 0.0], [0.0, 4.0]]), ms.Tensor([[2.0], [8.0]])))
+        >>> x = ms.Tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> y = ms.Tensor([[2.0], [8.0]])
+        >>> print(ms.ops.matrix_solve(x, y))
         [[1.]
          [2.]]
     """
@@ -590,7 +599,10 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.ormqr(ms.Tensor([[1.0, 0.0], [0.0, 1.0]]), ms.Tensor([0.0, 0.0]), ms.Tensor([[1.0], [2.0]])))
+        >>> x = ms.Tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> y = ms.Tensor([0.0, 0.0])
+        >>> z = ms.Tensor([[1.0], [2.0]])
+        >>> print(ms.ops.ormqr(x, y, z))
         [[1.]
          [2.]]
     """

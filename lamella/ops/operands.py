@@ -31,14 +31,14 @@ def _mixed(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
         b = operand(other, a)
         if b is not NotImplemented:
             return a, b
-        raise TypeError(f"For 'operator', 'other' must be a Tensor or a number, but got {other!r} "
+        raise TypeError(f"'other' must be a Tensor or a number, but got {other!r} "
                         f"of type {type(other).__name__}.")
     b = getattr(other, "_raw", None)
     if b is None:
         return as_raw(input), as_raw(other)
     a = operand(input, b)
     if a is NotImplemented:
-        raise TypeError(f"For 'operator', 'input' must be a Tensor or a number, but got {input!r} "
+        raise TypeError(f"'input' must be a Tensor or a number, but got {input!r} "
                         f"of type {type(input).__name__}.")
     return (a, b) if isinstance(a, torch.Tensor) else weak(a, b)
 

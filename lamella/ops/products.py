@@ -215,7 +215,10 @@ def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
         >>> print(ms.ops.vecdot(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0, 4.0]])))
         [11.]
     """
-    return wrap(torch.linalg.vecdot(*both(x, y), dim=axis))
+    a, b = both(x, y)
+    if a.is_floating_point() or a.is_complex():
+        return wrap(torch.linalg.vecdot(a, b, dim=axis))
+    return wrap((a * b).sum(axis, dtype=a.dtype))
 
 
 @op
@@ -238,7 +241,10 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.addmm(ms.Tensor([1.0]), ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]]), beta=2))
+        >>> x = ms.Tensor([1.0])
+        >>> y = ms.Tensor([[1.0, 2.0]])
+        >>> z = ms.Tensor([[3.0], [4.0]])
+        >>> print(ms.ops.addmm(x, y, z, beta=2))
         [[13.]]
     """
     return wrap(torch.addmm(input._raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha))
@@ -264,10 +270,16 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.baddbmm(ms.Tensor([[[1.0]]]), ms.Tensor([[[1.0, 2.0]]]), ms.Tensor([[[3.0], [4.0]]])))
+        >>> x = ms.Tensor([[[1.0]]])
+        >>> y = ms.Tensor([[[1.0, 2.0]]])
+        >>> z = ms.Tensor([[[3.0], [4.0]]])
+        >>> print(ms.ops.baddbmm(x, y, z))
         [[[12.]]]
     """
-    return wrap(torch.baddbmm(input._raw, batch1._raw, batch2._raw, beta=beta, alpha=alpha))
+    a, b = batch1._raw, batch2._raw
+    if a.dim() == 3 == b.dim():
+        return wrap(torch.baddbmm(input._raw, a, b, beta=beta, alpha=alpha))
+    return wrap(beta * input._raw + alpha * torch.matmul(a, b))
 
 
 @op
@@ -290,10 +302,16 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.addbmm(ms.Tensor([[1.0]]), ms.Tensor([[[1.0]], [[2.0]]]), ms.Tensor([[[3.0]], [[4.0]]])))
+        >>> x = ms.Tensor([[1.0]])
+        >>> y = ms.Tensor([[[1.0]], [[2.0]]])
+        >>> z = ms.Tensor([[[3.0]], [[4.0]]])
+        >>> print(ms.ops.addbmm(x, y, z))
         [[12.]]
     """
-    return wrap(torch.addbmm(input._raw, batch1._raw, batch2._raw, beta=beta, alpha=alpha))
+    a, b = batch1._raw, batch2._raw
+    if a.dim() == 3 == b.dim():
+        return wrap(torch.addbmm(input._raw, a, b, beta=beta, alpha=alpha))
+    return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
 
 
 @op
@@ -315,7 +333,10 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.addmv(ms.Tensor([1.0, 1.0]), ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([1.0, 1.0])))
+        >>> x = ms.Tensor([1.0, 1.0])
+        >>> y = ms.Tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> z = ms.Tensor([1.0, 1.0])
+        >>> print(ms.ops.addmv(x, y, z))
         [4. 8.]
     """
     return wrap(torch.addmv(input._raw, mat._raw, vec._raw, beta=beta, alpha=alpha))
@@ -366,7 +387,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         >>> print(ms.ops.einsum("ij,jk->ik", ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
         [[11.]]
     """
-    values = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    single = len(operands) == 1 and isinstance(operands[0], (list, tuple))
+    values = operands[0] if single else operands
     return wrap(torch.einsum(*[getattr(v, "_raw", v) for v in (equation, *values)]))
 
 
@@ -494,7 +516,10 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.sparse_segment_mean(ms.Tensor([[0.0], [2.0], [4.0]]), ms.Tensor([0, 1, 2]), ms.Tensor([0, 0, 1])))
+        >>> x = ms.Tensor([[0.0], [2.0], [4.0]])
+        >>> y = ms.Tensor([0, 1, 2])
+        >>> z = ms.Tensor([0, 0, 1])
+        >>> print(ms.ops.sparse_segment_mean(x, y, z))
         [[1.]
          [4.]]
     """

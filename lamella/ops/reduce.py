@@ -351,7 +351,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = 1, eps: Any = 1e-08) ->
 
 def _tensor_sum(self: Tensor, dim: Any = None, keepdim: Any = False, keepdims: bool = False,
                 initial: Any = None, *, dtype: Any = None) -> Tensor:
-    if not isinstance(keepdim, bool):  # MindSpore's second overload: (axis, dtype, keepdims, initial)
+    if not isinstance(keepdim, bool):  # the overload (axis, dtype, keepdims, initial)
         keepdim, dtype = keepdims, keepdim
     out = sum(self, dim, keepdim, dtype=dtype)
     return out if initial is None else out + initial

@@ -248,7 +248,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
     Raises:
         TypeError: if `input` is floating.
-        ValueError: if `input` has negative elements or more dimensions.
+        ValueError: if `input` has not one dimension.
+        RuntimeError: if `input` has negative elements.
 
     Examples:
         >>> import lamella as ms
@@ -257,6 +258,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     if minlength < 0:
         raise ValueError(f"For 'bincount', 'minlength' must be 0 or more, but got {minlength}.")
+    if input._raw.dim() != 1:
+        raise ValueError(f"For 'bincount', 'input' must have one dimension, "
+                         f"but got shape {input.shape}.")
     given = None if weights is None else weights._raw
     return wrap(torch.bincount(input._raw, given, minlength).float())
 

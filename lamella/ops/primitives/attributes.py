@@ -17,7 +17,7 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
         name: the class's name.
         function: what an object computes when called with tensors.
         required: names of attributes without a default.
-        defaults: the other attributes; one whose default is a bool must be a bool.
+        defaults: the other attributes; one whose default is a bool must be a bool or 0 or 1.
 
     Examples:
         >>> import lamella as ms
@@ -41,7 +41,7 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
                 raise TypeError(f"For '{name}', {mismatch}. It takes {signature}.") from None
             bound.apply_defaults()
             for attribute, value in bound.arguments.items():
-                if isinstance(defaults.get(attribute), bool) and not isinstance(value, bool):
+                if isinstance(defaults.get(attribute), bool) and value not in (0, 1):
                     raise TypeError(f"For '{name}', '{attribute}' must be a bool, "
                                     f"but got {value!r} of type {type(value).__name__}.")
                 self.add_prim_attr(attribute, value)

@@ -103,7 +103,7 @@ def arg_min_with_value(input: Tensor, *, axis: int, keep_dims: bool) -> tuple[Te
 
 def _scan(raw: torch.Tensor, axis: Any, exclusive: bool, reverse: bool, start: float,
           kernel: Any) -> Tensor:
-    """`kernel` along an axis, from the end if `reverse`, without the element itself if `exclusive`."""
+    """`kernel` along an axis, from its end or without the element itself if asked for."""
     axis = as_int(axis, "scan")
     if reverse:
         raw = raw.flip(axis)
