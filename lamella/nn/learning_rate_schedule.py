@@ -77,7 +77,7 @@ class ExponentialDecayLR(_Decay):
     Examples:
         >>> import lamella as ms
         >>> print(ms.nn.ExponentialDecayLR(0.1, 0.9, 4)(ms.Tensor(2, ms.int32)))
-        0.09486833
+        0.094868325
     """
 
     def construct(self, global_step: Any) -> Tensor:

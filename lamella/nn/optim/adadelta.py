@@ -27,7 +27,7 @@ class Adadelta(Optimizer):
         >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
         >>> _ = ms.nn.Adadelta([w])((ms.Tensor([1.0]),))
         >>> print(w.value())
-        [0.9968377]
+        [0.99683774]
     """
 
     @opt_init_args_register

@@ -53,7 +53,7 @@ class Adam(Optimizer):
         >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
         >>> _ = ms.nn.Adam([w], learning_rate=0.1)((ms.Tensor([2.0]),))
         >>> print(w.value())
-        [0.9]
+        [0.90000004]
     """
 
     @opt_init_args_register
@@ -133,7 +133,7 @@ class AdamOffload(Adam):
         >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
         >>> _ = ms.nn.AdamOffload([w], learning_rate=0.1)((ms.Tensor([2.0]),))
         >>> print(w.value())
-        [0.9]
+        [0.90000004]
     """
 
     def __init__(self, params: Any, learning_rate: Any = 1e-3, beta1: float = 0.9,
@@ -166,7 +166,7 @@ class AdamWeightDecay(Optimizer):
         >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
         >>> _ = ms.nn.AdamWeightDecay([w], learning_rate=0.1, weight_decay=0.1)((ms.Tensor([2.0]),))
         >>> print(w.value())
-        [0.6737772]
+        [0.67377514]
     """
 
     _support_parallel_optimizer = True

@@ -44,7 +44,7 @@ class LARS(Optimizer):
         >>> step = ms.nn.LARS(ms.nn.SGD([w], learning_rate=1.0), coefficient=0.1)
         >>> _ = step((ms.Tensor([0.0, 2.0]),))
         >>> print(w.value())
-        [3.       3.500002]
+        [3.        3.5000024]
     """
 
     @opt_init_args_register

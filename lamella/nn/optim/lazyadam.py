@@ -13,5 +13,5 @@ class LazyAdam(AdamOffload):
         >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
         >>> _ = ms.nn.LazyAdam([w], learning_rate=0.1)((ms.Tensor([2.0]),))
         >>> print(w.value())
-        [0.9]
+        [0.90000004]
     """

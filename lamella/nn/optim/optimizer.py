@@ -107,7 +107,7 @@ class Optimizer(Cell):
         >>> step = Descent(0.5, [w], weight_decay=0.2)
         >>> _ = step((ms.Tensor([1.0, 1.0]),))
         >>> print(w.value())
-        [0.4 1.3]
+        [0.39999998 1.3       ]
     """
 
     _support_parallel_optimizer = False

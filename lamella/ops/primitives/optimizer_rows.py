@@ -222,8 +222,8 @@ class FusedSparseLazyAdam(_Rows):
         >>> step = ms.ops.FusedSparseLazyAdam()
         >>> print(step(w, m, v, 0.9, 0.999, 0.1, 0.9, 0.999, 1e-8, ms.Tensor([[2.0]]),
         ...            ms.Tensor([1]))[0])
-        [[1. ]
-         [0.9]]
+        [[1.        ]
+         [0.90000004]]
     """
 
     def __init__(self, use_locking: bool = False, use_nesterov: bool = False):

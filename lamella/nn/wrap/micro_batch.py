@@ -1,0 +1,139 @@
+"""A network run on parts of the batch, one after the other, and the losses summed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor, wrap
+from ..argument_checks import of_type, positive_int
+from ..cell import Cell
+
+__all__ = ["GradAccumulationCell", "MicroBatchInterleaved", "PipelineCell"]
+
+
+class _MicroBatch(Cell):
+    """The i-th of `micro_size` equal parts of each input, along the first dimension."""
+
+    def __init__(self, micro_size: int):
+        super().__init__()
+        self.micro_size = micro_size
+
+    def construct(self, i: int, *inputs: Any) -> tuple[Any, ...]:
+        """Cut the part out."""
+        parts = []
+        for each in inputs:
+            length = each.shape[0]
+            if length % self.micro_size:
+                raise ValueError(f"The first dimension of each input must be a multiple of the "
+                                 f"{self.micro_size} parts, but got shape {each.shape}.")
+            part = length // self.micro_size
+            parts.append(wrap(each._raw.narrow(0, i * part, part)))
+        return tuple(parts)
+
+
+class _SummedParts(Cell):
+    """The sum of what a network gives for each part of its inputs."""
+
+    def __init__(self, network: Cell, parts: int, name: str):
+        super().__init__(auto_prefix=False)
+        where = type(self).__name__
+        of_type(where, "network", network, Cell)
+        positive_int(where, name, parts)
+        self.network = network
+        self._part = _MicroBatch(parts)
+
+    def construct(self, *inputs: Tensor) -> Any:
+        """Run the network on each part and sum."""
+        total: Any = None
+        for i in range(self._part.micro_size):
+            output = self.network(*self._part(i, *inputs))
+            total = output if total is None else total + output
+        return total
+
+
+class GradAccumulationCell(_SummedParts):
+    """Runs the network on `micro_size` parts of the batch and sums the losses.
+
+    Args:
+        network: the network with its loss.
+        micro_size: the number of parts.
+
+    Inputs:
+        Those of `network`.
+
+    Outputs:
+        The sum of what `network` gives.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type or not above 0.
+
+    Examples:
+        >>> import lamella as ms
+        >>> class Mean(ms.nn.Cell):
+        ...     def construct(self, x):
+        ...         return x.mean()
+        >>> print(ms.nn.GradAccumulationCell(Mean(), 2)(ms.Tensor([1.0, 3.0, 5.0, 7.0])))
+        8.0
+    """
+
+    def __init__(self, network: Cell, micro_size: int):
+        super().__init__(network, micro_size, "micro_size")
+        self.micro_size = micro_size
+
+
+class MicroBatchInterleaved(_SummedParts):
+    """`GradAccumulationCell` under the name it has where parts overlap with communication.
+
+    Args:
+        network: the network with its loss.
+        interleave_num: the number of parts.
+
+    Examples:
+        >>> import lamella as ms
+        >>> class Mean(ms.nn.Cell):
+        ...     def construct(self, x):
+        ...         return x.mean()
+        >>> print(ms.nn.MicroBatchInterleaved(Mean())(ms.Tensor([1.0, 3.0, 5.0, 7.0])))
+        8.0
+    """
+
+    def __init__(self, network: Cell, interleave_num: int = 2):
+        super().__init__(network, interleave_num, "interleave_num")
+        self.interleave_num = interleave_num
+
+
+class PipelineCell(_SummedParts):
+    """`GradAccumulationCell` whose stages may be named; all of them run in this process.
+
+    Args:
+        network: the network with its loss.
+        micro_size: the number of parts.
+        stage_config: by the path of a Cell, its stage; kept as its attribute ``pipeline_stage``.
+        segment_config: by the path of a Cell, its segment; kept as ``pipeline_segment``.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type or not above 0.
+        KeyError: if a path is not in the network.
+
+    Examples:
+        >>> import lamella as ms
+        >>> class Mean(ms.nn.Cell):
+        ...     def construct(self, x):
+        ...         return x.mean()
+        >>> print(ms.nn.PipelineCell(Mean(), 2)(ms.Tensor([1.0, 3.0, 5.0, 7.0])))
+        8.0
+    """
+
+    def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
+                 segment_config: dict[str, int] | None = None):
+        super().__init__(network, micro_size, "micro_size")
+        self.micro_size = micro_size
+        for attribute, config in (("pipeline_stage", stage_config),
+                                  ("pipeline_segment", segment_config)):
+            cells = dict(network.cells_and_names())
+            for path, number in (config or {}).items():
+                target = cells.get(path) or (network if path == str(network) else None)
+                if target is None:
+                    raise KeyError(f"For 'PipelineCell', the network has no Cell {path!r}; it has "
+                                   f"{', '.join(repr(p) for p in cells if p)}.")
+                setattr(target, attribute, number)
