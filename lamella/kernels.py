@@ -8,14 +8,23 @@ import torch
 
 
 def minus(a: Any, b: Any) -> torch.Tensor:
-    """`a` - `b`, of truth values too, which PyTorch refuses: they count as 0 and 1."""
+    """`a` - `b`, of truth values too, which PyTorch refuses.
+
+    Of two of them the difference is a truth value; with a number they count as 0 and 1.
+    """
     try:
         return a - b
     except RuntimeError:
         if torch.bool not in (getattr(a, "dtype", None), getattr(b, "dtype", None)) and not (
                 isinstance(a, bool) or isinstance(b, bool)):
             raise
+    if _is_bool(a) and _is_bool(b):
+        return a ^ b  # their difference, as a truth value
     return _count(a) - _count(b)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or getattr(value, "dtype", None) is torch.bool
 
 
 def _count(value: Any) -> Any:

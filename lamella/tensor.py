@@ -362,11 +362,12 @@ class Tensor:
 
     def __invert__(self) -> Tensor:
         """The logical not of each element, also of numbers."""
-        return wrap(self._raw.logical_not())
+        raw = self._raw
+        return wrap(raw == 0 if raw.dtype in _WIDE_UNSIGNED else raw.logical_not())
 
     def __round__(self, ndigits: int | None = None) -> Tensor:
         raw = self._raw
-        if raw.dtype is torch.bool or raw.dtype in _WIDE_UNSIGNED:
+        if not (raw.is_floating_point() or raw.is_complex()):
             return wrap(raw.clone())
         if raw.is_complex():
             return wrap(torch.complex(raw.real.round(decimals=ndigits or 0),
@@ -573,20 +574,21 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
                                 f"Convert it to a floating type first.")
     if "negative integer powers" in complaint:
         return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
-    if "with a bool tensor" in complaint or "with two bool tensors" in complaint:
-        if a.dtype is torch.bool and (isinstance(b, (bool, torch.Tensor))):
-            return a ^ b
-        return kernel(a.to(torch.result_type(a, b)), b if isinstance(b, torch.Tensor) else b * 1)
     if "not implemented for 'Bool'" in complaint and name in ("floordiv", "mod") and whole:
         return kernel(a.byte(), b.byte() if isinstance(b, torch.Tensor) else b).to(
             torch.result_type(a, b))
     if a.dtype in _WIDE_UNSIGNED and whole and "not implemented" in complaint:
-        left = a.detach().cpu().numpy()
-        right = b.detach().cpu().numpy() if isinstance(b, torch.Tensor) else np.asarray(
-            b % 2 ** 64, np.uint64).astype(left.dtype)
-        with np.errstate(all="ignore"):
-            return torch.from_numpy(np.asarray(kernel(left, right))).to(a.device)  # type: ignore
+        left, right = _as_int64(a), _as_int64(b) if isinstance(b, torch.Tensor) else b
+        if name not in ("add", "sub", "mul", "pow") and (left < 0).any() | (torch.as_tensor(right) < 0).any():
+            return None  # uint64 numbers that int64 can't hold, where that matters
+        out = kernel(left, right)
+        return out if out.dtype is torch.bool else (
+            out.view(a.dtype) if a.dtype is torch.uint64 else out.to(a.dtype))
     return None
+
+
+def _as_int64(raw: torch.Tensor) -> torch.Tensor:
+    return raw.view(torch.int64) if raw.dtype is torch.uint64 else raw.long()
 
 
 def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Callable[..., Any]:
