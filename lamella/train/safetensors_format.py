@@ -8,6 +8,7 @@ names and contents. Text, which the format has no place for, goes to the metadat
 from __future__ import annotations
 
 import io
+import os
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -66,7 +67,10 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
     if crc:
         metadata["crc_num"] = str(checksum)
     with replacing(path) as new:
+        open(new, "xb").close()
+        mode = os.stat(new).st_mode
         save_file(tensors, new, metadata=metadata)
+        os.chmod(new, mode)  # safetensors lets only the owner read
 
 
 def read_safetensors(source: Any, keep: Callable[[str], str | None] = lambda name: name,

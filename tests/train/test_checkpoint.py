@@ -214,6 +214,13 @@ def test_a_crash_leaves_the_old_file(path, monkeypatch):
     assert os.listdir(os.path.dirname(path)) == ["a.ckpt"]
 
 
+def test_both_formats_have_the_usual_permissions(tmp_path):
+    (tmp_path / "plain").touch()
+    for format in ("ckpt", "safetensors"):
+        ms.save_checkpoint([], str(tmp_path / "a"), format=format)
+        assert (tmp_path / f"a.{format}").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_symbolic_links_are_followed(tmp_path):
     (tmp_path / "link.ckpt").symlink_to(tmp_path / "real.ckpt")
     ms.save_checkpoint([ms.Parameter(1.0, name="w")], str(tmp_path / "link.ckpt"))
