@@ -9,6 +9,8 @@ from .checkpoint import (
     save_checkpoint,
 )
 from .checkpoint_convert import ckpt_to_safetensors, safetensors_to_ckpt
+from .checkpoint_internal import _exec_save as _exec_save
+from .checkpoint_internal import _get_merged_param_data as _get_merged_param_data
 from .checkpoint_net import _load_dismatch_prefix_params as _load_dismatch_prefix_params
 from .checkpoint_net import _update_param as _update_param
 from .checkpoint_net import load_param_into_net
