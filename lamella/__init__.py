@@ -2,7 +2,14 @@
 
 from . import ops  # isort: skip  (first: the other rooms stand on it)
 from . import amp, autodiff, common, context, dtype, nn, train
-from .autodiff import _Function, get_grad, grad, value_and_grad
+from .autodiff import (
+    _Function,
+    get_grad,
+    grad,
+    register_saved_tensors_hooks,
+    saved_tensors_hooks,
+    value_and_grad,
+)
 from .autodiff import no_grad as _no_grad
 from .context import (
     COMPATIBLE,
@@ -72,6 +79,8 @@ from .random import (
     set_seed,
 )
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+from .conversion import from_dlpack  # isort: skip
+from . import inplace_methods  # isort: skip
 from .train.serialization import (
     async_ckpt_thread_status,
     ckpt_to_safetensors,

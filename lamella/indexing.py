@@ -21,7 +21,7 @@ _index_put = torch.ops.aten.index_put_.default
 
 
 def get_item(raw: torch.Tensor, index: Any) -> torch.Tensor:
-    """``raw[index]``; a view of `raw` where `index` holds only integers, slices, None and ``...``."""
+    """``raw[index]``; a view where `index` holds only integers, slices, None and ``...``."""
     try:
         native = _native(index)
         if native is not _Other:
@@ -172,7 +172,8 @@ class _Layout:
     def __init__(self, raw: torch.Tensor, index: Any):
         self.raw = raw
         given = [_part(p, raw.device) for p in _parts(index)]
-        if sum(not isinstance(p, slice) and p is not None and p is not Ellipsis for p in given) == 1:
+        if not any(isinstance(p, (int, torch.Tensor)) and p is not True for p in given) and (
+                sum(p is True for p in given) == 1):
             given = [None if p is True else p for p in given]  # alone, it is a new dimension
         parts = self._expanded(given)
         picks = any(_picks(p) for p in parts)

@@ -35,7 +35,7 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def _is_part(raw: torch.Tensor) -> bool:
-    """Whether `raw` is a view of another tensor, and not an alias made by a nested gradient call."""
+    """Whether `raw` is a view of another tensor, but no alias made by a nested gradient call."""
     base = raw._base
     if base is None:
         return False

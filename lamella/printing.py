@@ -108,14 +108,15 @@ class _Float:
             sign=self.sign, pad_left=self.left, pad_right=self.right)
 
 
-# -- the form inside containers ----------------------------------------------------------------------
+# -- the form inside containers -------------------------------------------------------------------
 
 
 def to_repr(raw: torch.Tensor, dtype: Type) -> str:
     """The form of a tensor inside tuples and lists."""
     array = _array(raw)
     start = " " if array.ndim < 2 else "\n"
-    return f"Tensor(shape={list(raw.shape)}, dtype={dtype}, value={start}{_values(array, raw.dtype)})"
+    values = start + _values(array, raw.dtype)
+    return f"Tensor(shape={list(raw.shape)}, dtype={dtype}, value={values})"
 
 
 def _values(array: np.ndarray, kind: torch.dtype) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from . import context, printing
-from . import dtype as mstype
 from .dtype import Type, from_raw, promote_types, to_raw
 from .errors import op_error
 from .indexing import get_item, set_item
@@ -188,13 +187,13 @@ class Tensor:
 
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
-        """A Tensor that shares memory with a NumPy array (a copy of one that is read-only or reversed)."""
+        """A Tensor that shares memory with a NumPy array; a read-only or reversed one is copied."""
         if not isinstance(array, np.ndarray):
             raise TypeError(f"For 'Tensor.from_numpy', the argument must be a numpy.ndarray, "
                             f"but got {type(array).__name__}.")
-        if array.dtype.kind not in "biufc" or array.dtype.itemsize > 8 + 8 * (array.dtype.kind == "c"):
-            raise TypeError(f"For 'Tensor.from_numpy', the array must hold numbers or truth values, "
-                            f"but got elements of type {array.dtype}.")
+        if not _holds(array.dtype):
+            raise TypeError(f"For 'Tensor.from_numpy', the array must hold numbers or truth "
+                            f"values, but got elements of type {array.dtype}.")
         if not array.flags.writeable or not array.dtype.isnative or min((0, *array.strides)) < 0:
             array = array.astype(array.dtype.newbyteorder("="), order="C")
         return wrap(torch.from_numpy(array).to(context.current_device()))
@@ -423,13 +422,18 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', the data must be numbers or truth values, but got elements "
                         f"of type {array.dtype}.")
     array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
-    if array.dtype.kind in "fc" and array.dtype.itemsize > (8 if array.dtype.kind == "f" else 16):
+    if not _holds(array.dtype):
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
                         f"float64 or complex128 first.")
     raw = torch.from_numpy(array)
     if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
     return _converted(raw, raw_type)
+
+
+def _holds(dtype: np.dtype) -> bool:
+    """Whether there is a type of tensors for a type of arrays."""
+    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
 
 
 def _converted(raw: torch.Tensor, raw_type: torch.dtype | None) -> torch.Tensor:
@@ -450,7 +454,7 @@ def _nested_array(data: Any) -> np.ndarray:
     try:
         return np.asarray(plain(data))
     except ValueError as error:
-        raise TypeError(f"For 'Tensor', the nested lists must all have one shape: {error}") from None
+        raise TypeError(f"For 'Tensor', the nested lists must have one shape: {error}") from None
 
 
 def device_named(name: Any, where: str) -> torch.device:
@@ -570,7 +574,7 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
     """The result where PyTorch's kernel refuses types that MindSpore computes with."""
     whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
     if "ZeroDivision" in complaint:
-        raise ZeroDivisionError(f"For '{name}', a Tensor of whole numbers can't be divided by zero. "
+        raise ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. "
                                 f"Convert it to a floating type first.")
     if "negative integer powers" in complaint:
         return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
@@ -579,7 +583,8 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
             torch.result_type(a, b))
     if a.dtype in _WIDE_UNSIGNED and whole and "not implemented" in complaint:
         left, right = _as_int64(a), _as_int64(b) if isinstance(b, torch.Tensor) else b
-        if name not in ("add", "sub", "mul", "pow") and (left < 0).any() | (torch.as_tensor(right) < 0).any():
+        negative = (left < 0).any() or (torch.as_tensor(right) < 0).any()
+        if negative and name not in ("add", "sub", "mul", "pow"):
             return None  # uint64 numbers that int64 can't hold, where that matters
         out = kernel(left, right)
         return out if out.dtype is torch.bool else (
