@@ -335,6 +335,14 @@ class Parameter(Tensor):
         return twin
 
 
+def parameter_around(raw: torch.Tensor, name: str) -> Parameter:
+    """A Parameter that holds a raw tensor itself, without the copy that the class makes."""
+    out = object.__new__(Parameter)
+    out._data = raw.detach()
+    out.name = name
+    return out
+
+
 class _Delay(threading.local):
     """Whether new Parameters wait for `init_data`; set by `nn.no_init_parameters`."""
 

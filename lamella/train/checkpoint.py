@@ -13,8 +13,8 @@ import torch
 
 from .. import context
 from ..nn.cell import Cell
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..parameter import Parameter, parameter_around
+from ..tensor import Tensor
 from . import background
 from .checkpoint_format import read_ckpt, write_ckpt
 from .checkpoint_net import load_param_into_net
@@ -245,15 +245,12 @@ def load_checkpoint(ckpt_file_name: Any, net: Cell | None = None, strict_load: b
         raise ValueError(f"For 'load_checkpoint', the file '{ckpt_file_name}' holds none of the "
                          "names that were asked for; check 'choice_func', 'filter_prefix' and "
                          "'specify_prefix'.")
-    parameters = {name: value if isinstance(value, str) else _parameter(name, value)
-                  for name, value in values.items()}
+    device = context.current_device()
+    parameters = {name: value if isinstance(value, str) else
+                  parameter_around(value.to(device), name) for name, value in values.items()}
     if net is not None:
         load_param_into_net(net, parameters, strict_load, remove_redundancy)
     return parameters
-
-
-def _parameter(name: str, raw: torch.Tensor) -> Parameter:
-    return Parameter(wrap(raw.to(context.current_device())), name=name)
 
 
 def _source(name: Any, format: str) -> Any:

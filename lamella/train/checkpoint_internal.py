@@ -14,7 +14,7 @@ __all__ = ["_exec_save", "_get_merged_param_data"]
 def _exec_save(ckpt_file_name: str, data_list: Mapping[str, Sequence[Any]], enc_key: Any = None,
                enc_mode: str = "AES-GCM", map_param_inc: bool = False, crc_check: bool = False,
                format: str = "ckpt", remove_redundancy: bool | None = None) -> None:
-    """Write values given as ``{name: [shape, type's name, data]}``, where data is a Tensor or array.
+    """Write values given as ``{name: [shape, type's name, Tensor or array]}``.
 
     Examples:
         >>> import os, tempfile
@@ -36,7 +36,7 @@ def _exec_save(ckpt_file_name: str, data_list: Mapping[str, Sequence[Any]], enc_
                     crc_check=crc_check, format=format, remove_redundancy=remove_redundancy)
 
 
-def _get_merged_param_data(net: Any, parameter_layout_dict: Any, param_name: str, param_data: Tensor,
-                           integrated_save: bool) -> Tensor:
+def _get_merged_param_data(net: Any, parameter_layout_dict: Any, param_name: str,
+                           param_data: Tensor, integrated_save: bool) -> Tensor:
     """The whole of a parameter, which in one process is what is there."""
     return param_data
