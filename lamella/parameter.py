@@ -274,7 +274,8 @@ class Parameter(Tensor):
         """Give the Parameter the values of `raw`, in its own type.
 
         Outside a gradient the values are copied into the memory the Parameter has, so that whoever
-        shares it sees them. Inside one they replace it: what was recorded keeps the old values.
+        shares it sees them. Inside one they replace it: what was recorded keeps the old values. No
+        gradient flows through an assignment to what was assigned.
         """
         own = self._data
         overlay = state.overlay
@@ -282,10 +283,13 @@ class Parameter(Tensor):
             if self.init is None and not (own.dim() and own.stride()[0] == 0):
                 own.copy_(raw.detach())
                 return
-        raw = raw.to(own.dtype).to(own.device)
-        self._data = raw.detach().clone()
+        self._data = raw.detach().to(own.device, own.dtype, copy=True)
         if overlay is not None and id(self) in overlay:
-            overlay[id(self)] = raw
+            again = self._data.detach().to(overlay[id(self)].dtype)
+            assigned = None if state.level is None else state.level.assigned.get(id(self))
+            if assigned is not None and self.requires_grad:
+                assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
+            overlay[id(self)] = again
 
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
         """Make the data of a Parameter whose initializer was delayed; returns the Parameter."""

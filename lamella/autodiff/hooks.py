@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..ops.primitive import Primitive
@@ -86,6 +87,39 @@ class HookBackward(Primitive):
 
             return _with_rule(inputs[0], rule, "HookBackward")
         return _with_structure_rule(inputs, self.hook_fn, "HookBackward")
+
+
+class DumpGradient(Primitive):
+    """An identity that writes its gradient to a NumPy file.
+
+    Inputs:
+        - **path** - the file.
+        - **x** - a Tensor.
+        - **input_output** - ``"in"`` or ``"out"``; the gradient by the input and by the output of an
+          identity are one.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella as ms
+        >>> path = os.path.join(tempfile.mkdtemp(), "gradient.npy")
+        >>> dump = ms.ops.DumpGradient()
+        >>> gradient = ms.grad(lambda x: dump(path, x, "out") * 3)(ms.Tensor(2.0))
+        >>> print(np.load(path))
+        3.0
+    """
+
+    def __init__(self):
+        super().__init__("DumpGradient")
+
+    def __call__(self, path: str, x: Tensor, input_output: str) -> Tensor:
+        if input_output not in ("in", "out"):
+            raise ValueError(f"For 'DumpGradient', 'input_output' must be 'in' or 'out', "
+                             f"but got {input_output!r}.")
+
+        def dump(gradient: Tensor) -> None:
+            np.save(path, gradient.asnumpy())
+
+        return _with_rule(x, dump, "DumpGradient")
 
 
 def _first(result: Any) -> Any:

@@ -16,14 +16,17 @@ class Level:
     Attributes:
         outer: the level around it, None at the outermost.
         overlay: by id, the alias of each Parameter the gradient is taken for, over the outer ones.
+        assigned: by id of such a Parameter, what the function assigned to it: its further aliases.
         constants: by id of an alias, the plain number that a rule gave as its whole gradient.
     """
 
-    __slots__ = ("outer", "overlay", "constants")
+    __slots__ = ("outer", "overlay", "assigned", "constants")
 
     def __init__(self, outer: Level | None):
         self.outer = outer
-        self.overlay: dict[int, torch.Tensor] = {} if outer is None else dict(outer.overlay)
+        around = state.overlay
+        self.overlay: dict[int, torch.Tensor] = {} if around is None else dict(around)
+        self.assigned: dict[int, list[torch.Tensor]] = {}
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
 
 

@@ -267,6 +267,7 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
         for each of `weights` the gradient.
     """
     outer = current()
+    asked, weights = weights, _once_each(weights)
     run = _recorded_run(fn, args, kwargs, positions, weights) if outer is None else None
     if run is None:
         whole = any(not _differentiable(t._raw) for p in positions for t in tensors(args[p]))
@@ -286,10 +287,14 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
         value = (value[0], *map_tensors(_detached, value[1:]))
     gradients = run.backward(first, sens)
     by_inputs = [map_tensors(lambda _: next(gradients), args[p]) for p in positions]
-    by_weights = [next(gradients) for _ in weights]
+    by_weight = {id(weight): next(gradients) for weight in weights}
     if outer is None:
         value = map_tensors(_detached, value)
-    return value, by_inputs, by_weights
+    return value, by_inputs, [by_weight[id(weight)] for weight in asked]
+
+
+def _once_each(weights: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    return tuple({id(weight): weight for weight in weights}.values())
 
 
 class Run:
@@ -299,6 +304,7 @@ class Run:
                  positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
                  whole_numbers: bool = True):
         self.outer = outer
+        self.weights = weights
         self.whole_numbers = whole_numbers
         level = self.level = Level(outer)
         self.originals: list[torch.Tensor] = []
@@ -309,6 +315,7 @@ class Run:
             given[p] = self._aliased(arg) if type(arg) is Tensor else map_tensors(self._aliased, arg)
         for weight in weights:
             level.overlay[id(weight)] = self._alias(weight)
+            level.assigned[id(weight)] = []
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()
         state.level, state.overlay = level, level.overlay
@@ -330,8 +337,8 @@ class Run:
             alias = raw.detach()
             if not _differentiable(raw) and self.whole_numbers:
                 alias = alias.float()  # the gradient by whole numbers is computed as if floating
-            if _differentiable(alias):
-                alias.requires_grad_()
+            if _differentiable(alias) and getattr(tensor, "requires_grad", True):
+                alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
         if "hooks" in tensor.__dict__ and alias.requires_grad:
             for hook in tensor.__dict__["hooks"].values():
                 alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
@@ -347,8 +354,11 @@ class Run:
         raws, starts = _starts(outputs, sens)
         nested = self.outer is not None
         wanted = [alias for alias in self.aliases if alias.requires_grad]
-        found = iter(torch.autograd.grad(raws, wanted, starts, create_graph=nested,
+        later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
+        found = iter(torch.autograd.grad(raws, wanted + later, starts, create_graph=nested,
                                          allow_unused=True) if raws and wanted else ())
+        if later:
+            found = self._with_later(wanted, list(found))
         constants = self.level.constants
         for original, alias in zip(self.originals, self.aliases, strict=True):
             gradient = next(found, None) if alias.requires_grad else None
@@ -361,6 +371,18 @@ class Run:
                 if bool((gradient == number).all()):
                     gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
             yield wrap(gradient)
+
+
+    def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
+        """The gradients by `wanted`, those by what weights were assigned on the way added."""
+        extra = iter(found[len(wanted):])
+        total = {id(alias): gradient for alias, gradient in zip(wanted, found, strict=False)}
+        for weight, alias in zip(self.weights, self.aliases[-len(self.weights):], strict=True):
+            for _ in self.level.assigned[id(weight)]:
+                gradient, more = total[id(alias)], next(extra)
+                if more is not None:
+                    total[id(alias)] = more if gradient is None else gradient + more
+        return iter([total[id(alias)] for alias in wanted])
 
 
 def _starts(outputs: Any, sens: Any) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:

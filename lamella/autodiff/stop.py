@@ -6,18 +6,17 @@ from typing import Any
 
 import torch
 
+from ..ops.primitive import primitive
 from ..tensor import Tensor, wrap
-from .tree import map_tensors, tensors
+from .tree import map_tensors
 
 
 def stop_gradient(value: Any) -> Any:
     """The same value, through which no gradient flows back.
 
     Args:
-        value: a Tensor, or a tuple, list or dict that holds Tensors.
-
-    Raises:
-        TypeError: if it holds no Tensor.
+        value: a Tensor, a tuple, list or dict that holds Tensors, or anything else, which comes back
+            as it is.
 
     Examples:
         >>> import lamella as ms
@@ -26,10 +25,32 @@ def stop_gradient(value: Any) -> Any:
     """
     if isinstance(value, Tensor):
         return wrap(value._raw.detach())
-    if next(tensors(value), None) is None and not isinstance(value, (tuple, list, dict)):
-        raise TypeError(f"For 'stop_gradient', the input must be a Tensor or hold Tensors, "
-                        f"but got {type(value).__name__}.")
     return map_tensors(lambda t: wrap(t._raw.detach()), value)
+
+
+def stop_gradient_(input: Tensor) -> Tensor:
+    """Cut a Tensor from what it was computed from, in place; returns the Tensor.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> def f(x):
+        ...     y = x * x
+        ...     ms.ops.stop_gradient_(y)
+        ...     return x + y
+        >>> print(ms.grad(f)(ms.Tensor(3.0)))
+        1.0
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"For 'stop_gradient_', the input must be a Tensor, "
+                        f"but got {type(input).__name__}.")
+    input._raw = input._raw.detach()
+    return input
+
+
+StopGradient = primitive("StopGradient", stop_gradient)
 
 
 class no_grad(torch.no_grad):  # noqa: N801

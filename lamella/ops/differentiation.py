@@ -1,14 +1,17 @@
 """Differentiation under its names in `ops`; it lives in `lamella.autodiff`."""
 
 from ..autodiff import (
+    DumpGradient,
     GradOperation,
     HookBackward,
     InsertGradientOf,
+    StopGradient,
     get_grad,
     grad,
     stop_gradient,
+    stop_gradient_,
     value_and_grad,
 )
 
-__all__ = ["GradOperation", "HookBackward", "InsertGradientOf", "get_grad", "grad",
-           "stop_gradient", "value_and_grad"]
+__all__ = ["DumpGradient", "GradOperation", "HookBackward", "InsertGradientOf", "StopGradient",
+           "get_grad", "grad", "stop_gradient", "stop_gradient_", "value_and_grad"]

@@ -244,6 +244,26 @@ def test_a_weight_that_the_function_assigns_keeps_the_new_value():
     assert arrays(w.value()) == [7.0]
 
 
+def test_no_gradient_flows_through_an_assignment():
+    w = Parameter(Tensor([2.0, 3.0]), name="w")
+
+    def f(x):
+        y = w * x
+        ops.assign(w, x * 2)
+        return y + w * x * 10
+
+    # MindSpore 2.10: the gradient by a weight is by each value the function saw it have
+    dx, dw = ms.grad(f, 0, w)(Tensor([1.0, 2.0]))
+    assert arrays(dx) == [22.0, 43.0] and arrays(dw) == [11.0, 22.0]
+    assert arrays(w.value()) == [2.0, 4.0]
+    assert arrays(ms.grad(lambda x: w * w, None, [w, w])(X)) == [[4.0, 8.0], [4.0, 8.0]]
+
+
+def test_a_frozen_weight_has_gradient_zero():
+    w = Parameter(Tensor([2.0, 3.0]), name="w", requires_grad=False)
+    assert arrays(ms.grad(lambda x: w * x, None, [w])(Tensor([1.0, 2.0]))) == [[0.0, 0.0]]
+
+
 def test_a_function_that_returns_a_parameter():
     w = Parameter(Tensor([1.0, 2.0]), name="w")
     assert arrays(ms.grad(lambda x: w, None, w)(X)) == [1.0, 1.0]
@@ -261,8 +281,35 @@ def test_stop_gradient():
     assert arrays(ms.grad(lambda x: x * ops.stop_gradient(x))(x)) == [2.0]
     pair = ops.stop_gradient((x, [x * 2]))
     assert arrays(pair) == [[2.0], [[4.0]]]
-    with pytest.raises(TypeError, match="must be a Tensor or hold Tensors, but got int"):
-        ops.stop_gradient(3)
+    assert ops.stop_gradient(3.0) == 3.0
+    assert arrays(ops.StopGradient()(x)) == [2.0]
+
+    def in_place(x):
+        y = x * x
+        assert ops.stop_gradient_(y) is y
+        return x + y
+
+    assert arrays(ms.grad(in_place)(x)) == [1.0]
+    with pytest.raises(TypeError, match="must be a Tensor, but got int"):
+        ops.stop_gradient_(3)
+
+
+def test_saved_tensors_pass_through_hooks():
+    seen = []
+
+    def f(x, y):
+        with ms.saved_tensors_hooks(lambda t: seen.append("pack") or t + 1, lambda t: t):
+            return x * y
+
+    dx, dy = ms.grad(f, (0, 1))(Tensor(2.0), Tensor(5.0))
+    assert (float(dx), float(dy)) == (6.0, 3.0) and seen == ["pack", "pack"]
+    halved = ms.register_saved_tensors_hooks(lambda t: None, lambda t: Tensor(0.5))(lambda x: x * x)
+    assert float(ms.grad(halved)(Tensor(2.0))) == 1.0
+    with pytest.raises(TypeError, match="'pack_hook' must be a function, but got int"):
+        ms.saved_tensors_hooks(1, lambda t: t)
+    broken = ms.register_saved_tensors_hooks(lambda t: t, lambda t: 5)(lambda x: x * x)
+    with pytest.raises(TypeError, match="'unpack_hook' must return a Tensor, but it returned int"):
+        ms.grad(broken)(Tensor(2.0))
 
 
 def test_complex_inputs():
