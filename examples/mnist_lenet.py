@@ -1,6 +1,6 @@
 """LeNet-5 learns to read handwritten digits, with a clipped gradient in the middle of the network.
 
-    python examples/mnist_lenet.py [--epochs 15] [--out demo_out]
+    python examples/mnist_lenet.py [--epochs 20] [--out demo_out]
 
 Trains on 4,000 real MNIST digits, tests on 1,000 others. Writes OUT/lenet.ckpt and OUT/training.png
 and prints the test accuracy as its last line. The program is written to MindSpore's interface: with
@@ -72,7 +72,7 @@ def shifted(images, rng):
 def train(net, images, labels, epochs):
     """Train `net`; returns the loss of every step and the gradient norms of each layer's weight."""
     steps = epochs * (len(images) // BATCH)
-    rate = nn.cosine_decay_lr(1e-5, 2e-3, steps, 1, steps)
+    rate = nn.cosine_decay_lr(1e-5, 4e-3, steps, 1, steps)
     optimizer = nn.Adam(net.trainable_params(), learning_rate=rate)
     loss_fn = nn.CrossEntropyLoss()
 
@@ -141,7 +141,7 @@ def draw(path, losses, norms, images, labels, read):
 
 def main():
     parser = argparse.ArgumentParser(description="Train LeNet-5 on MNIST digits.")
-    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("demo_out"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
