@@ -207,7 +207,7 @@ def to_raw(dtype: Any, where: str = "dtype") -> torch.dtype:
         return to_raw(_NAMED[dtype.lower()], where)
     elif dtype in (builtins.bool, builtins.int, builtins.float, builtins.complex):
         return _PYTHON[dtype].raw  # type: ignore[return-value]
-    else:
+    elif dtype is not None:  # which NumPy reads as float64
         try:
             return _NAMED[np.dtype(dtype).name].raw  # type: ignore[return-value]
         except (TypeError, KeyError):

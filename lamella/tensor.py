@@ -209,6 +209,8 @@ class Tensor:
             raw = raw.float()
         if raw.device.type != "cpu":
             raw = raw.cpu()
+        if raw._is_zerotensor():  # a gradient's zeros that take no memory
+            raw = raw.clone()
         return raw.resolve_conj().resolve_neg().numpy()
 
     numpy = asnumpy
@@ -271,7 +273,9 @@ class Tensor:
     # -- printing --------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        self.init_data()
+        if self.init is not None:
+            return (f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, "
+                    f"value=\n<uninitialized>)")
         return printing.to_str(self._raw.detach())
 
     def __repr__(self) -> str:
@@ -409,10 +413,10 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
             # by way of float64, so that what is too large becomes infinite in any type
             return torch.tensor(data, dtype=torch.float64).to(raw_type or torch.float32)
         if isinstance(data, int) and not -2**63 <= data < 2**63:
-            data = np.asarray(data)
-            if data.dtype.kind != "u":
+            if not 0 <= data < 2**64:
                 raise TypeError(f"For 'Tensor', the number {data} is too large for any whole type.")
-            return torch.from_numpy(data.reshape(1).copy()).reshape(()).to(raw_type or torch.uint64)
+            raw = torch.from_numpy(np.array([data], np.uint64)).reshape(())
+            return raw.to(raw_type or torch.uint64)
         if raw_type in _WIDE_UNSIGNED:
             return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
         raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
@@ -421,7 +425,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
     if array.dtype.kind not in "biufc":
         raise TypeError(f"For 'Tensor', the data must be numbers or truth values, but got elements "
                         f"of type {array.dtype}.")
-    array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
+    native = f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind != "b" else "bool"
+    array = array.astype(native, order="C", copy=True)
     if not _holds(array.dtype):
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
                         f"float64 or complex128 first.")
@@ -486,6 +491,9 @@ def _delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:
     if dtype is None or init is not None and (shape is None or None in _dimensions(shape)):
         raise ValueError("For 'Tensor', give 'input_data', or 'dtype' with 'shape', and 'init' for "
                          f"data; got dtype={dtype!r}, shape={shape!r}, init={init!r}.")
+    if init is not None and not hasattr(init, "make"):
+        raise TypeError(f"For 'Tensor', 'init' must be an Initializer, but got {init!r}. Use "
+                        f"initializer({init!r}, shape, dtype).")
     lengths = _dimensions(shape)
     for length in lengths:
         if length is not None and (not isinstance(length, int) or length < 0):
@@ -507,7 +515,8 @@ class _Unsized(Tensor):
         return tuple(-1 if n is None else n for n in self.__dict__["sizes"])
 
     def __str__(self) -> str:
-        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=)"
+        start = " " if self.ndim < 2 else "\n"
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={start})"
 
     __repr__ = __str__
 
