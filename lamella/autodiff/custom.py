@@ -135,24 +135,13 @@ class _Bprop(torch.autograd.Function):
 
 def _leaf_names(call: _BpropCall) -> list[tuple[str, int]]:
     """For each Tensor among the call's arguments, its argument's name and its place inside it."""
-    bound = inspect.signature(call.cell.construct).bind(*call.args, **call.kwargs)
-    kinds = inspect.signature(call.cell.construct).parameters
-    named: dict[int, tuple[str, int]] = {}
-    order: list[tuple[str, int]] = []
-    for name, value in bound.arguments.items():
-        kind = kinds[name].kind
-        if kind is inspect.Parameter.VAR_POSITIONAL:
-            parts = [(f"*{i}", v) for i, v in enumerate(value)]
-        elif kind is inspect.Parameter.VAR_KEYWORD:
-            parts = list(value.items())
-        else:
-            parts = [(name, value)]
-        for part, inner in parts:
-            for place, leaf in enumerate(tensors(inner)):
-                named[id(leaf)] = (part, place)
-    for leaf in tensors((call.args, call.kwargs)):
-        order.append(named[id(leaf)])
-    return order
+    parameters = inspect.signature(call.cell.construct).parameters.values()
+    positional = [p.name for p in parameters
+                  if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    extra = [f"*{i}" for i in range(len(call.args) - len(positional))]
+    arguments = [*zip(positional + extra, call.args, strict=False), *call.kwargs.items()]
+    return [(name, place) for name, value in arguments
+            for place, _ in enumerate(tensors(value))]
 
 
 def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[int, Any]]:

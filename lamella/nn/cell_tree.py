@@ -256,12 +256,12 @@ class CellTree:
         return found or None
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Put `prefix` before the name of every Parameter."""
+        """Name every Parameter `prefix` and its path from this Cell."""
         if not isinstance(prefix, str):
             raise TypeError(f"For 'update_parameters_name', 'prefix' must be a str, "
                             f"but got {prefix!r}.")
-        for parameter in self.get_parameters(recurse):
-            parameter.name = prefix + parameter.name
+        for path, parameter in self.parameters_and_names(expand=recurse):
+            parameter.name = prefix + path
 
     def check_names(self) -> None:
         """Check that no two Parameters share a name.

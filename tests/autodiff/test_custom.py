@@ -93,6 +93,12 @@ def test_defaults_and_inputs_given_by_keyword():
     assert ms.grad(Net())(X, z=4.0, y=Y).asnumpy().tolist() == [4.0, 4.0]
 
 
+def test_one_tensor_given_twice():
+    net = make_cell(lambda self, x, y: x * y, lambda self, x, y, out, dout: (dout * 10, dout * 3))
+    assert ms.grad(lambda x: net(x, x))(X).asnumpy().tolist() == [13.0, 13.0]
+    assert ms.grad(lambda x: net(x, y=x))(X).asnumpy().tolist() == [13.0, 13.0]
+
+
 def test_variable_numbers_of_inputs():
     class Net(nn.Cell):
         def construct(self, *xs):
