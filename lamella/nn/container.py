@@ -90,12 +90,11 @@ class _Numbered(Cell):
         for number, cell in enumerate(cells):
             name, old = str(number), numbers.get(id(cell))
             if self._auto_prefix and old != name:
-                for parameter in cell.get_parameters():
-                    if old is not None and f"{old}." in parameter.name:
-                        head, _, tail = parameter.name.rpartition(f"{old}.")
-                        parameter.name = f"{head}{name}.{tail}"
-                    else:
-                        parameter.name = f"{name}.{parameter.name}"
+                for path, parameter in cell.parameters_and_names():
+                    # the path of the list itself, if it has been given one, stands before
+                    before = parameter.name.removesuffix(f"{old}.{path}") if old else ""
+                    before = "" if before == parameter.name else before
+                    parameter.name = f"{before}{name}.{path}"
             self._cells[name] = cell
 
     def _place(self, index: Any) -> int:
