@@ -61,8 +61,8 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0",
     Args:
         network: a Cell; with level "auto" also a function.
         amp_level: - "O0": no change.
-            - "O1": layers and operators of the white list (products, convolutions) in low precision,
-              everything between them in float32.
+            - "O1": layers and operators of the white list (products, convolutions) in low
+              precision, everything between them in float32.
             - "O2": everything but the black list (normalizations).
             - "O3": everything.
             - "auto": each operator by itself: products in low precision, sensitive ones in float32,
@@ -90,35 +90,36 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0",
     is_cell = isinstance(network, Cell)
     if not is_cell and (amp_level != "auto" or not callable(network) or isinstance(network, type)):
         wanted = "a Cell or a function" if amp_level == "auto" else "a Cell"
-        raise TypeError(f"For 'auto_mixed_precision' with amp_level {amp_level!r}, 'network' must be "
-                        f"{wanted}, but got {type(network).__name__}.")
+        raise TypeError(f"For 'auto_mixed_precision' with amp_level {amp_level!r}, 'network' must "
+                        f"be {wanted}, but got {type(network).__name__}.")
     if dtype not in (mstype.float16, mstype.bfloat16):
         raise ValueError(f"For 'auto_mixed_precision', 'dtype' must be float16 or bfloat16, "
                          f"but got {dtype!r}.")
     if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
-        raise ValueError(f"For 'auto_mixed_precision', 'amp_level' must be 'O0', 'O1', 'O2', 'O3' or "
-                         f"'auto', but got {amp_level!r}.")
+        raise ValueError(f"For 'auto_mixed_precision', 'amp_level' must be 'O0', 'O1', 'O2', 'O3' "
+                         f"or 'auto', but got {amp_level!r}.")
     if amp_level == "O0":
         return network
     if getattr(network, "_amp_level", None):
         log.warning("The network's mixed precision changes from level %s to %s.",
                     network._amp_level, amp_level)
+    lowered: Any = network
     if amp_level == "O1":
-        _lower_some(network, dtype, tuple(get_white_list()), ())
+        _lower_some(lowered, dtype, tuple(get_white_list()), ())
     elif amp_level == "O2":
-        network = _OutputTo32(lower_all_but(network, dtype, tuple(get_black_list())))
+        lowered = _OutputTo32(lower_all_but(lowered, dtype, tuple(get_black_list())))
     elif amp_level == "O3":
-        network = _OutputTo32(network.to_float(dtype))
+        lowered = _OutputTo32(lowered.to_float(dtype))
     else:
-        network = _autocast(network, dtype)
-    network._amp_level = amp_level
-    return network
+        lowered = _autocast(network, dtype)
+    lowered._amp_level = amp_level
+    return lowered
 
 
 def custom_mixed_precision(network: Cell, *, white_list: list[type] | None = None,
                            black_list: list[type] | None = None,
                            dtype: mstype.Type = mstype.float16) -> Cell:
-    """Make the layers and operators of a list, or all but those of a list, compute in low precision.
+    """Make the layers and operators of a list, or all but those, compute in low precision.
 
     The results of each come back as float32. Operators count where they are attributes of a Cell.
 
@@ -149,8 +150,8 @@ def custom_mixed_precision(network: Cell, *, white_list: list[type] | None = Non
         raise TypeError(f"For 'custom_mixed_precision', 'network' must be a Cell, "
                         f"but got {type(network).__name__}.")
     if (white_list is None) == (black_list is None):
-        raise ValueError("For 'custom_mixed_precision', exactly one of 'white_list' and 'black_list' "
-                         "must be given.")
+        raise ValueError("For 'custom_mixed_precision', exactly one of 'white_list' and "
+                         "'black_list' must be given.")
     if dtype not in (mstype.float16, mstype.bfloat16):
         raise ValueError(f"For 'custom_mixed_precision', 'dtype' must be float16 or bfloat16, "
                          f"but got {dtype!r}.")
@@ -161,8 +162,8 @@ def custom_mixed_precision(network: Cell, *, white_list: list[type] | None = Non
                         f"but got {type(classes).__name__}.")
     for one in classes:
         if not isinstance(one, type) or not issubclass(one, (Cell, Primitive)):
-            raise TypeError(f"For 'custom_mixed_precision', '{name}' must hold classes of Cells and "
-                            f"Primitives, but got {one!r}.")
+            raise TypeError(f"For 'custom_mixed_precision', '{name}' must hold classes of Cells "
+                            f"and Primitives, but got {one!r}.")
     if white_list is None:
         _lower_some(network, dtype, (Cell, Primitive), tuple(classes))
     else:
@@ -193,7 +194,7 @@ def _lower_some(cell: Cell, dtype: Any, chosen: tuple[type, ...], kept: tuple[ty
 
 
 def lower_all_but(network: Cell, dtype: Any, kept: tuple[type, ...]) -> Cell:
-    """Let all of `network` compute in `dtype` but the Cells of some classes, whose results do too."""
+    """Let all of `network` compute in `dtype` but the Cells of some classes."""
     network.to_float(dtype)
     for name, below in list(network._cells.items()):
         if below is None:

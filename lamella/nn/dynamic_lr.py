@@ -106,14 +106,17 @@ def natural_exp_decay_lr(learning_rate: float, decay_rate: float, total_step: in
     """
     _check_decay("natural_exp_decay_lr", learning_rate, decay_rate, total_step, step_per_epoch,
                  decay_epoch, is_stair)
-    epochs = (step // step_per_epoch for step in range(total_step))
-    return [learning_rate * math.e ** (-decay_rate * (e // decay_epoch * decay_epoch if is_stair else e))
-            for e in epochs]
+    epochs = [step // step_per_epoch for step in range(total_step)]
+    if is_stair:
+        epochs = [epoch // decay_epoch * decay_epoch for epoch in epochs]
+    return [learning_rate * math.e ** (-decay_rate * epoch) for epoch in epochs]
 
 
 def inverse_decay_lr(learning_rate: float, decay_rate: float, total_step: int,
                      step_per_epoch: int, decay_epoch: int, is_stair: bool = False) -> list[float]:
-    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)``; arguments as `exponential_decay_lr`.
+    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)``.
+
+    Arguments as `exponential_decay_lr`.
 
     Examples:
         >>> import lamella as ms

@@ -25,7 +25,7 @@ class LearningRateSchedule(Cell):
         >>> import lamella as ms
         >>> class Halving(ms.nn.learning_rate_schedule.LearningRateSchedule):
         ...     def construct(self, global_step):
-        ...         return 0.5 ** global_step.astype(ms.float32)
+        ...         return 0.5 ** (global_step * 1.0)
         >>> print(Halving()(ms.Tensor(3, ms.int32)))
         0.125
     """

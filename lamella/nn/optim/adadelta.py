@@ -12,7 +12,7 @@ from .optimizer import Optimizer, opt_init_args_register
 
 
 class Adadelta(Optimizer):
-    """Adadelta (Zeiler 2012): the root of recent squared steps over that of recent squared gradients.
+    """Adadelta (Zeiler 2012): steps as large as recent steps were, over recent gradients.
 
     Args:
         params, learning_rate, weight_decay, loss_scale: as `Optimizer`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import torch
@@ -53,8 +52,8 @@ class AdaFactor(Optimizer):
                  relative_step: bool = True, warmup_init: bool = False, compression: bool = False,
                  loss_scale: float = 1.0):
         if (learning_rate is None) is not relative_step:
-            raise ValueError(f"For 'AdaFactor', either 'learning_rate' or relative_step=True must be "
-                             f"given, but got learning_rate={learning_rate!r} and "
+            raise ValueError(f"For 'AdaFactor', either 'learning_rate' or relative_step=True must "
+                             f"be given, but got learning_rate={learning_rate!r} and "
                              f"relative_step={relative_step}.")
         if warmup_init and not relative_step:
             raise ValueError("For 'AdaFactor', warmup_init=True needs relative_step=True.")
@@ -130,8 +129,9 @@ class AdaFactor(Optimizer):
 
     def _rule(self, params: list, grads: list, rows: list, cols: list, squares: list,
               means: Any = None, *, lr: Any, decay: Any, beta2: torch.Tensor) -> None:
-        means = itertools.repeat(None) if means is None else means
-        for p, g, row, col, square, mean in zip(params, grads, rows, cols, squares, means):
+        means = [None] * len(params) if means is None else means
+        for p, g, row, col, square, mean in zip(params, grads, rows, cols, squares, means,
+                                               strict=True):
             adafactor(p, g, mean, row, col, square, lr, beta2=beta2,
                       scale_parameter=self.scale_parameter, **self._numbers)
 

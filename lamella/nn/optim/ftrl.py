@@ -38,8 +38,8 @@ class FTRL(Optimizer):
                  use_locking: bool = False, loss_scale: float = 1.0, weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if self.dynamic_lr or self.is_group_lr:
-            raise ValueError("For 'FTRL', 'learning_rate' must be one number for all parameters and "
-                             "steps.")
+            raise ValueError("For 'FTRL', 'learning_rate' must be one number for all parameters "
+                             "and steps.")
         positive_float("FTRL", "learning_rate", learning_rate)
         for name, value in (("initial_accum", initial_accum), ("l1", l1), ("l2", l2)):
             non_negative_float("FTRL", name, value)

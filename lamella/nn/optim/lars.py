@@ -95,6 +95,6 @@ class LARS(Optimizer):
                 scaled.append(wrap(lars(self.parameters[i]._data, gradient._raw, decay, rate._raw,
                                         **self._options)))
         if len(scaled) != count:
-            raise ValueError(f"For 'LARS', the gradients must be as many as the {count} parameters, "
-                             f"but got {len(scaled)}.")
+            raise ValueError(f"For 'LARS', the gradients must be as many as the {count} "
+                             f"parameters, but got {len(scaled)}.")
         return self.opt(tuple(scaled))

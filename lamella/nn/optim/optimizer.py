@@ -1,9 +1,10 @@
 """Optimizer: what all optimizers share — parameters and their groups, learning rates, weight decay.
 
-A step of an optimizer is `Optimizer.update_by`: it collects the raw tensors of parameters, gradients
-and states into lists, one set for each *group* of parameters that share type, device, learning rate
-and decay, and hands them to a rule of `ops.primitives.update_rules`. How the parameters fall into
-groups is worked out once and kept as long as what it was worked out from is the same.
+A step of an optimizer is `Optimizer.update_by`: it collects the raw tensors of parameters,
+gradients and states into lists, one set for each *group* of parameters that share type, device,
+learning rate and decay, and hands them to a rule of `ops.primitives.update_rules`. How the
+parameters fall into groups is worked out once and kept as long as what it was worked out from is
+the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import torch
 
 from ... import context
 from ... import dtype as mstype
-from ...ops.primitives.update_rules import like_parameters, off_tape
+from ...ops.primitives.update_rules import kernels, like_parameters, off_tape
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
 from ..argument_checks import non_negative_float, of_type, positive_float
@@ -120,8 +121,8 @@ class Optimizer(Cell):
         if not all(isinstance(p, Parameter) for p in listed) and not all(
                 isinstance(p, dict) for p in listed):
             kinds = sorted({type(p).__name__ for p in listed})
-            raise TypeError(f"For 'Optimizer', 'parameters' must hold only Parameters or only dicts, "
-                            f"but got {', '.join(kinds)}.")
+            raise TypeError(f"For 'Optimizer', 'parameters' must hold only Parameters or only "
+                            f"dicts, but got {', '.join(kinds)}.")
         loss_scale = float(loss_scale) if isinstance(loss_scale, int) else loss_scale
         positive_float(name, "loss_scale", loss_scale)
         self.loss_scale = loss_scale
@@ -210,13 +211,14 @@ class Optimizer(Cell):
                                   for d in self.group_weight_decay)
 
     def _checked_decay(self, weight_decay: Any) -> Any:
+        name = type(self).__name__
         if isinstance(weight_decay, Cell):
             self.dynamic_weight_decay = True
             return _WrappedWeightDecay(weight_decay, self.loss_scale)
         if isinstance(weight_decay, bool) or not isinstance(weight_decay, (int, float)):
-            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be an int, a float or "
-                            f"a Cell, but got {weight_decay!r} of type {type(weight_decay).__name__}.")
-        non_negative_float(type(self).__name__, "weight_decay", float(weight_decay))
+            raise TypeError(f"For '{name}', 'weight_decay' must be an int, a float or a Cell, "
+                            f"but got {weight_decay!r} of type {type(weight_decay).__name__}.")
+        non_negative_float(name, "weight_decay", float(weight_decay))
         return float(weight_decay) * self.loss_scale
 
     def _checked_rate(self, rate: Any) -> Any:
@@ -335,7 +337,7 @@ class Optimizer(Cell):
         return tuple(found[id(schedule)] for schedule in rate)
 
     def get_weight_decay(self) -> Any:
-        """The weight decay of this step, times the loss scale; a tuple where parameters are grouped."""
+        """The weight decay of this step, times the loss scale; a tuple where there are groups."""
         if not self.dynamic_weight_decay:
             return self.weight_decay
         if not self.is_group:
@@ -384,7 +386,7 @@ class Optimizer(Cell):
             in zip(decays, self.decay_flags, self.parameters, gradients, strict=True))
 
     def gradients_centralization(self, gradients: Any) -> Any:
-        """The gradients less their mean over all but the first dimension, in groups that ask for it.
+        """The gradients less their mean over all but the first dimension, where a group says so.
 
         As in MindSpore only those whose second dimension is a multiple of 16 (Yong et al. 2020).
         """
@@ -440,7 +442,7 @@ class Optimizer(Cell):
             raws = like_parameters(params, [g._raw for g in gradients])
             if self.need_scale and not (explicit or prepared):
                 scale = self.reciprocal_scale
-                raws = torch._foreach_mul(raws, getattr(scale, "_raw", scale))
+                raws = kernels._foreach_mul(raws, getattr(scale, "_raw", scale))
             dynamic = self.get_weight_decay() if prepared and self.dynamic_weight_decay else None
             self.global_step._data.add_(1)
             for group in self._groups(explicit):
@@ -484,7 +486,8 @@ class Optimizer(Cell):
             decay: Any = 0.0
             if self.exec_weight_decay and self.decay_flags[i] and not explicit:
                 decay = self.weight_decay[i] if self.is_group else self.weight_decay
-                decay = id(decay) if isinstance(decay, Cell) else decay._raw.item() / self.loss_scale
+                is_cell = isinstance(decay, Cell)
+                decay = id(decay) if is_cell else decay._raw.item() / self.loss_scale
             rate = id(self.group_lr[i]) if self.is_group_lr else 0
             found.setdefault((raw.dtype, raw.device, rate, decay), []).append(i)
         return [_Group(None if len(found) == 1 else tuple(indices), indices[0],

@@ -42,7 +42,7 @@ class ProximalAdagrad(Optimizer):
         of_type("ProximalAdagrad", "use_locking", use_locking, bool)
         self.accum = self.parameters.clone(prefix="accum", init=accum)
         self.l1, self.l2 = Tensor(l1, mstype.float32), Tensor(l2, mstype.float32)
-        self._pulls = {"l1": l1, "l2": l2}
+        self._pulls: dict[str, Any] = {"l1": l1, "l2": l2}
         self.use_locking = use_locking
         self.opt = ApplyProximalAdagrad(use_locking=use_locking)
 

@@ -49,6 +49,7 @@ class RMSProp(Optimizer):
         self.momentum = momentum
         self.epsilon = epsilon
         self.decay = decay
+        self._rho = single(decay)
         self.opt = ApplyCenteredRMSProp(use_locking) if centered else ApplyRMSProp(use_locking)
         if centered:
             self.mg = self.parameters.clone(prefix="mean_grad", init="zeros")
@@ -57,7 +58,7 @@ class RMSProp(Optimizer):
 
     def construct(self, gradients: Any) -> Any:
         """Update the parameters."""
-        options = {"rho": single(self.decay), "momentum": self.momentum, "eps": self.epsilon}
+        options: dict[str, Any] = {"rho": self._rho, "momentum": self.momentum, "eps": self.epsilon}
         if self.centered:
             return self.update_by(_centered, gradients, self.ms, self.moment, self.mg, **options)
         return self.update_by(rmsprop, gradients, self.ms, self.moment, **options)

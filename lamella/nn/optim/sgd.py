@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ... import dtype as mstype
 from ...ops.primitives.optimizer import SGD as SGDPrimitive
-from ...ops.primitives.update_rules import damped_sgd, sgd
+from ...ops.primitives.update_rules import damped_sgd, kernels, sgd
 from ...parameter import Parameter
 from ...tensor import Tensor
 from ..argument_checks import non_negative_float, of_type
@@ -74,7 +72,7 @@ class SGD(Optimizer):
         done = self.update_by(sgd, gradients, self.accum, momentum=momentum, nesterov=self.nesterov)
         if self._is_first_step:
             # without dampening the first step is like any other, but its mark goes into checkpoints
-            torch._foreach_zero_([p._data for p in self.stat])
+            kernels._foreach_zero_([p._data for p in self.stat])
             self._is_first_step = False
         return done
 

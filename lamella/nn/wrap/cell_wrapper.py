@@ -13,7 +13,6 @@ from ...tensor import Tensor, wrap
 from ..argument_checks import of_type
 from ..cell import Cell
 from .grad_reducer import DistributedGradReducer, parallel_setting
-from .micro_batch import _MicroBatch
 
 __all__ = ["ForwardValueAndGrad", "ParameterUpdate", "TrainOneStepCell",
            "VirtualDatasetCellTriple", "WithEvalCell", "WithGradCell", "WithLossCell"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 import torch.distributed as distributed
 
+from ...ops.primitives.update_rules import kernels
 from ...tensor import wrap
 from ..cell import Cell
 
@@ -71,7 +71,7 @@ class DistributedGradReducer(Cell):
             if work is not None:
                 work.wait()
         if self.mean:
-            torch._foreach_div_(raws, float(self.degree))
+            kernels._foreach_div_(raws, float(self.degree))
         return tuple(wrap(raw) for raw in raws)
 
 

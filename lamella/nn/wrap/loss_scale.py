@@ -10,6 +10,7 @@ import torch
 from ... import context
 from ... import dtype as mstype
 from ...autodiff.tree import map_tensors, tensors
+from ...ops.primitives.update_rules import kernels
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -20,13 +21,13 @@ __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
 
 
 def has_overflow(gradients: Any) -> torch.Tensor:
-    """A truth value: whether some element of some Tensor in a structure is infinite or no number."""
+    """A truth value: whether some element of some Tensor is infinite or no number."""
     raws = [t._raw for t in tensors(gradients) if t._raw.numel()]
     floating = [r for r in raws if r.is_floating_point() or r.is_complex()]
     if not floating:
         return torch.zeros((), dtype=torch.bool, device=context.current_device())
     # the largest magnitude stays infinite or NaN, and can't overflow itself
-    largest = torch._foreach_norm(floating, float("inf"))
+    largest = kernels._foreach_norm(floating, float("inf"))
     place = largest[0].device
     return torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
 
@@ -175,11 +176,11 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             self.loss_scaling_manager = scale_sense
             scale_sense = Tensor(scale_sense.get_loss_scale(), mstype.float32)  # type: ignore
         elif not isinstance(scale_sense, Tensor):
-            raise TypeError(f"For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell or a "
-                            f"Tensor, but got {type(scale_sense).__name__}.")
+            raise TypeError(f"For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell or "
+                            f"a Tensor, but got {type(scale_sense).__name__}.")
         if scale_sense.shape not in ((), (1,)):
-            raise ValueError(f"For 'TrainOneStepWithLossScaleCell', 'scale_sense' must have shape () "
-                             f"or (1,), but got {scale_sense.shape}.")
+            raise ValueError(f"For 'TrainOneStepWithLossScaleCell', 'scale_sense' must have shape "
+                             f"() or (1,), but got {scale_sense.shape}.")
         self.scale_sense = Parameter(scale_sense, name="scale_sense")
 
     def construct(self, *inputs: Any) -> tuple[Any, Any, Any]:
@@ -187,7 +188,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         scale = wrap(self.scale_sense._raw.clone())
         loss, grads = loss_and_gradients(self.network, inputs, self.weights, self._scaled_start)
         factor = scale._raw.reshape(()).reciprocal()
-        raws = torch._foreach_mul([g._raw for g in grads], factor)
+        raws = kernels._foreach_mul([g._raw for g in grads], factor)
         grads = self.grad_reducer(tuple(wrap(raw) for raw in raws))
         cond = self.get_overflow_status(Tensor([0] * 8, mstype.int32), grads)
         overflow = self.process_loss_scale(cond)

@@ -1,13 +1,13 @@
 """Primitives that update Parameters, as user-written optimizers call them.
 
-The Parameters they are given change in place. Numbers may be Python's or Tensors of one element. The
-formulas are those of `update_rules`.
+The Parameters they are given change in place. Numbers may be Python's or Tensors of one element.
+The formulas are those of `update_rules`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -37,6 +37,9 @@ def rate(value: Any) -> Any:
 
 class Update(Primitive):
     """What these primitives share."""
+
+    if TYPE_CHECKING:  # the attributes given by keyword
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, **attributes: Any):
         super().__init__(type(self).__name__)
@@ -170,8 +173,8 @@ class SGD(Update):
             raise ValueError(f"For 'SGD', 'nesterov' needs a 'dampening' of 0, "
                              f"but got {dampening}.")
 
-    def __call__(self, parameters: Parameter, gradient: Tensor, learning_rate: Any, accum: Parameter,
-                 momentum: Any, stat: Parameter) -> Tensor:
+    def __call__(self, parameters: Parameter, gradient: Tensor, learning_rate: Any,
+                 accum: Parameter, momentum: Any, stat: Parameter) -> Tensor:
         lr, factor, decay = rate(learning_rate), number(momentum), float(self.weight_decay)
         if factor == 0.0:
             return self._apply(_descend, (parameters,), gradient, lr, decay)[0]
@@ -221,7 +224,8 @@ class Adam(Update):
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any,
                  gradient: Tensor) -> tuple[Tensor, ...]:
         rule = rules.nesterov_adam if self.use_nesterov else rules.adam
-        return self._apply(rule, (var, m, v), gradient, corrected_rate(lr, beta1_power, beta2_power),
+        corrected = corrected_rate(lr, beta1_power, beta2_power)
+        return self._apply(rule, (var, m, v), gradient, corrected,
                            number(beta1), number(beta2), number(epsilon))
 
 
@@ -245,7 +249,7 @@ class AdamNoUpdateParam(Adam):
     def __call__(self, m: Parameter, v: Parameter, beta1_power: Any,  # type: ignore[override]
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any,
                  gradient: Tensor) -> Tensor:
-        change = Parameter(gradient * 0)
+        change = Parameter(wrap(torch.zeros_like(gradient._raw)))
         return super().__call__(change, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon,
                                 gradient)[0]
 
@@ -266,7 +270,8 @@ class AdamWeightDecay(_Locking):
         >>> import lamella as ms
         >>> w, m, v = (ms.Parameter(ms.Tensor([x]), name=n)
         ...            for x, n in ((1.0, "w"), (0.0, "m"), (0.0, "v")))
-        >>> print(ms.ops.AdamWeightDecay()(w, m, v, 0.1, 0.9, 0.999, 1e-8, 0.1, ms.Tensor([2.0]))[0])
+        >>> step = ms.ops.AdamWeightDecay()
+        >>> print(step(w, m, v, 0.1, 0.9, 0.999, 1e-8, 0.1, ms.Tensor([2.0]))[0])
         [0.6737723]
     """
 
@@ -352,8 +357,8 @@ class ApplyAdaMax(Update):
 
     def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any, lr: Any,
                  beta1: Any, beta2: Any, epsilon: Any, grad: Tensor) -> tuple[Tensor, ...]:
-        rate = rate(lr) / (1.0 - rate(beta1_power))
-        return self._apply(rules.adamax, (var, m, v), grad, rate, number(beta1), number(beta2),
+        corrected = rate(lr) / (1.0 - rate(beta1_power))
+        return self._apply(rules.adamax, (var, m, v), grad, corrected, number(beta1), number(beta2),
                            number(epsilon))
 
 
@@ -371,9 +376,6 @@ class ApplyAdadelta(Update):
         >>> w, a, u = (ms.Parameter(ms.Tensor([x]), name=n)
         ...            for x, n in ((1.0, "w"), (0.0, "a"), (0.0, "u")))
         >>> print(ms.ops.ApplyAdadelta()(w, a, u, 1.0, 0.0, 1e-6, ms.Tensor([1.0]))[0])
-        lamella/ops/primitives/optimizer.py lamella.ops.primitives.optimizer.ApplyAdadelta WANT  GOT lamella/ops/primitives/optimizer.py lamella.ops.primitives.optimizer.ApplyAdadelta WANT  GOT lamella/ops/primitives/optimizer.py lamella.ops.primitives.optimizer.ApplyAdaMax UnboundLocalError("cannot access local variable 'rate' where it is not associated with a value")
-        
-        
         [0.999]
     """
 
@@ -621,7 +623,7 @@ def _add_sign(params: list, grads: list, means: list, lr: Any, alpha: Any, sign_
 
 
 class ApplyPowerSign(Update):
-    """`ApplyAddSign` with an exponential: ``p -= lr * exp(logbase sign_decay sign(g) sign(m)) * g``.
+    """`ApplyAddSign` with ``exp(logbase * sign_decay * sign(g) sign(m))`` as the factor.
 
     Inputs:
         var, m, lr, logbase, sign_decay, beta, grad.

@@ -23,7 +23,8 @@ class _Rows(Update):
     """A primitive whose gradient has only the rows at `indices`; equal indices are summed."""
 
     def _apply_rows(self, rule: Callable[..., None], parameters: tuple[Parameter, ...],
-                    grad: Tensor, indices: Tensor, *args: Any, **options: Any) -> tuple[Tensor, ...]:
+                    grad: Tensor, indices: Tensor, *args: Any,
+                    **options: Any) -> tuple[Tensor, ...]:
         def on_rows(params: list, grads: list, *others: Any) -> None:
             states, numbers = others[: len(parameters) - 1], others[len(parameters) - 1:]
             wholes = [params[0], *(s[0] for s in states)]
@@ -61,7 +62,8 @@ class SparseApplyAdagrad(_Rows):
 
     Examples:
         >>> import lamella as ms
-        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...         for x, n in ((1.0, "w"), (0.0, "a")))
         >>> out = ms.ops.SparseApplyAdagrad(lr=0.1)(w, a, ms.Tensor([[2.0]]), ms.Tensor([1]))
         >>> print(w.value())
         [[1. ]
@@ -82,7 +84,8 @@ class SparseApplyAdagradV2(_Rows):
 
     Examples:
         >>> import lamella as ms
-        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...         for x, n in ((1.0, "w"), (0.0, "a")))
         >>> step = ms.ops.SparseApplyAdagradV2(lr=0.1, epsilon=2.0)
         >>> print(step(w, a, ms.Tensor([[2.0]]), ms.Tensor([1]))[0])
         [[1.  ]
@@ -176,7 +179,8 @@ class SparseApplyProximalAdagrad(_Rows):
 
     Examples:
         >>> import lamella as ms
-        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> w, a = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...         for x, n in ((1.0, "w"), (0.0, "a")))
         >>> step = ms.ops.SparseApplyProximalAdagrad()
         >>> print(step(w, a, 0.1, 0.0, 0.0, ms.Tensor([[2.0]]), ms.Tensor([1]))[0])
         [[1. ]
@@ -257,5 +261,6 @@ class FusedSparseAdam(FusedSparseLazyAdam):
         full = torch.zeros_like(var._data).index_add_(0, indices._raw.reshape(-1).long(),
                                                       gradient._raw.to(var._data.dtype))
         rule = rules.nesterov_adam if self.use_nesterov else rules.adam
-        return self._apply(rule, (var, m, v), wrap(full), corrected_rate(lr, beta1_power, beta2_power),
+        corrected = corrected_rate(lr, beta1_power, beta2_power)
+        return self._apply(rule, (var, m, v), wrap(full), corrected,
                            number(beta1), number(beta2), number(epsilon))

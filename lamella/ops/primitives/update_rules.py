@@ -19,15 +19,19 @@ from ...parameter import Parameter, state
 
 Raws = list[torch.Tensor]
 
+kernels: Any = torch  # its types leave out the foreach and fused kernels
+
 # With infinitely many steps behind it Adam's bias correction is exactly 1: MindSpore's formulas
 # have none, or keep it in the learning rate.
-_NO_CORRECTION: dict[torch.device, torch.Tensor] = {}
+_NO_CORRECTION = {torch.device("cpu"): torch.full((), float("inf"))}
 
 
 def _no_correction(device: torch.device) -> torch.Tensor:
     step = _NO_CORRECTION.get(device)
     if step is None:
-        step = _NO_CORRECTION[device] = torch.full((), float("inf"), device=device)
+        step = torch.full((), float("inf"), device=device)
+        if type(step) is torch.Tensor:  # a trace's stand-in must not outlive it
+            _NO_CORRECTION[device] = step
     return step
 
 
@@ -75,13 +79,13 @@ def single(number: float) -> float:
 def add_decay(params: Raws, grads: Raws, decay: float | torch.Tensor) -> Raws:
     """Gradients of the loss plus that of ``decay / 2 * |params|²``."""
     if isinstance(decay, torch.Tensor):
-        return torch._foreach_add(grads, torch._foreach_mul(params, decay))
-    return torch._foreach_add(grads, params, alpha=decay) if decay else grads
+        return kernels._foreach_add(grads, kernels._foreach_mul(params, decay))
+    return kernels._foreach_add(grads, params, alpha=decay) if decay else grads
 
 
 def descend(params: Raws, steps: Raws, lr: Any) -> None:
     """Subtract ``lr * steps``."""
-    torch._foreach_sub_(params, torch._foreach_mul(steps, lr))
+    kernels._foreach_sub_(params, kernels._foreach_mul(steps, lr))
 
 
 def sgd(params: Raws, grads: Raws, accums: Raws, lr: Any, momentum: float, nesterov: bool = False,
@@ -90,19 +94,23 @@ def sgd(params: Raws, grads: Raws, accums: Raws, lr: Any, momentum: float, neste
 
     ``a = momentum * a + g``; ``p -= lr * a``, or ``p -= lr * (g + momentum * a)`` with `nesterov`.
     """
-    torch._fused_sgd_(params, grads, accums, weight_decay=decay, momentum=momentum, lr=lr,
+    if momentum == 0.0 and accums:  # the kernel takes no accumulators then
+        grads, decay = add_decay(params, grads, decay), 0.0
+        kernels._foreach_copy_(accums, grads)
+        accums = []
+    kernels._fused_sgd_(params, grads, accums, weight_decay=decay, momentum=momentum, lr=lr,
                       dampening=0.0, nesterov=nesterov, maximize=False, is_first_step=False)
 
 
 def damped_sgd(params: Raws, grads: Raws, accums: Raws, stats: Raws, lr: Any, momentum: float,
                dampening: float, decay: float = 0.0) -> None:
-    """Momentum that takes ``1 - dampening`` of each gradient but the first; `stats` is 1 before it."""
+    """Momentum of ``1 - dampening`` of each gradient but the first, before which `stats` is 1."""
     grads = add_decay(params, grads, decay)
-    shares = torch._foreach_mul(stats, dampening)
-    torch._foreach_add_(shares, 1.0 - dampening)
-    torch._foreach_mul_(accums, momentum)
-    torch._foreach_addcmul_(accums, grads, shares)
-    torch._foreach_zero_(stats)
+    shares = kernels._foreach_mul(stats, dampening)
+    kernels._foreach_add_(shares, 1.0 - dampening)
+    kernels._foreach_mul_(accums, momentum)
+    kernels._foreach_addcmul_(accums, grads, shares)
+    kernels._foreach_zero_(stats)
     descend(params, accums, lr)
 
 
@@ -110,23 +118,24 @@ def adam(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, bet
          eps: float, decay: float = 0.0, vhat: Raws | None = None) -> None:
     """Adam (Kingma & Ba 2014) without bias correction: MindSpore's is in its learning rate.
 
-    ``m = beta1 m + (1 - beta1) g``; ``v = beta2 v + (1 - beta2) g²``; ``p -= lr m / (sqrt(v) + eps)``;
+    ``m = beta1 m + (1 - beta1) g``; ``v = beta2 v + (1 - beta2) g²``;
+    ``p -= lr m / (sqrt(v) + eps)``;
     with `vhat` the root is of the largest `v` so far (AMSGrad, Reddi et al. 2018).
     """
-    torch._fused_adam_(params, grads, m, v, vhat or [], [_no_correction(params[0].device)] * len(params),
-                       lr=lr, beta1=beta1, beta2=beta2, weight_decay=decay, eps=eps,
-                       amsgrad=vhat is not None, maximize=False)
+    steps = [_no_correction(params[0].device)] * len(params)
+    kernels._fused_adam_(params, grads, m, v, vhat or [], steps, lr=lr, beta1=beta1, beta2=beta2,
+                       weight_decay=decay, eps=eps, amsgrad=vhat is not None, maximize=False)
 
 
 def adam_weight_decay(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float,
                       beta2: float, eps: float, decay: float | torch.Tensor = 0.0) -> None:
     """`adam` and, apart from its moments, ``p -= lr * decay * p`` (Loshchilov & Hutter 2017)."""
     if isinstance(decay, torch.Tensor):
-        torch._foreach_mul_(params, (1.0 - lr * decay).reshape(()))
+        kernels._foreach_mul_(params, (1.0 - lr * decay).reshape(()))
         decay = 0.0
-    torch._fused_adamw_(params, grads, m, v, [], [_no_correction(params[0].device)] * len(params),
-                        lr=lr, beta1=beta1, beta2=beta2, weight_decay=decay, eps=eps,
-                        amsgrad=False, maximize=False)
+    steps = [_no_correction(params[0].device)] * len(params)
+    kernels._fused_adamw_(params, grads, m, v, [], steps, lr=lr, beta1=beta1, beta2=beta2,
+                          weight_decay=decay, eps=eps, amsgrad=False, maximize=False)
 
 
 def nesterov_adam(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, beta2: float,
@@ -134,21 +143,21 @@ def nesterov_adam(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: f
     """`adam` that steps along ``beta1 m + (1 - beta1) g``."""
     grads = add_decay(params, grads, decay)
     _moments(grads, m, v, beta1, beta2)
-    steps = torch._foreach_mul(m, beta1)
-    torch._foreach_add_(steps, grads, alpha=1.0 - beta1)
-    torch._foreach_div_(steps, _root(v, eps))
+    steps = kernels._foreach_mul(m, beta1)
+    kernels._foreach_add_(steps, grads, alpha=1.0 - beta1)
+    kernels._foreach_div_(steps, _root(v, eps))
     descend(params, steps, lr)
 
 
 def _moments(grads: Raws, m: Raws, v: Raws, beta1: float, beta2: float) -> None:
-    torch._foreach_lerp_(m, grads, 1.0 - beta1)
-    torch._foreach_mul_(v, beta2)
-    torch._foreach_addcmul_(v, grads, grads, 1.0 - beta2)
+    kernels._foreach_lerp_(m, grads, 1.0 - beta1)
+    kernels._foreach_mul_(v, beta2)
+    kernels._foreach_addcmul_(v, grads, grads, 1.0 - beta2)
 
 
 def _root(v: Raws, eps: float) -> Raws:
-    roots = torch._foreach_sqrt(v)
-    torch._foreach_add_(roots, eps)
+    roots = kernels._foreach_sqrt(v)
+    kernels._foreach_add_(roots, eps)
     return roots
 
 
@@ -156,26 +165,31 @@ def adamax(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, b
            eps: float, decay: float = 0.0) -> None:
     """Adam with the largest gradient in place of the root (Kingma & Ba 2014, section 7.1)."""
     grads = add_decay(params, grads, decay)
-    torch._foreach_lerp_(m, grads, 1.0 - beta1)
-    torch._foreach_mul_(v, beta2)
-    torch._foreach_maximum_(v, torch._foreach_abs(grads))
-    descend(params, torch._foreach_div(m, torch._foreach_add(v, eps)), lr)
+    kernels._foreach_lerp_(m, grads, 1.0 - beta1)
+    kernels._foreach_mul_(v, beta2)
+    kernels._foreach_maximum_(v, kernels._foreach_abs(grads))
+    descend(params, kernels._foreach_div(m, kernels._foreach_add(v, eps)), lr)
 
 
 def adagrad(params: Raws, grads: Raws, accums: Raws, lr: Any, eps: float = 0.0,
             update_slots: bool = True, decay: float = 0.0) -> None:
     """``a += g²``; ``p -= lr * g / (sqrt(a) + eps)`` (Duchi et al. 2011)."""
+    if update_slots and params[0].device.type == "cpu":
+        step = torch.ones(())
+        kernels._fused_adagrad_(params, grads, accums, [step] * len(params), lr=lr, lr_decay=0.0,
+                              weight_decay=decay, eps=eps, maximize=False)
+        return
     grads = add_decay(params, grads, decay)
     if update_slots:
-        torch._foreach_addcmul_(accums, grads, grads, 1.0)
-    descend(params, torch._foreach_div(grads, _root(accums, eps)), lr)
+        kernels._foreach_addcmul_(accums, grads, grads, 1.0)
+    descend(params, kernels._foreach_div(grads, _root(accums, eps)), lr)
 
 
 def proximal_adagrad(params: Raws, grads: Raws, accums: Raws, lr: Any, l1: float, l2: float,
                      decay: float = 0.0) -> None:
     """Adagrad that then pulls towards zero by `l1` and `l2` (Duchi & Singer 2009)."""
     grads = add_decay(params, grads, decay)
-    torch._foreach_addcmul_(accums, grads, grads, 1.0)
+    kernels._foreach_addcmul_(accums, grads, grads, 1.0)
     for p, g, a in zip(params, grads, accums, strict=True):
         rate = lr / a.sqrt()
         p.copy_(_shrink(p - rate * g, rate, l1, l2))
@@ -194,8 +208,8 @@ def proximal_descent(params: Raws, grads: Raws, lr: Any, l1: Any, l2: Any) -> No
 def adagrad_da(params: Raws, grads: Raws, sums: Raws, squares: Raws, lr: Any, l1: Any, l2: Any,
                step: Any) -> None:
     """Adagrad by dual averaging: the parameter is a function of the sums of all gradients."""
-    torch._foreach_add_(sums, grads)
-    torch._foreach_addcmul_(squares, grads, grads, 1.0)
+    kernels._foreach_add_(sums, grads)
+    kernels._foreach_addcmul_(squares, grads, grads, 1.0)
     for p, total, square in zip(params, sums, squares, strict=True):
         pull = total.sign() * (total.abs() - l1 * step).clamp(min=0)
         p.copy_(-lr * pull / (l2 * step * lr + square.sqrt()))
@@ -208,30 +222,31 @@ def rmsprop(params: Raws, grads: Raws, squares: Raws, moments: Raws, lr: Any, rh
     With `means`, their square is taken from `s` first (the centered form, Graves 2013).
     """
     grads = add_decay(params, grads, decay)
-    torch._foreach_mul_(squares, rho)
-    torch._foreach_addcmul_(squares, grads, grads, 1.0 - rho)
-    spread = torch._foreach_add(squares, eps)
+    kernels._foreach_mul_(squares, rho)
+    kernels._foreach_addcmul_(squares, grads, grads, 1.0 - rho)
+    spread = kernels._foreach_add(squares, eps)
     if means is not None:
-        torch._foreach_lerp_(means, grads, 1.0 - rho)
-        torch._foreach_addcmul_(spread, means, means, -1.0)
-    torch._foreach_sqrt_(spread)
-    steps = torch._foreach_mul(grads, lr)
-    torch._foreach_mul_(moments, momentum)
-    torch._foreach_addcdiv_(moments, steps, spread, 1.0)
-    torch._foreach_sub_(params, moments)
+        kernels._foreach_lerp_(means, grads, 1.0 - rho)
+        kernels._foreach_addcmul_(spread, means, means, -1.0)
+    kernels._foreach_sqrt_(spread)
+    steps = kernels._foreach_mul(grads, lr)
+    kernels._foreach_mul_(moments, momentum)
+    kernels._foreach_addcdiv_(moments, steps, spread, 1.0)
+    kernels._foreach_sub_(params, moments)
 
 
 def adadelta(params: Raws, grads: Raws, accums: Raws, updates: Raws, lr: Any, rho: float,
              eps: float, decay: float = 0.0) -> None:
     """Steps as large as recent steps were, over recent gradients (Zeiler 2012)."""
     grads = add_decay(params, grads, decay)
-    torch._foreach_mul_(accums, rho)
-    torch._foreach_addcmul_(accums, grads, grads, 1.0 - rho)
-    ratio = torch._foreach_div(torch._foreach_add(updates, eps), torch._foreach_add(accums, eps))
-    torch._foreach_sqrt_(ratio)
-    torch._foreach_mul_(ratio, grads)
-    torch._foreach_mul_(updates, rho)
-    torch._foreach_addcmul_(updates, ratio, ratio, 1.0 - rho)
+    kernels._foreach_mul_(accums, rho)
+    kernels._foreach_addcmul_(accums, grads, grads, 1.0 - rho)
+    ratio = kernels._foreach_div(kernels._foreach_add(updates, eps),
+                                 kernels._foreach_add(accums, eps))
+    kernels._foreach_sqrt_(ratio)
+    kernels._foreach_mul_(ratio, grads)
+    kernels._foreach_mul_(updates, rho)
+    kernels._foreach_addcmul_(updates, ratio, ratio, 1.0 - rho)
     descend(params, ratio, lr)
 
 
@@ -253,8 +268,8 @@ def lamb(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, bet
          eps: float, step: torch.Tensor, decay: float | torch.Tensor = 0.0) -> None:
     """Adam whose step has the length of the parameter times `lr` (You et al. 2019)."""
     _moments(grads, m, v, beta1, beta2)
-    steps = torch._foreach_div(m, 1.0 - beta1**step)
-    torch._foreach_div_(steps, _root(torch._foreach_div(v, 1.0 - beta2**step), eps))
+    steps = kernels._foreach_div(m, 1.0 - beta1**step)
+    kernels._foreach_div_(steps, _root(kernels._foreach_div(v, 1.0 - beta2**step), eps))
     steps = add_decay(params, steps, decay)
     for p, update in zip(params, steps, strict=True):
         p.sub_(update * (lr * trust(p, update)))
