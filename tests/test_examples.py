@@ -27,7 +27,7 @@ def run(*arguments, **kwargs):
                           timeout=300, **kwargs)
 
 
-@pytest.mark.parametrize("program, output", blocks())
+@pytest.mark.parametrize("program, output", list(blocks()))
 def test_snippet(program, output, tmp_path):
     path = tmp_path / "snippet.py"
     path.write_text(program)
