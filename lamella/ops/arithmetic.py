@@ -91,7 +91,9 @@ def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tenso
         [-1.  0.]
     """
     a, b = sides(input, other)
-    return wrap(minus(a, b) if alpha == 1 else torch.sub(a, b, alpha=alpha))
+    if a.dtype is torch.bool:
+        a = a.long()
+    return wrap(minus(a, b if alpha == 1 else b * alpha))
 
 
 @op

@@ -26,14 +26,26 @@ def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
     return low, high
 
 
+def _recorded(raws: Sequence[torch.Tensor]) -> bool:
+    return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)
+
+
 def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
-    """The norm of all elements of all tensors, by one kernel for many tensors."""
-    norms = torch._foreach_norm([r if r.is_floating_point() else r.float() for r in raws], order)
-    return torch.linalg.vector_norm(torch.stack([n.float() for n in norms]), order)
+    """The norm of all elements of all tensors; outside gradients by one kernel for many tensors."""
+    raws = [raw if raw.is_floating_point() else raw.float() for raw in raws]
+    if _recorded(raws):  # PyTorch differentiates its kernels for many tensors once at best
+        norms = [torch.linalg.vector_norm(raw, order) for raw in raws]
+    else:
+        norms = torch._foreach_norm(raws, order)  # pyright: ignore[reportPrivateImportUsage]
+    wide = torch.float64 if any(n.dtype is torch.float64 for n in norms) else torch.float32
+    return torch.linalg.vector_norm(torch.stack([n.to(wide) for n in norms]), order)
 
 
 def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:
-    return [wrap(raw) for raw in torch._foreach_mul(list(raws), factor)]
+    if _recorded([*raws, factor]):
+        return [wrap((raw * factor).to(raw.dtype)) for raw in raws]
+    scaled = torch._foreach_mul(list(raws), factor)  # pyright: ignore[reportPrivateImportUsage]
+    return [wrap(raw) for raw in scaled]
 
 
 @op

@@ -23,7 +23,9 @@ def _masked(name: str, raw: torch.Tensor, initial: Any, where: Any) -> torch.Ten
         raw = torch.where(getattr(where, "_raw", where), raw, initial)
     if initial is not None:
         bound = getattr(initial, "_raw", initial)
+        kind = raw.dtype
         raw = raw.clamp(min=bound) if name.endswith("max") else raw.clamp(max=bound)
+        raw = raw.to(kind)
     return raw
 
 

@@ -531,7 +531,12 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         >>> print(ms.ops.cond(ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
         2.0
     """
-    return wrap(torch.linalg.cond(floating(A._raw), p))
+    raw = floating(A._raw)
+    if p in (None, 2, -2):
+        return wrap(torch.linalg.cond(raw, p))
+    # PyTorch's own function has no gradient for the other norms
+    inverted = torch.linalg.inv(raw)
+    return wrap(torch.linalg.matrix_norm(raw, p) * torch.linalg.matrix_norm(inverted, p))
 
 
 @op
@@ -630,7 +635,11 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
          [4 2 1]
          [9 3 1]]
     """
-    return wrap(torch.vander(x._raw, N))
+    if x._raw.dim() != 1 or (N is not None and N < 0):
+        raise ValueError(f"For 'vander', 'x' must be a vector and 'N' 0 or more, "
+                         f"but got shape {x.shape} and N={N}.")
+    powers = torch.arange((len(x) if N is None else N) - 1, -1, -1, device=x._raw.device)
+    return wrap(torch.pow(x._raw.unsqueeze(-1), powers))
 
 
 def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,

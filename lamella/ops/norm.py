@@ -74,8 +74,9 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
         return wrap(_two_norm(raw, axes(dim, raw), keepdim))
     rank = raw.dim() if dim is None else len(axes(dim, raw))
     _check_order("norm", ord, rank)
-    if rank == 1 and abs(ord) == float("inf"):  # the gradient goes to one of equal elements
-        along = torch.max if ord > 0 else torch.min
+    if rank == 1 and ord in (float("inf"), -float("inf")):
+        # the gradient goes to one of equal elements
+        along = torch.max if ord == float("inf") else torch.min
         return wrap(along(raw.abs(), axes(dim, raw)[0], keepdim)[0])
     return wrap(torch.linalg.norm(raw, ord, dim, keepdim))
 

@@ -144,7 +144,8 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
         [[11.]]
     """
     a, b = input._raw, other._raw
-    return wrap(torch.tensordot(a, b, ([-1], [-2 if b.dim() > 1 else -1])))
+    pair: Any = ([-1], [-2 if b.dim() > 1 else -1])
+    return wrap(torch.tensordot(a, b, pair))
 
 
 @op

@@ -1,0 +1,72 @@
+"""Clipping of values and of norms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, ops
+from tests.contracts import check_op
+
+X = np.array([[0.0, 1.0, 1.5], [2.0, 3.0, -4.0]], np.float32)
+
+
+def test_values():
+    for low, high in ((0.5, 2.5), (None, 1.2), (0.2, None), (3.0, 2.0)):
+        check_op(ops.clamp, lambda a, b, c: np.clip(a, b, c), (X, low, high))
+        check_op(ops.clip_by_value, lambda a, b, c: np.clip(a, b, c), (X, low, high))
+    low = Tensor([0.5, 0.5, 1.0])
+    np.testing.assert_array_equal(Tensor(X).clip(low, 2).asnumpy(),
+                                  np.clip(X, low.asnumpy(), 2))
+    assert ops.clamp(Tensor(np.int32([1, 4])), 1.5, 2.5).dtype is ms.float32
+    assert ops.clip_by_value(Tensor(np.int32([1, 4])), 1.5, 2.5).tolist() == [1, 2]
+    pair = ops.clip_by_value([Tensor(X), Tensor(X)], 0, 1)
+    assert isinstance(pair, tuple) and len(pair) == 2
+    x = Tensor(X)
+    assert x.clamp_(0, 1) is x and float(x.max()) == 1.0
+
+
+def test_gradients_at_the_bounds():
+    # MindSpore's clamp passes the gradient there, its clip_by_value half of it
+    x = Tensor([0.0, 1.0, 1.5, 2.0, 3.0])
+    assert ms.grad(lambda t: ops.clamp(t, 1, 2))(x).tolist() == [0, 1, 1, 1, 0]
+    assert ms.grad(lambda t: ops.clip_by_value(t, 1, 2))(x).tolist() == [0, 0.5, 1, 0.5, 0]
+
+
+def test_global_norm():
+    tensors = [np.float32([3.0, 0.0]), np.float32([[4.0]])]
+    out = ops.clip_by_global_norm([Tensor(t) for t in tensors], 2.0)
+    assert isinstance(out, tuple)
+    np.testing.assert_allclose(out[0].asnumpy(), [1.2, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(out[1].asnumpy(), [[1.6]], rtol=1e-6)
+    same = ops.clip_by_global_norm(tuple(Tensor(t) for t in tensors), 100.0)
+    np.testing.assert_array_equal(same[0].asnumpy(), tensors[0])
+    mixed = ops.clip_by_global_norm([Tensor(np.float16([3.0])), Tensor([4.0])])
+    assert [str(t.dtype) for t in mixed] == ["Float16", "Float32"]
+    assert np.isnan(ops.clip_by_global_norm([Tensor([np.inf])])[0].asnumpy()).all()
+    assert ops.clip_by_global_norm([Tensor([0.0])])[0].tolist() == [0.0]
+    check_op(lambda a, b: ops.clip_by_global_norm([a, b], 0.5), None, (X, X[0]))
+
+
+def test_norm():
+    for order in (1.0, 2.0, 3.0, np.inf):
+        got = ops.clip_by_norm(Tensor(X), 1.0, order).asnumpy()
+        np.testing.assert_allclose(got, X / np.linalg.norm(X.ravel(), order), rtol=1e-5)
+        check_op(lambda a, p=order: ops.clip_by_norm(a, 1.0, p), None, (X,), order=1)
+    assert isinstance(ops.clip_by_norm([Tensor(X)], 1.0), tuple)
+    np.testing.assert_array_equal(ops.clip_by_norm(Tensor(X), 100.0).asnumpy(), X)
+
+
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda: ops.clamp(Tensor(X)), ValueError, "For 'clamp', one of 'min' and 'max'"),
+    (lambda: ops.clip_by_value(Tensor(X)), ValueError, "For 'clip_by_value', one of"),
+    (lambda: ops.clip_by_global_norm([Tensor(X)], 0.0), ValueError, "must be positive.*0.0"),
+    (lambda: ops.clip_by_global_norm([Tensor(X)], use_norm=1.0), ValueError, "'use_norm'.*1.0"),
+    (lambda: ops.clip_by_global_norm(5), TypeError, "must be a tuple or list of Tensors.*5"),
+    (lambda: ops.clip_by_norm(Tensor([np.inf]), 1.0, error_if_nonfinite=True), RuntimeError,
+     "must be finite"),
+])
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        call()

@@ -1,0 +1,98 @@
+"""Comparisons, logic and bits against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lamella as ms
+from lamella import Tensor, ops
+
+A = np.array([[1.0, 2.0, np.nan], [np.inf, 0.0, -1.0]], np.float32)
+B = np.array([1.0, 3.0, np.nan], np.float32)
+COMPARISONS = [(ops.equal, np.equal), (ops.not_equal, np.not_equal), (ops.less, np.less),
+               (ops.less_equal, np.less_equal), (ops.greater, np.greater),
+               (ops.greater_equal, np.greater_equal), (ops.logical_and, np.logical_and),
+               (ops.logical_or, np.logical_or), (ops.logical_xor, np.logical_xor)]
+TESTS = [(ops.isnan, np.isnan), (ops.isinf, np.isinf), (ops.isfinite, np.isfinite),
+         (ops.isposinf, np.isposinf), (ops.isneginf, np.isneginf), (ops.isreal, np.isreal),
+         (ops.logical_not, np.logical_not), (ops.signbit, np.signbit)]
+
+
+@pytest.mark.parametrize(("function", "reference"), COMPARISONS, ids=lambda f: f.__name__)
+def test_comparison(function, reference):
+    for b in (B, np.float32(1.0), B.astype(np.float64), np.array([1, 0, 2], np.int32)):
+        got = function(Tensor(A), Tensor(b))
+        assert got.dtype is ms.bool_
+        np.testing.assert_array_equal(got.asnumpy(), reference(A, b))
+    np.testing.assert_array_equal(function(Tensor(A), 1).asnumpy(), reference(A, 1))
+    np.testing.assert_array_equal(function(1, Tensor(A)).asnumpy(), reference(1, A))
+
+
+@pytest.mark.parametrize(("function", "reference"), TESTS, ids=lambda f: f.__name__)
+def test_elements(function, reference):
+    np.testing.assert_array_equal(function(Tensor(A)).asnumpy(), reference(A))
+
+
+def test_aliases_and_methods():
+    x = Tensor([1.0, 2.0])
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        np.testing.assert_array_equal(getattr(ops, name)(x, 1.0).asnumpy(),
+                                      getattr(x, name)(1.0).asnumpy())
+    assert x.allclose(Tensor([1.0, 2.0])) is True
+    assert x.isclose(x2=Tensor([1.0, 2.5])).tolist() == [True, False]
+    assert x.is_floating_point() and not x.is_complex() and x.is_signed()
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_isclose(equal_nan):
+    b = np.array([1.00001, 2.1, np.nan], np.float32)
+    np.testing.assert_array_equal(
+        ops.isclose(Tensor(A[0]), Tensor(b), 1e-4, 0.0, equal_nan).asnumpy(),
+        np.isclose(A[0], b, 1e-4, 0.0, equal_nan))
+    assert ops.approximate_equal(Tensor([1.0]), Tensor([1.5]), 0.5).tolist() == [False]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(-2**31, 2**31 - 1), st.integers(-2**31, 2**31 - 1))
+def test_bits(a, b):
+    x, y = Tensor(np.int32(a)), Tensor(np.int32(b))
+    assert int(ops.bitwise_and(x, y)) == a & b
+    assert int(ops.bitwise_or(x, y)) == a | b
+    assert int(ops.bitwise_xor(x, y)) == a ^ b
+    assert int(ops.invert(x)) == ~a
+    assert int(ops.population_count(x)) == bin(a & 0xFFFFFFFF).count("1")
+    assert int(ops.bitwise_right_shift(x, 3)) == a >> 3
+
+
+def test_shifts_keep_types():
+    x = Tensor(np.int16([1, -8]))
+    assert ops.bitwise_left_shift(x, 2).dtype is ms.int16
+    assert x.bitwise_right_shift(1).tolist() == [0, -4]
+    assert ops.LeftShift()(x, x.abs()).shape == (2,)
+
+
+def test_complex_parts():
+    z = np.array([3 + 4j, -1j], np.complex64)
+    for function, reference in ((ops.real, np.real), (ops.imag, np.imag), (ops.conj, np.conj),
+                                (ops.angle, np.angle), (ops.abs, np.abs)):
+        np.testing.assert_allclose(function(Tensor(z)).asnumpy(), reference(z), rtol=1e-6)
+    assert ops.imag(Tensor([2.0])).tolist() == [0.0]
+    assert ops.view_as_real(Tensor(z)).tolist() == [[3.0, 4.0], [0.0, -1.0]]
+    np.testing.assert_allclose(ops.polar(Tensor([2.0]), Tensor([np.pi / 2])).asnumpy(), [2j],
+                               atol=1e-6)
+    np.testing.assert_allclose(ops.Complex()(Tensor([1.0]), Tensor([2.0])).asnumpy(), [1 + 2j])
+
+
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda: ops.less(Tensor([1.0, 2.0]), Tensor([1.0, 2.0, 3.0])), ValueError, "For 'less'"),
+    (lambda: ops.equal(Tensor([1.0]), "x"), TypeError, "For 'equal'.*'other' must be.*'x'"),
+    (lambda: ops.bitwise_and(Tensor([1.0]), Tensor([2.0])), TypeError, "For 'bitwise_and'"),
+    (lambda: ops.isnan(1.0), TypeError, "For 'isnan', the argument 'input'"),
+    (lambda: ops.view_as_real(Tensor([1.0])), TypeError, "must be complex, but got Float32"),
+])
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        call()

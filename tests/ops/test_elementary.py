@@ -1,0 +1,108 @@
+"""Exponentials, rounding, trigonometry and special functions against NumPy and SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import lamella as ms
+from lamella import Tensor, ops
+from tests.contracts import check_op
+
+RNG = np.random.default_rng(2)
+X = RNG.standard_normal((2, 3)).astype(np.float32)
+U = RNG.uniform(-0.9, 0.9, (2, 3)).astype(np.float32)
+P = RNG.uniform(0.3, 3, (2, 3)).astype(np.float32)
+
+FUNCTIONS = [
+    (ops.exp, np.exp, X), (ops.expm1, np.expm1, X), (ops.exp2, np.exp2, X), (ops.log, np.log, P),
+    (ops.log1p, np.log1p, P), (ops.log2, np.log2, P), (ops.log10, np.log10, P),
+    (ops.logit, sp.logit, np.abs(U) * 0.9 + 0.05), (ops.sin, np.sin, X), (ops.cos, np.cos, X),
+    (ops.tan, np.tan, U), (ops.asin, np.arcsin, U), (ops.acos, np.arccos, U),
+    (ops.arcsin, np.arcsin, U), (ops.atan, np.arctan, X), (ops.sinh, np.sinh, X),
+    (ops.cosh, np.cosh, X), (ops.asinh, np.arcsinh, X), (ops.acosh, np.arccosh, P + 1),
+    (ops.atanh, np.arctanh, U), (ops.sinc, np.sinc, P), (ops.deg2rad, np.deg2rad, X),
+    (ops.rad2deg, np.rad2deg, X), (ops.erf, sp.erf, X), (ops.erfc, sp.erfc, X),
+    (ops.erfinv, sp.erfinv, U), (ops.lgamma, sp.gammaln, P), (ops.digamma, sp.digamma, P),
+    (ops.i0, sp.i0, X), (ops.bessel_i0, sp.i0, X), (ops.bessel_i0e, sp.i0e, P),
+    (ops.bessel_i1, sp.i1, P), (ops.bessel_i1e, sp.i1e, P), (ops.bessel_j0, sp.j0, P),
+    (ops.bessel_j1, sp.j1, P), (ops.bessel_y0, sp.y0, P), (ops.bessel_y1, sp.y1, P),
+    (ops.bessel_k0, sp.k0, P), (ops.bessel_k0e, sp.k0e, P), (ops.bessel_k1, sp.k1, P),
+    (ops.bessel_k1e, sp.k1e, P),
+]
+
+
+@pytest.mark.parametrize(("function", "reference", "x"), FUNCTIONS,
+                         ids=lambda v: getattr(v, "__name__", ""))
+def test_function(function, reference, x):
+    check_op(function, reference, (x.astype(np.float32),), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("function", [f for f, _, _ in FUNCTIONS if f is not ops.logit],
+                         ids=lambda f: f.__name__)
+def test_whole_numbers_become_float32(function):
+    assert function(Tensor([1, 1])).dtype is ms.float32
+
+
+@pytest.mark.parametrize(("function", "reference"), [
+    (ops.ceil, np.ceil), (ops.floor, np.floor), (ops.trunc, np.trunc), (ops.round, np.rint),
+    (ops.frac, lambda a: a - np.trunc(a)), (ops.Rint(), np.rint)])
+def test_rounding(function, reference):
+    x = np.array([-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 2.4], np.float32)
+    check_op(function, reference, (x,), grad=False)
+    whole = function(Tensor([1, -2]))
+    assert whole.dtype is ms.int64
+
+
+def test_round_to_decimals():
+    assert ops.round(Tensor([1.26, -1.24]), decimals=1).asnumpy().tolist() == pytest.approx(
+        [1.3, -1.2])
+    assert Tensor([126.0]).round(-1).tolist() == [130.0]
+
+
+def test_special_functions_of_two_arguments():
+    a = np.array([0.5, 1.5, 4.0], np.float32)
+    x = np.array([1.0, 0.4, 5.0], np.float32)
+    check_op(ops.igamma, sp.gammainc, (a, x), order=1, rtol=1e-5)
+    check_op(ops.igammac, sp.gammaincc, (a, x), order=1, rtol=1e-5)
+    check_op(ops.zeta, sp.zeta, (a + 1.5, x + 1), grad=(1,), rtol=1e-5)
+    check_op(ops.polygamma, sp.polygamma, (2, x), check_dtype=False, rtol=1e-4)
+    check_op(ops.mvlgamma, lambda v, p: np.array([sp.multigammaln(e, p) for e in v]), (a + 2, 3),
+             check_dtype=False, rtol=1e-4)
+
+
+def test_bessel_functions_keep_half_precision():
+    assert ops.bessel_j0(Tensor(np.float16([1.0]))).dtype is ms.float16
+
+
+def test_nan_to_num_and_eps():
+    x = Tensor([float("nan"), float("inf"), -float("inf")])
+    assert ops.nan_to_num(x, 1.0, 2.0, 3.0).tolist() == [1.0, 2.0, 3.0]
+    assert ops.nan_to_num(x).asnumpy()[1] == np.finfo(np.float32).max
+    assert ops.eps(Tensor(np.float16([3.0]))).asnumpy()[0] == np.finfo(np.float16).eps
+
+
+def test_logit_clamps():
+    assert ops.logit(Tensor([0.0, 1.0]), 0.25).asnumpy() == pytest.approx(sp.logit([0.25, 0.75]))
+
+
+def test_in_place_methods():
+    x = Tensor([0.0, 1.0])
+    assert x.exp_() is x
+    assert x.asnumpy() == pytest.approx([1.0, np.e])
+    assert x.log_().asnumpy() == pytest.approx([0.0, 1.0], abs=1e-6)
+    assert Tensor([1.7]).floor_().tolist() == [1.0]
+    assert Tensor([0.0]).erfinv_().tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda: ops.sin(1.0), TypeError, "For 'sin', the argument 'input' must be a Tensor"),
+    (lambda: ops.mvlgamma(Tensor([3.0]), 0), ValueError, "For 'mvlgamma', 'p' must be 1 or more"),
+    (lambda: ops.polygamma(1.5, Tensor([3.0])), TypeError, "'n' must be an int, but got 1.5"),
+    (lambda: ops.igamma(Tensor([3.0, 1.0]), Tensor([1.0, 2.0, 3.0])), ValueError, "For 'igamma'"),
+    (lambda: ops.sin(Tensor([1.0]), 2), TypeError, "For 'sin'.*too many"),
+])
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        call()
