@@ -25,6 +25,7 @@ from .elementary import *
 from .embedding import *
 from .gather import *
 from .image import *
+from .interpolation import *
 from .join import *
 from .linalg import *
 from .loss import *

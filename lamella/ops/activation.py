@@ -378,7 +378,15 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
         >>> print(ms.ops.softmax(ms.Tensor([1.0, 2.0, 3.0])))
         [0.09003057 0.24472848 0.66524094]
     """
+    if isinstance(axis, tuple) and len(axis) > 1:
+        return wrap(_softmax_over(input._raw, axis))
     return wrap(torch.softmax(input._raw, _axis("softmax", axis), _raw_type(dtype)))
+
+
+def _softmax_over(raw: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """Softmax over several axes at once."""
+    powers = torch.exp(raw - raw.amax(axes, keepdim=True).detach())
+    return powers / powers.sum(axes, keepdim=True)
 
 
 def _axis(name: str, axis: Any) -> int:

@@ -1,5 +1,135 @@
-"""Resizing, sampling and patches of images."""
+"""Sampling of images: at the points of a grid, in boxes, after affine transformations."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ..errors import op
+from ..tensor import Tensor, wrap
+
+__all__ = ["grid_sample", "affine_grid", "crop_and_resize"]
+
+
+@op
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:
+    """The values of images or volumes at given points.
+
+    Args:
+        input: shape (N, C, H, W) or (N, C, D, H, W), floating.
+        grid: points (x, y) or (x, y, z), -1 to 1 from edge to edge, of shape (N, H_out, W_out, 2)
+            or (N, D_out, H_out, W_out, 3).
+        mode: ``'bilinear'``, ``'nearest'`` or, for images, ``'bicubic'``.
+        padding_mode: beyond the edges: ``'zeros'``, ``'border'`` or ``'reflection'``.
+        align_corners: let -1 and 1 be the corner pixels' centres.
+
+    Returns:
+        Tensor of shape (N, C, H_out, W_out) or (N, C, D_out, H_out, W_out).
+
+    Raises:
+        ValueError: if a mode is unknown, or shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
+        >>> print(ms.ops.grid_sample(x, ms.Tensor([[[[0.0, 0.0]]]])))
+        [[[[1.5]]]]
+    """
+    return wrap(F.grid_sample(input._raw, grid._raw, mode, padding_mode, bool(align_corners)))
+
+
+@op
+def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+    """The points that affine transformations move a regular grid to, for `grid_sample`.
+
+    Args:
+        theta: matrices, shape (N, 2, 3) or (N, 3, 4).
+        size: of the wanted images, (N, C, H, W) or (N, C, D, H, W).
+        align_corners: as `grid_sample`.
+
+    Returns:
+        Tensor of shape (N, H, W, 2) or (N, D, H, W, 3).
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> theta = ms.Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> print(ms.ops.affine_grid(theta, (1, 1, 1, 2)))
+        [[[[-0.5  0. ]
+           [ 0.5  0. ]]]]
+    """
+    return wrap(F.affine_grid(theta._raw, list(size), align_corners))
+
+
+@op
+def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size: Any,
+                    method: str = "bilinear", extrapolation_value: float = 0.0) -> Tensor:
+    """Boxes cut out of images and resized.
+
+    Args:
+        image: shape (N, H, W, C).
+        boxes: (y1, x1, y2, x2), 0 to 1 from the first pixel to the last, shape (boxes, 4).
+        box_indices: which image, shape (boxes,).
+        crop_size: (height, width) of the crops.
+        method: ``'bilinear'``, ``'nearest'`` or ``'bilinear_v2'``.
+        extrapolation_value: for points outside an image.
+
+    Returns:
+        Tensor of float32, shape (boxes, height, width, C).
+
+    Raises:
+        ValueError: if `method` is unknown or shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.ones((2, 8, 8, 3))
+        >>> box, which = ms.Tensor([[0.0, 0.0, 0.5, 0.5]]), ms.Tensor([1])
+        >>> ms.ops.crop_and_resize(x, box, which, (4, 4)).shape
+        (1, 4, 4, 3)
+    """
+    if method not in ("bilinear", "nearest", "bilinear_v2"):
+        raise ValueError(f"For 'crop_and_resize', 'method' must be 'bilinear', 'nearest' or "
+                         f"'bilinear_v2', but got {method!r}.")
+    raw, corners = image._raw.float(), boxes._raw.float()
+    if raw.dim() != 4 or corners.dim() != 2 or corners.shape[1] != 4:
+        raise ValueError(f"For 'crop_and_resize', 'image' and 'boxes' must have the shapes "
+                         f"(N, H, W, C) and (boxes, 4), but got {image.shape} and {boxes.shape}.")
+    which = box_indices._raw.long().view(-1, 1, 1)
+    y, y_in = _places(corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1], method)
+    x, x_in = _places(corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2], method)
+    inside = (y_in.unsqueeze(2) & x_in.unsqueeze(1)).unsqueeze(3)
+    if method == "nearest":
+        taken = raw[which, _nearest(y).unsqueeze(2), _nearest(x).unsqueeze(1)]
+        return wrap(torch.where(inside, taken, extrapolation_value))
+    top, left = y.floor().long().unsqueeze(2), x.floor().long().unsqueeze(1)
+    bottom, right = y.ceil().long().unsqueeze(2), x.ceil().long().unsqueeze(1)
+    dy, dx = (y - y.floor())[:, :, None, None], (x - x.floor())[:, None, :, None]
+    upper = raw[which, top, left] * (1 - dx) + raw[which, top, right] * dx
+    lower = raw[which, bottom, left] * (1 - dx) + raw[which, bottom, right] * dx
+    return wrap(torch.where(inside, upper * (1 - dy) + lower * dy, extrapolation_value))
+
+
+def _nearest(places: torch.Tensor) -> torch.Tensor:
+    return torch.floor(places + 0.5).long()
+
+
+def _places(start: torch.Tensor, end: torch.Tensor, count: int, length: int,
+            method: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where a box's points lie in one dimension of the image, and which lie inside."""
+    steps = torch.arange(count, dtype=torch.float32, device=start.device)
+    start, end = start.unsqueeze(1), end.unsqueeze(1)
+    if method == "bilinear_v2":
+        width = (end - start) * length / count
+        places = start * length + (steps + 0.5) * width - 0.5
+        return places.clamp(0, length - 1), torch.ones_like(places, dtype=torch.bool)
+    if count > 1:
+        places = start * (length - 1) + steps * ((end - start) * (length - 1) / (count - 1))
+    else:
+        places = 0.5 * (start + end) * (length - 1)
+    inside = (places >= 0) & (places <= length - 1)
+    return places.clamp(0, length - 1), inside

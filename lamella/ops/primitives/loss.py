@@ -1,5 +1,372 @@
-"""Primitive classes of losses."""
+"""Primitive classes of loss functions."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ...errors import op
+from ...tensor import Tensor, wrap
+from .. import loss as fn
+from .. import margin_loss
+from ..primitive import Primitive, primitive
+
+__all__ = [
+    "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits",
+    "SigmoidCrossEntropyWithLogits", "BinaryCrossEntropy", "BCEWithLogitsLoss", "SmoothL1Loss",
+    "L2Loss", "KLDivLoss", "NLLLoss", "MultiMarginLoss", "MultilabelMarginLoss", "SoftMarginLoss",
+    "TripletMarginLoss", "CTCLoss", "CTCLossV2", "CTCGreedyDecoder",
+]
+
+
+class _Reduced(Primitive):
+    """A loss with its reduction as an attribute."""
+
+    def __init__(self, reduction: str, **attributes: Any):
+        super().__init__(type(self).__name__)
+        fn.check_reduction(self.name, reduction)
+        self.add_prim_attr("reduction", reduction)
+        for name, value in attributes.items():
+            self.add_prim_attr(name, value)
+
+
+@op
+def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The cross entropy of each row with its probabilities, and its gradient for the scores."""
+    x, y = logits._raw, labels._raw
+    if x.shape != y.shape:
+        raise ValueError(f"For 'SoftmaxCrossEntropyWithLogits', both inputs must have one shape, "
+                         f"but got {logits.shape} and {labels.shape}.")
+    loss = _DenseCrossEntropy.apply(x, y)
+    return wrap(loss), wrap(torch.softmax(x.detach(), -1) - y.detach())
+
+
+class _DenseCrossEntropy(torch.autograd.Function):
+    """Its derivative is softmax(x) - y as in MindSpore, also where y doesn't sum to one."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return -(torch.log_softmax(x, -1) * y).sum(-1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        step = grads[0].unsqueeze(-1)
+        to_labels = -step * torch.log_softmax(x, -1) if ctx.needs_input_grad[1] else None
+        return step * (torch.softmax(x, -1) - y), to_labels
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        x, y = ctx.saved_tensors
+        out = torch.zeros_like(x[..., 0])
+        if tangents[0] is not None:
+            out = out + (tangents[0] * (torch.softmax(x, -1) - y)).sum(-1)
+        if tangents[1] is not None:
+            out = out - (tangents[1] * torch.log_softmax(x, -1)).sum(-1)
+        return out
+
+
+SoftmaxCrossEntropyWithLogits = primitive("SoftmaxCrossEntropyWithLogits", softmax_cross_entropy)
+
+
+class SparseSoftmaxCrossEntropyWithLogits(Primitive):
+    """The mean cross entropy of scores (N, C) and classes (N,), or its gradient for the scores.
+
+    Args:
+        is_grad: give the gradient instead of the loss.
+
+    Examples:
+        >>> import lamella as ms
+        >>> loss = ms.ops.SparseSoftmaxCrossEntropyWithLogits()
+        >>> print(loss(ms.Tensor([[0.0, 0.0]]), ms.Tensor([1])))
+        0.6931472
+    """
+
+    def __init__(self, is_grad: bool = False):
+        super().__init__("SparseSoftmaxCrossEntropyWithLogits")
+        self.add_prim_attr("is_grad", is_grad)
+
+    def __call__(self, logits: Any, labels: Any) -> Any:
+        if not self.is_grad:
+            return fn.cross_entropy(logits, labels)
+        raw, classes = logits._raw, labels._raw.to(torch.int64)
+        hot = F.one_hot(classes, raw.shape[-1]).to(raw.dtype)
+        return wrap((torch.softmax(raw, -1) - hot) / raw.shape[0])
+
+
+def _sigmoid_cross_entropy(logits: Any, label: Any) -> Any:
+    """The binary cross entropy of each score."""
+    return fn.binary_cross_entropy_with_logits(logits, label, reduction="none")
+
+
+SigmoidCrossEntropyWithLogits = primitive("SigmoidCrossEntropyWithLogits", _sigmoid_cross_entropy)
+
+
+@op
+def l2_loss(input_x: Tensor) -> Tensor:
+    """Half the sum of squares."""
+    return wrap(input_x._raw.square().sum() / 2)
+
+
+L2Loss = primitive("L2Loss", l2_loss)
+
+
+class BinaryCrossEntropy(_Reduced):
+    """`ops.binary_cross_entropy` with the reduction as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.BinaryCrossEntropy()(ms.Tensor([0.5]), ms.Tensor([1.0])))
+        0.6931472
+    """
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__(reduction)
+
+    def __call__(self, logits: Any, labels: Any, weight: Any = None) -> Any:
+        return fn.binary_cross_entropy(logits, labels, weight, self.reduction)
+
+
+class BCEWithLogitsLoss(_Reduced):
+    """`ops.binary_cross_entropy_with_logits` with the reduction as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> one = ms.Tensor([1.0])
+        >>> print(ms.ops.BCEWithLogitsLoss()(ms.Tensor([0.0]), one, one, one))
+        0.6931472
+    """
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__(reduction)
+
+    def __call__(self, predict: Any, target: Any, weight: Any = None,
+                 pos_weight: Any = None) -> Any:
+        return fn.binary_cross_entropy_with_logits(predict, target, weight, pos_weight,
+                                                   self.reduction)
+
+
+class SmoothL1Loss(_Reduced):
+    """`ops.smooth_l1_loss` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.SmoothL1Loss()(ms.Tensor([1.0, 2.0]), ms.Tensor([1.5, 4.0])))
+        [0.125 1.5  ]
+    """
+
+    def __init__(self, beta: float = 1.0, reduction: str = "none"):
+        super().__init__(reduction, beta=beta)
+
+    def __call__(self, prediction: Any, target: Any) -> Any:
+        return margin_loss.smooth_l1_loss(prediction, target, self.beta, self.reduction)
+
+
+class KLDivLoss(Primitive):
+    """`ops.kl_div` with the reduction as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.KLDivLoss('sum')(ms.Tensor([0.5]), ms.Tensor([1.0])))
+        -0.5
+    """
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__("KLDivLoss")
+        fn.check_reduction("KLDivLoss", reduction, "batchmean")
+        self.add_prim_attr("reduction", reduction)
+
+    def __call__(self, logits: Any, labels: Any) -> Any:
+        return fn.kl_div(logits, labels, self.reduction)
+
+
+class NLLLoss(_Reduced):
+    """`ops.nll_loss` of (N, C) log probabilities, together with the sum of the weights counted.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Tensor([1.0, 2.0])
+        >>> print(*ms.ops.NLLLoss()(ms.Tensor([[-1.0, -2.0]]), ms.Tensor([1]), w))
+        2.0 2.0
+    """
+
+    def __init__(self, reduction: str = "mean", ignore_index: int = -100):
+        super().__init__(reduction, ignore_index=ignore_index)
+
+    def __call__(self, logits: Any, labels: Any, weight: Any) -> Any:
+        loss = fn.nll_loss(logits, labels, weight, self.ignore_index, self.reduction)
+        classes = labels._raw.to(torch.int64)
+        kept = classes != self.ignore_index
+        total = torch.where(kept, weight._raw[torch.where(kept, classes, 0)], 0.0).sum()
+        return loss, wrap(total)
+
+
+class MultiMarginLoss(_Reduced):
+    """`ops.multi_margin_loss` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.MultiMarginLoss()(ms.Tensor([[0.5, 1.0]]), ms.Tensor([1])))
+        0.25
+    """
+
+    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean"):
+        super().__init__(reduction, p=p, margin=margin)
+
+    def __call__(self, inputs: Any, target: Any, weight: Any = None) -> Any:
+        return margin_loss.multi_margin_loss(inputs, target, self.p, self.margin, weight,
+                                             self.reduction)
+
+
+class MultilabelMarginLoss(_Reduced):
+    """`ops.multilabel_margin_loss`, together with which classes are right ones.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.Tensor([[0.1, 0.2, 0.4, 0.8]]), ms.Tensor([[3, 0, -1, 1]])
+        >>> print(*ms.ops.MultilabelMarginLoss()(x, y))
+        0.85 [[1 0 0 1]]
+    """
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__(reduction)
+
+    def __call__(self, x: Any, target: Any) -> Any:
+        raw = target._raw
+        right = raw.to(torch.int64)
+        counted = (right < 0).cumsum(-1) == 0
+        marks = torch.zeros((*raw.shape[:-1], raw.shape[-1] + 1), dtype=raw.dtype,
+                            device=raw.device)
+        places = torch.where(counted, right, raw.shape[-1])
+        marks = marks.scatter(-1, places, torch.ones_like(raw))[..., :-1]
+        return margin_loss.multilabel_margin_loss(x, target, self.reduction), wrap(marks)
+
+
+class SoftMarginLoss(_Reduced):
+    """`ops.soft_margin_loss` with the reduction as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.SoftMarginLoss()(ms.Tensor([0.0]), ms.Tensor([1.0])))
+        0.6931472
+    """
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__(reduction)
+
+    def __call__(self, logits: Any, labels: Any) -> Any:
+        return margin_loss.soft_margin_loss(logits, labels, self.reduction)
+
+
+class TripletMarginLoss(_Reduced):
+    """`ops.triplet_margin_loss` with its attributes; the margin is an input.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, p, n = ms.Tensor([[0.0]]), ms.Tensor([[3.0]]), ms.Tensor([[2.0]])
+        >>> print(ms.ops.TripletMarginLoss()(a, p, n, 1.0))
+        2.0
+    """
+
+    def __init__(self, p: int = 2, swap: bool = False, eps: float = 1e-6,
+                 reduction: str = "mean"):
+        super().__init__(reduction, p=p, swap=swap, eps=eps)
+
+    def __call__(self, x: Any, positive: Any, negative: Any, margin: Any) -> Any:
+        return margin_loss.triplet_margin_loss(x, positive, negative, margin, self.p, self.eps,
+                                               self.swap, self.reduction)
+
+
+class CTCLossV2(_Reduced):
+    """`ops.ctc_loss` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.log_softmax(ms.ops.ones((2, 1, 2)))
+        >>> print(ms.ops.CTCLossV2()(x, ms.Tensor([[1]]), ms.Tensor([2]), ms.Tensor([1]))[0])
+        [0.2876821]
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "none", zero_infinity: bool = False):
+        super().__init__(reduction, blank=blank, zero_infinity=zero_infinity)
+
+    def __call__(self, log_probs: Any, targets: Any, input_lengths: Any,
+                 target_lengths: Any) -> Any:
+        return fn.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank,
+                           self.reduction, self.zero_infinity)
+
+
+class CTCLoss(Primitive):
+    """Connectionist temporal classification of unnormalized scores; the blank is the last class.
+
+    Inputs are the scores (T, N, C), the labels as a sparse matrix (indices (n, 2) and values (n,))
+    and the sequences' lengths (N,). The result is the loss of each sequence, and its gradient for
+    the scores.
+
+    Args:
+        preprocess_collapse_repeated: merge equal neighbours among the labels first.
+        ctc_merge_repeated: must be True: without it, labels would not be told apart from repeats.
+        ignore_longer_outputs_than_inputs: give 0 for sequences shorter than their labels.
+
+    Examples:
+        >>> import lamella as ms
+        >>> labels = ms.Tensor([[0, 0]]), ms.Tensor([0], ms.int32)
+        >>> loss, grad = ms.ops.CTCLoss()(ms.ops.ones((2, 1, 2)), *labels, ms.Tensor([2]))
+        >>> print(loss)
+        [0.2876821]
+    """
+
+    def __init__(self, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
+                 ignore_longer_outputs_than_inputs: bool = False):
+        super().__init__("CTCLoss")
+        if not ctc_merge_repeated:
+            raise ValueError("For 'CTCLoss', 'ctc_merge_repeated' must be True, but got False.")
+        self.add_prim_attr("preprocess_collapse_repeated", preprocess_collapse_repeated)
+        self.add_prim_attr("ctc_merge_repeated", ctc_merge_repeated)
+        self.add_prim_attr("ignore_longer_outputs_than_inputs", ignore_longer_outputs_than_inputs)
+
+    def __call__(self, x: Any, labels_indices: Any, labels_values: Any,
+                 sequence_length: Any) -> Any:
+        raw, lengths = x._raw, sequence_length._raw.to(torch.int64)
+        where, values = labels_indices._raw, labels_values._raw.to(torch.int64)
+        rows = [values[where[:, 0] == i] for i in range(raw.shape[1])]
+        if self.preprocess_collapse_repeated:
+            rows = [torch.unique_consecutive(row) for row in rows]
+        counts = torch.tensor([len(row) for row in rows], device=raw.device)
+        flat = torch.cat(rows)
+
+        def losses(scores: torch.Tensor) -> torch.Tensor:
+            return F.ctc_loss(torch.log_softmax(scores, -1), flat, lengths, counts,
+                              raw.shape[2] - 1, "none", self.ignore_longer_outputs_than_inputs)
+
+        with torch.enable_grad():
+            alias = raw.detach().requires_grad_()
+            grad = torch.autograd.grad(losses(alias).sum(), alias)[0]
+        return wrap(losses(raw)), wrap(grad)
+
+
+class CTCGreedyDecoder(Primitive):
+    """`ops.ctc_greedy_decoder` with its attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> scores = ms.Tensor([[[0.6, 0.4, 0.2]], [[0.0, 0.6, 0.0]]])
+        >>> print(ms.ops.CTCGreedyDecoder()(scores, ms.Tensor([2]))[1])
+        [0 1]
+    """
+
+    def __init__(self, merge_repeated: bool = True):
+        super().__init__("CTCGreedyDecoder")
+        self.add_prim_attr("merge_repeated", merge_repeated)
+
+    def __call__(self, inputs: Any, sequence_length: Any) -> Any:
+        return fn.ctc_greedy_decoder(inputs, sequence_length, self.merge_repeated)

@@ -1,0 +1,274 @@
+"""Resizing: interpolation of signals, images and volumes, and rearrangements of pixels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ..errors import op
+from ..tensor import Tensor, tensor_methods, wrap
+from .windows import each
+
+__all__ = ["interpolate", "upsample", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+           "unfold", "fold", "col2im"]
+
+_RANKS = {"nearest": (3, 4, 5), "linear": (3,), "bilinear": (4,), "bicubic": (4,),
+          "trilinear": (5,), "area": (3, 4, 5), "nearest-exact": (3, 4)}
+_ALIGNED = ("linear", "bilinear", "bicubic", "trilinear")
+
+
+@op
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+                align_corners: bool | None = None,
+                recompute_scale_factor: bool | None = None) -> Tensor:
+    """Resize signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W).
+
+    Args:
+        input: floating.
+        size: the new spatial lengths, an int or one a dimension; or else
+        scale_factor: what to multiply them by, a number or one a dimension.
+        mode: ``'nearest'``, ``'nearest-exact'``, ``'area'``, or by rank ``'linear'``,
+            ``'bilinear'``, ``'bicubic'``, ``'trilinear'``.
+        align_corners: let the corner elements' centres coincide (the last four modes).
+        recompute_scale_factor: use the rounded new lengths' own factors.
+
+    Returns:
+        Tensor of the type of `input`.
+
+    Raises:
+        ValueError: if not exactly one of `size` and `scale_factor` is given, or `mode` is unknown
+            or does not go with the rank or the other arguments.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[1.0, 2.0, 3.0]]])
+        >>> print(ms.ops.interpolate(x, size=5, mode='linear', align_corners=True))
+        [[[1.  1.5 2.  2.5 3. ]]]
+        >>> print(ms.ops.interpolate(x, size=6))
+        [[[1. 1. 2. 2. 3. 3.]]]
+    """
+    raw = input._raw
+    spatial = raw.dim() - 2
+    if mode not in _RANKS:
+        raise ValueError(f"For 'interpolate', 'mode' must be one of {list(_RANKS)}, "
+                         f"but got {mode!r}.")
+    if raw.dim() not in _RANKS[mode]:
+        raise ValueError(f"For 'interpolate', mode {mode!r} takes inputs of rank {_RANKS[mode]}, "
+                         f"but got shape {input.shape}.")
+    if (size is None) == (scale_factor is None):
+        raise ValueError(f"For 'interpolate', exactly one of 'size' and 'scale_factor' must be "
+                         f"given, but got {size} and {scale_factor}.")
+    if align_corners is not None and mode not in _ALIGNED:
+        raise ValueError(f"For 'interpolate', 'align_corners' goes with the modes {_ALIGNED}, "
+                         f"but got mode {mode!r}.")
+    if size is not None:
+        lengths = list(each("interpolate", "size", size, spatial))
+        return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
+    factors = [scale_factor] * spatial if isinstance(scale_factor, (int, float)) else scale_factor
+    if len(factors) != spatial or any(f <= 0 for f in factors):
+        raise ValueError(f"For 'interpolate', 'scale_factor' must be a positive number or "
+                         f"{spatial} of them, but got {scale_factor}.")
+    if recompute_scale_factor or mode == "area":
+        lengths = [math.floor(n * f) for n, f in zip(raw.shape[2:], factors, strict=True)]
+        return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
+    if not (raw.dim() == 5 and mode in ("nearest", "trilinear")):
+        raise ValueError(f"For 'interpolate', 'scale_factor' needs 'recompute_scale_factor=True' "
+                         f"in mode {mode!r} for an input of rank {raw.dim()}.")
+    return wrap(F.interpolate(raw, None, [float(f) for f in factors], mode, align_corners))
+
+
+@op
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+             align_corners: bool | None = None,
+             recompute_scale_factor: bool | None = None) -> Tensor:
+    """Another name of `interpolate`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.upsample(ms.Tensor([[[1.0, 2.0]]]), size=4))
+        [[[1. 1. 2. 2.]]]
+    """
+    return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+
+
+def resized(name: str, input: Tensor, size: Any, mode: str, align_corners: bool,
+            half_pixel_centers: bool) -> Tensor:
+    """Images resized with any of the three conventions on where a pixel of the output lies."""
+    if align_corners and half_pixel_centers:
+        raise ValueError(f"For '{name}', 'align_corners' and 'half_pixel_centers' can't both be "
+                         f"True.")
+    raw = input._raw
+    if raw.dim() != 4:
+        raise ValueError(f"For '{name}', the input must have rank 4, but got shape {input.shape}.")
+    lengths = each(name, "size", tuple(size.tolist()) if isinstance(size, Tensor) else size, 2)
+    if mode in ("bilinear", "bicubic") and not raw.is_floating_point():
+        raw = raw.float()
+    if mode != "nearest" and (align_corners or half_pixel_centers) and mode == "bilinear":
+        return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
+    if mode == "nearest" and not align_corners and not half_pixel_centers:
+        return wrap(F.interpolate(raw, lengths, None, mode))
+    for axis, length in zip((2, 3), lengths, strict=True):
+        raw = _resized_along(raw, axis, length, mode, align_corners, half_pixel_centers)
+    return wrap(raw)
+
+
+def _resized_along(raw: torch.Tensor, axis: int, length: int, mode: str, align_corners: bool,
+                   half_pixel_centers: bool) -> torch.Tensor:
+    n = raw.shape[axis]
+    steps = torch.arange(length, dtype=torch.float32, device=raw.device)
+    if align_corners and length > 1:
+        places = steps * ((n - 1) / (length - 1))
+    elif half_pixel_centers:
+        places = (steps + 0.5) * (n / length) - 0.5
+    else:
+        places = steps * (n / length)
+    if mode == "nearest":
+        # half-pixel centres round down after the shift back, corners round half up
+        rounded = torch.floor(places + 0.5) if align_corners or half_pixel_centers \
+            else torch.floor(places)
+        return raw.index_select(axis, rounded.long().clamp(0, n - 1))
+    low = torch.floor(places)
+    share = (places - low).to(raw.dtype)
+    view = [1] * raw.dim()
+    view[axis] = length
+    out = torch.zeros((), dtype=raw.dtype, device=raw.device)
+    for offset, weight in _taps(mode, share, half_pixel_centers):
+        taken = raw.index_select(axis, (low.long() + offset).clamp(0, n - 1))
+        out = out + taken * weight.view(view)
+    return out
+
+
+def _taps(mode: str, t: torch.Tensor,
+          half_pixel_centers: bool) -> list[tuple[int, torch.Tensor]]:
+    """Offsets and weights of linear or cubic interpolation at the share `t` (Keys, 1981)."""
+    if mode == "bilinear":
+        return [(0, 1 - t), (1, t)]
+    a = -0.5 if half_pixel_centers else -0.75
+
+    def near(x: torch.Tensor) -> torch.Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: torch.Tensor) -> torch.Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [(-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))]
+
+
+@op
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels turned into pixels: (..., C r², H, W) to (..., C, H r, W r) (Shi et al., 2016).
+
+    Raises:
+        ValueError: if r² does not divide the channels.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.pixel_shuffle(ms.ops.ones((3, 18, 4, 4)), 3).shape
+        (3, 2, 12, 12)
+    """
+    return wrap(F.pixel_shuffle(input._raw, upscale_factor))
+
+
+@op
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Pixels turned into channels: (..., C, H r, W r) to (..., C r², H, W).
+
+    Raises:
+        ValueError: if r does not divide height and width.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.pixel_unshuffle(ms.ops.ones((3, 2, 12, 12)), 3).shape
+        (3, 18, 4, 4)
+    """
+    return wrap(F.pixel_unshuffle(input._raw, downscale_factor))
+
+
+@op
+def channel_shuffle(x: Tensor, groups: int) -> Tensor:
+    """Channels in groups dealt out in turn (Zhang et al., 2018, ShuffleNet).
+
+    Raises:
+        ValueError: if `groups` does not divide the channels.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[0]], [[1]], [[2]], [[3]]]])
+        >>> print(ms.ops.channel_shuffle(x, 2).tolist())
+        [[[[0]], [[2]], [[1]], [[3]]]]
+    """
+    raw = x._raw
+    n, c, *rest = raw.shape
+    if groups < 1 or c % groups:
+        raise ValueError(f"For 'channel_shuffle', 'groups' must divide the {c} channels, "
+                         f"but got {groups}.")
+    return wrap(raw.view(n, groups, c // groups, *rest).transpose(1, 2).reshape(raw.shape))
+
+
+@op
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
+           stride: Any = 1) -> Tensor:
+    """The windows of images as columns (im2col).
+
+    Args:
+        input: shape (N, C, H, W).
+        kernel_size, dilation, padding, stride: an int or (H, W).
+
+    Returns:
+        Tensor of shape (N, C kH kW, windows).
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.unfold(ms.ops.ones((4, 4, 32, 32)), kernel_size=3).shape
+        (4, 36, 900)
+    """
+    return wrap(F.unfold(input._raw, kernel_size, dilation, padding, stride))
+
+
+@op
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
+         stride: Any = 1) -> Tensor:
+    """The sum of windows, put back to where `unfold` takes them (col2im).
+
+    Args:
+        input: shape (N, C kH kW, windows) or (N, C, kH kW, windows).
+        output_size: (H, W), a tuple or Tensor.
+        kernel_size, dilation, padding, stride: an int or (H, W).
+
+    Returns:
+        Tensor of shape (N, C, H, W).
+
+    Raises:
+        ValueError: if the number of windows doesn't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.fold(ms.ops.ones((1, 2, 2)), (1, 3), (1, 2)))
+        [[[[1. 2. 1.]]]]
+    """
+    raw = input._raw
+    size = output_size.tolist() if isinstance(output_size, Tensor) else output_size
+    if raw.dim() == 4:
+        raw = raw.flatten(1, 2)
+    return wrap(F.fold(raw, size, kernel_size, dilation, padding, stride))
+
+
+@op
+def col2im(input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any,
+           stride: Any) -> Tensor:
+    """`fold` of a tensor of shape (N, C, kH kW, windows).
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.ones((1, 1, 2, 2))
+        >>> print(ms.ops.col2im(x, ms.Tensor([1, 3]), [1, 2], [1, 1], [0, 0], [1, 1]))
+        [[[[1. 2. 1.]]]]
+    """
+    return fold(input_x, output_size, kernel_size, dilation, padding_value, stride)
+
+
+tensor_methods(unfold=unfold, fold=fold, col2im=col2im)
