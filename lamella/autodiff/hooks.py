@@ -132,15 +132,17 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
 
     `constant_for` is the alias whose whole gradient a plain number returned by `rule` would be.
     """
-    outer = None if level is None else level.outer
+    # not `level` itself: its overlay holds the alias that may hold this hook, a cycle
+    outer, constants = (None, None) if level is None else (level.outer, level.constants)
 
     def hook(gradient: torch.Tensor) -> torch.Tensor | None:
         with entered(outer):
             result = rule(wrap(gradient))
         if result is None:
             return None
-        if constant_for is not None and level is not None and isinstance(result, (int, float)):
-            level.constants[id(constant_for)] = (constant_for, result)
+        if (constant_for is not None and constants is not None
+                and isinstance(result, (int, float))):
+            constants[id(constant_for)] = (constant_for, result)
         return checked_gradient(result, gradient, name)
 
     return hook
