@@ -1,0 +1,66 @@
+"""Options of the process and the choice of a device."""
+
+import pytest
+import torch
+
+import lamella as ms
+from lamella import context
+
+
+@pytest.fixture(autouse=True)
+def _restored(monkeypatch):
+    monkeypatch.setattr(context, "_settings", dict(context._settings))
+    device = context._device
+    yield
+    context._device = device
+    torch.use_deterministic_algorithms(False)
+
+
+def test_modes():
+    assert (ms.GRAPH_MODE, ms.PYNATIVE_MODE) == (0, 1)
+    assert ms.get_context("mode") == ms.PYNATIVE_MODE
+    ms.set_context(mode=ms.GRAPH_MODE)
+    assert context.get_context("mode") == 0
+
+
+def test_options_without_effect_are_kept():
+    ms.set_context(save_graphs=False, max_device_memory="2GB")
+    assert ms.get_context("max_device_memory") == "2GB"
+    assert ms.get_context("print_file_path") is None
+
+
+def test_devices():
+    ms.set_device("CPU")
+    assert ms.get_context("device_target") == "CPU" and ms.get_context("device_id") == 0
+    assert ms.Tensor([1.0]).device == "CPU"
+    ms.set_context(device_target="Ascend")  # a script written for Ascend runs on what is there
+    assert ms.get_context("device_target") == "Ascend"
+    assert context.current_device().type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def test_determinism_and_recursion():
+    ms.set_deterministic(True)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert ms.get_context("deterministic") == "ON"
+    ms.set_context(deterministic="OFF")
+    assert not torch.are_deterministic_algorithms_enabled()
+    ms.set_recursion_limit(50)
+    assert ms.get_context("max_call_depth") == 50
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: ms.set_context(mode=2), ValueError, "GRAPH_MODE .0. or PYNATIVE_MODE .1., but got 2"),
+    (lambda: ms.set_context(nothing=1), ValueError, "the option 'nothing' is not known"),
+    (lambda: ms.get_context("nothing"), ValueError, "the option 'nothing' is not known"),
+    (lambda: ms.set_device("TPU"), ValueError, "'CPU', 'GPU' or 'Ascend', but got 'TPU'"),
+    (lambda: ms.set_device("CPU", -1), ValueError, "must be an int of 0 or more, but got -1"),
+    (lambda: ms.set_device("GPU", 10_000), ValueError, "GPU 10000 was asked for, but this machine"),
+    (lambda: ms.set_deterministic(1), TypeError, "must be a bool, but got 1"),
+    (lambda: ms.set_context(deterministic="MAYBE"), TypeError, "must be a bool, but got 'MAYBE'"),
+    (lambda: ms.set_recursion_limit(0), ValueError, "must be a positive int, but got 0"),
+])
+def test_errors_say_what_was_wrong(call, error, message):
+    before = dict(context._settings)
+    with pytest.raises(error, match=message):
+        call()
+    assert context._settings == before
