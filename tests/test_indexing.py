@@ -26,7 +26,8 @@ def _fresh():
 MASK = np.array([[True, False, True], [False, True, False]])
 INDICES = [
     0, -1, (0, 1), (0, 1, 2), slice(None), slice(1, None), slice(None, None, 2),
-    slice(None, None, -1), slice(1, None, -1), slice(-1, 0, -1), (slice(None), slice(None, None, -1)),
+    slice(None, None, -1), slice(1, None, -1), slice(-1, 0, -1),
+    (slice(None), slice(None, None, -1)),
     (slice(None), slice(None, None, -2), slice(1, 3)), (..., slice(None, None, -1)),
     slice(0, 0), slice(5, None), slice(-5, 1), (slice(None), slice(1, 2), 3), ..., (..., 0),
     (0, ..., 1), N, (slice(None), N), (..., N), (N, 0, N), True, False, (True, 0), (0, True), (),
@@ -165,7 +166,8 @@ VALUES = [
     ("x[0:2] = [Tensor(3.0), Tensor(4)]", "float32", [3, 4, 2, 3, 4, 5]),
     ("x[0:0] = 5", "float32", [0, 1, 2, 3, 4, 5]), ("x[[]] = 5", "float32", [0, 1, 2, 3, 4, 5]),
     ("x[0:0] = Tensor([], ms.float32)", "float32", [0, 1, 2, 3, 4, 5]),
-    ("x[::-1] = x", "float32", [5, 4, 3, 2, 1, 0]), ("x[1:] = x[:-1]", "float32", [0, 0, 1, 2, 3, 4]),
+    ("x[::-1] = x", "float32", [5, 4, 3, 2, 1, 0]),
+    ("x[1:] = x[:-1]", "float32", [0, 0, 1, 2, 3, 4]),
     ("x[0] = np.float64(3.5)", "float32", [3.5, 1, 2, 3, 4, 5]),
 ]
 
