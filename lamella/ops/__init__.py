@@ -23,6 +23,7 @@ from .dropout import *
 from .diagonal import *
 from .elementary import *
 from .embedding import *
+from .fourier import *
 from .gather import *
 from .image import *
 from .interpolation import *

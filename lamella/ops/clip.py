@@ -26,14 +26,16 @@ def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def _recorded(raws: Sequence[torch.Tensor]) -> bool:
-    return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)
+def _one_by_one(raws: Sequence[torch.Tensor]) -> bool:
+    """Whether to avoid PyTorch's kernels for many tensors, which gradients and vmap lack."""
+    return torch._C._are_functorch_transforms_active() or (
+        torch.is_grad_enabled() and any(raw.requires_grad for raw in raws))
 
 
 def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
     """The norm of all elements of all tensors; outside gradients by one kernel for many tensors."""
     raws = [raw if raw.is_floating_point() else raw.float() for raw in raws]
-    if _recorded(raws):  # PyTorch differentiates its kernels for many tensors once at best
+    if _one_by_one(raws):
         norms = [torch.linalg.vector_norm(raw, order) for raw in raws]
     else:
         norms = torch._foreach_norm(raws, order)  # pyright: ignore[reportPrivateImportUsage]
@@ -42,7 +44,7 @@ def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
 
 
 def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:
-    if _recorded([*raws, factor]):
+    if _one_by_one([*raws, factor]):
         return [wrap((raw * factor).to(raw.dtype)) for raw in raws]
     scaled = torch._foreach_mul(list(raws), factor)  # pyright: ignore[reportPrivateImportUsage]
     return [wrap(raw) for raw in scaled]

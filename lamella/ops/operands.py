@@ -10,12 +10,18 @@ import torch
 
 from ..tensor import as_raw, operand, promote
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
 
 def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
     """Both sides of a binary operator: raw tensors of one type, or a tensor and a number.
 
     Two tensors of different types are promoted; a number has no say in the type's width.
     """
+    if type(other) in _NUMBERS:
+        a = getattr(input, "_raw", None)
+        if a is not None:
+            return a, other
     try:
         a, b = input._raw, other._raw
     except AttributeError:
