@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from .. import context, log
 from .. import dtype as mstype
@@ -261,6 +262,34 @@ class _OutputTo32(Cell):
         return to_float32(self._backbone(*args, **kwargs))
 
 
+# What level "auto" computes in float32. PyTorch's own list is shorter, on CPUs above all.
+_SENSITIVE = frozenset(
+    "pow __pow__ __rpow__ acos arccos asin arcsin cosh erfinv exp expm1 log log10 log1p log2 "
+    "reciprocal rsqrt sinh tan softplus layer_norm native_layer_norm batch_norm native_batch_norm "
+    "group_norm instance_norm norm vector_norm kl_div smooth_l1_loss huber_loss l1_loss mse_loss "
+    "multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss nll_loss "
+    "nll_loss2d cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss pdist cdist "
+    "renorm prod softmax log_softmax cumprod cumsum sum logsumexp".split())
+
+
+class _SensitiveInFloat32(TorchFunctionMode):
+    """Gives kernels that lose much in low precision float32 instead."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") in _SENSITIVE:
+            args = [_raised(a) for a in args]
+            kwargs = {key: _raised(value) for key, value in kwargs.items()}
+        return func(*args, **kwargs)
+
+
+def _raised(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16):
+        return value.float()
+    return value
+
+
 class _Autocast:
     """A Cell's `construct`, or a function, run where PyTorch chooses each kernel's precision."""
 
@@ -271,7 +300,7 @@ class _Autocast:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         owner = self.owner
         with torch.autocast(context.current_device().type, dtype=self.raw_type,
-                            cache_enabled=False):
+                            cache_enabled=False), _SensitiveInFloat32():
             if isinstance(owner, Cell):
                 return type(owner).construct(owner, *args, **kwargs)
             return owner(*args, **kwargs)

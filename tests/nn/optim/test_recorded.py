@@ -1,7 +1,7 @@
 """Each optimizer over four steps, against numbers recorded from MindSpore 2.10 on a CPU.
 
-`recorded.json` holds the two parameters after the first and after the last step, and the optimizer's
-own parameters at the end, in the order in which they go into checkpoints.
+`recorded.json` holds the two parameters after the first and after the last step, and the
+optimizer's own parameters at the end, in the order in which they go into checkpoints.
 """
 
 import json
