@@ -5,6 +5,7 @@ from .arithmetic import *
 from .assign import *
 from .attention import *
 from .bitwise import *
+from .boxes import *
 from .clip import *
 from .bessel import *
 from .combine import *
@@ -49,6 +50,7 @@ from .differentiation import *
 from .primitive import Primitive, primitive
 from .primitives.activation import *
 from .primitives.array import *
+from .primitives.image import *
 from .primitives.assign import *
 from .primitives.linalg import *
 from .primitives.loss import *

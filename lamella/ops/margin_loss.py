@@ -80,7 +80,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     a, b = _pair("l1_loss", input, target, broadcast=True)
     check_reduction("l1_loss", reduction)
     if not a.is_floating_point():
-        a, b = a.float(), b.float()
+        return wrap(F.l1_loss(a.float(), b.float(), reduction=reduction).to(a.dtype))
     return wrap(F.l1_loss(a, b, reduction=reduction))
 
 
@@ -227,8 +227,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """
     check_reduction("margin_ranking_loss", reduction)
     gap = -target._raw * (input1._raw - input2._raw) + margin
-    # maximum shares the gradient at a tie, as MindSpore does
-    return wrap(reduced(torch.maximum(gap, gap.new_zeros(())), reduction))
+    return wrap(reduced(torch.relu(gap), reduction))  # no gradient at a tie, as in MindSpore
 
 
 @op

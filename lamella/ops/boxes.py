@@ -1,0 +1,223 @@
+"""Bounding boxes: overlap, coding, suppression, and pooling of the regions inside them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from ..errors import op
+from ..tensor import Tensor, wrap
+
+__all__ = ["iou", "check_valid", "bounding_box_encode", "bounding_box_decode"]
+
+
+def _columns(name: str, boxes: Tensor) -> tuple[torch.Tensor, ...]:
+    raw = boxes._raw
+    if raw.dim() != 2 or raw.shape[1] != 4:
+        raise ValueError(f"For '{name}', boxes must have the shape (n, 4), but got {boxes.shape}.")
+    return raw.unbind(1)
+
+
+def overlaps(x0: Any, y0: Any, x1: Any, y1: Any, u0: Any, v0: Any, u1: Any, v1: Any,
+             pixel: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Areas of the intersections, of the first and of the second boxes, with `pixel` wide edges."""
+    wide = (torch.minimum(x1, u1) - torch.maximum(x0, u0) + pixel).clamp_min(0)
+    high = (torch.minimum(y1, v1) - torch.maximum(y0, v0) + pixel).clamp_min(0)
+    return (wide * high, (x1 - x0 + pixel) * (y1 - y0 + pixel),
+            (u1 - u0 + pixel) * (v1 - v0 + pixel))
+
+
+@op
+def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
+    """The intersection of boxes over their union, or over the second ones' areas.
+
+    Args:
+        anchor_boxes: (x0, y0, x1, y1), last pixels included, shape (n, 4).
+        gt_boxes: shape (m, 4).
+        mode: ``'iou'``, or ``'iof'`` for the second ones' areas.
+
+    Returns:
+        Tensor of shape (m, n).
+
+    Raises:
+        ValueError: if `mode` is unknown or a shape wrong.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, b = ms.Tensor([[0.0, 0.0, 9.0, 9.0]]), ms.Tensor([[0.0, 0.0, 9.0, 4.0]])
+        >>> print(ms.ops.iou(a, b))
+        [[0.5]]
+    """
+    if mode not in ("iou", "iof"):
+        raise ValueError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+    first = [c.unsqueeze(0) for c in _columns("iou", anchor_boxes)]
+    second = [c.unsqueeze(1) for c in _columns("iou", gt_boxes)]
+    shared, area, other = overlaps(*first, *second, 1.0)
+    return wrap(shared / (area + other - shared if mode == "iou" else other))
+
+
+@op
+def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
+    """Whether boxes lie inside an image.
+
+    Args:
+        bboxes: (x0, y0, x1, y1), shape (n, 4).
+        img_metas: the image's height, width and the ratio both are multiplied by.
+
+    Returns:
+        Tensor of bool, shape (n,).
+
+    Examples:
+        >>> import lamella as ms
+        >>> boxes = ms.Tensor([[0.0, 0.0, 7.0, 7.0], [0.0, 0.0, 8.0, 9.0]])
+        >>> print(ms.ops.check_valid(boxes, ms.Tensor([8.0, 8.0, 1.0])))
+        [ True False]
+    """
+    x0, y0, x1, y1 = _columns("check_valid", bboxes)
+    height, width, ratio = img_metas._raw.unbind(0)
+    return wrap((x0 >= 0) & (y0 >= 0) & (x1 <= width * ratio - 1) & (y1 <= height * ratio - 1))
+
+
+def _centres(boxes: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    x0, y0, x1, y1 = boxes
+    return (x0 + x1) * 0.5, (y0 + y1) * 0.5, x1 - x0 + 1.0, y1 - y0 + 1.0
+
+
+@op
+def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor,
+                        means: Any = (0.0, 0.0, 0.0, 0.0),
+                        stds: Any = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
+    """Boxes as moves and log scales of anchors (Girshick et al., 2014).
+
+    Args:
+        anchor_box, groundtruth_box: (x0, y0, x1, y1), shape (n, 4).
+        means, stds: what the four numbers are normalized by.
+
+    Returns:
+        Tensor of shape (n, 4).
+
+    Raises:
+        ValueError: if a shape is wrong.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, b = ms.Tensor([[0.0, 0.0, 9.0, 9.0]]), ms.Tensor([[5.0, 0.0, 14.0, 9.0]])
+        >>> print(ms.ops.bounding_box_encode(a, b))
+        [[0.5 0.  0.  0. ]]
+    """
+    ax, ay, aw, ah = _centres(_columns("bounding_box_encode", anchor_box))
+    gx, gy, gw, gh = _centres(_columns("bounding_box_encode", groundtruth_box))
+    codes = torch.stack(((gx - ax) / aw, (gy - ay) / ah, (gw / aw).log(), (gh / ah).log()), 1)
+    return wrap((codes - codes.new_tensor(means)) / codes.new_tensor(stds))
+
+
+@op
+def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any,
+                        means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0),
+                        wh_ratio_clip: float = 0.016) -> Tensor:
+    """Boxes from moves and log scales of anchors: the inverse of `bounding_box_encode`.
+
+    Args:
+        anchor_box: (x0, y0, x1, y1), shape (n, 4).
+        deltas: shape (n, 4).
+        max_shape: (height, width) of the image that boxes are cut to.
+        means, stds: as in encoding.
+        wh_ratio_clip: the log scales are kept within ± log of this.
+
+    Returns:
+        Tensor of shape (n, 4).
+
+    Raises:
+        ValueError: if a shape is wrong.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, d = ms.Tensor([[0.0, 0.0, 9.0, 9.0]]), ms.Tensor([[0.5, 0.0, 0.0, 0.0]])
+        >>> print(ms.ops.bounding_box_decode(a, d, (20, 20)))
+        [[ 5.  0. 14.  9.]]
+    """
+    ax, ay, aw, ah = _centres(_columns("bounding_box_decode", anchor_box))
+    raw = deltas._raw
+    dx, dy, dw, dh = (raw * raw.new_tensor(stds) + raw.new_tensor(means)).unbind(1)
+    bound = abs(math.log(wh_ratio_clip))
+    w, h = aw * dw.clamp(-bound, bound).exp(), ah * dh.clamp(-bound, bound).exp()
+    x, y = ax + aw * dx, ay + ah * dy
+    return wrap(torch.stack(((x - w * 0.5 + 0.5).clamp(0, max_shape[1] - 1),
+                             (y - h * 0.5 + 0.5).clamp(0, max_shape[0] - 1),
+                             (x + w * 0.5 - 0.5).clamp(0, max_shape[1] - 1),
+                             (y + h * 0.5 - 0.5).clamp(0, max_shape[0] - 1)), 1))
+
+
+@op
+def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes by falling score, their places among the given ones, and which are no duplicates."""
+    raw = bboxes._raw
+    if raw.dim() != 2 or raw.shape[1] != 5:
+        raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape (n, 5), "
+                         f"but got {bboxes.shape}.")
+    places = raw[:, 4].argsort(descending=True, stable=True)
+    ordered = raw[places]
+    first, second = ([c.unsqueeze(i) for c in ordered[:, :4].unbind(1)] for i in (1, 0))
+    shared, area, other = overlaps(*first, *second, 0.0)
+    hits = shared / (area + other - shared) > iou_threshold
+    keep = torch.ones(len(raw), dtype=torch.bool, device=raw.device)
+    later = torch.arange(len(raw), device=raw.device)
+    for i in range(len(raw)):  # each box that stays strikes out those after it
+        keep = keep & ~(hits[i] & keep[i] & (later > i))
+    return wrap(ordered), wrap(places.to(torch.int32)), wrap(keep)
+
+
+@op
+def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: int,
+              spatial_scale: float, sample_num: int, roi_end_mode: int) -> Tensor:
+    """The mean of bilinear samples in each cell of regions (He et al., 2017, Mask R-CNN).
+
+    Args:
+        features: shape (N, C, H, W).
+        rois: (image, x0, y0, x1, y1), shape (regions, 5).
+        pooled_height, pooled_width: of the output.
+        spatial_scale: from the boxes' coordinates to those of `features`.
+        sample_num: samples a cell and dimension; 0: one a pixel.
+        roi_end_mode: 1 counts a box's last pixel as inside.
+
+    Returns:
+        Tensor of shape (regions, C, pooled_height, pooled_width).
+    """
+    raw, boxes = features._raw, rois._raw
+    cells = []
+    for image, x0, y0, x1, y1 in boxes.tolist():
+        x0, y0 = x0 * spatial_scale, y0 * spatial_scale
+        x1, y1 = ((c + roi_end_mode) * spatial_scale for c in (x1, y1))
+        rows = _samples(y0, max(y1 - y0, 1.0), pooled_height, sample_num, raw)
+        columns = _samples(x0, max(x1 - x0, 1.0), pooled_width, sample_num, raw)
+        cells.append(_cell_means(raw[int(image)], rows, columns))
+    if not cells:
+        return wrap(raw.new_zeros((0, raw.shape[1], pooled_height, pooled_width)))
+    return wrap(torch.stack(cells))
+
+
+def _samples(start: float, length: float, cells: int, count: int,
+             like: torch.Tensor) -> torch.Tensor:
+    """The samples' places in one dimension, shape (cells, samples)."""
+    count = count if count > 0 else math.ceil(length / cells)
+    cell = torch.arange(cells, dtype=like.dtype, device=like.device).unsqueeze(1)
+    step = (torch.arange(count, dtype=like.dtype, device=like.device) + 0.5) / count
+    return start + (cell + step) * (length / cells)
+
+
+def _cell_means(image: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    # bilinear sampling on a grid is a product with one sparse matrix a dimension
+    down, across = (_weights(p, n) for p, n in
+                    ((rows, image.shape[1]), (columns, image.shape[2])))
+    return torch.einsum("ph,chw,qw->cpq", down, image, across)
+
+
+def _weights(places: torch.Tensor, length: int) -> torch.Tensor:
+    """How much each pixel counts in each cell's mean, shape (cells, length)."""
+    inside = (places >= -1) & (places <= length)
+    at = places.clamp(0, length - 1).unsqueeze(-1)
+    pixels = torch.arange(length, dtype=places.dtype, device=places.device)
+    hat = (1 - (at - pixels).abs()).clamp_min(0)
+    return (hat * inside.unsqueeze(-1)).mean(1)

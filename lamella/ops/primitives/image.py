@@ -1,0 +1,309 @@
+"""Primitive classes of resizing, sampling and bounding boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import boxes, image, interpolation
+from ..primitive import Primitive
+
+__all__ = [
+    "ResizeBilinearV2", "ResizeNearestNeighbor", "ResizeNearestNeighborV2", "ResizeBicubic",
+    "GridSampler2D", "GridSampler3D", "CropAndResize", "IOU", "CheckValid", "NMSWithMask",
+    "BoundingBoxEncode", "BoundingBoxDecode", "ROIAlign", "ChannelShuffle", "Im2Col", "Col2Im",
+]
+
+
+class _Attributed(Primitive):
+    """A primitive that keeps its arguments as attributes."""
+
+    def __init__(self, **attributes: Any):
+        super().__init__(type(self).__name__)
+        for name, value in attributes.items():
+            self.add_prim_attr(name, value)
+
+
+class _Resize(_Attributed):
+    _mode = ""
+
+    def __init__(self, align_corners: bool = False, half_pixel_centers: bool = False):
+        for name, value in (("align_corners", align_corners),
+                            ("half_pixel_centers", half_pixel_centers)):
+            if not isinstance(value, bool):
+                raise TypeError(f"For '{type(self).__name__}', '{name}' must be a bool, "
+                                f"but got {value!r}.")
+        super().__init__(align_corners=align_corners, half_pixel_centers=half_pixel_centers)
+
+    def __call__(self, image: Any, size: Any) -> Any:
+        return interpolation.resized(self.name, image, size, self._mode, self.align_corners,
+                                     self.half_pixel_centers)
+
+
+class ResizeBilinearV2(_Resize):
+    """Images (N, C, H, W) resized by linear interpolation; the size is an input.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ResizeBilinearV2(True)(ms.Tensor([[[[1.0, 3.0]]]]), (1, 3)))
+        [[[[1. 2. 3.]]]]
+    """
+
+    _mode = "bilinear"
+
+
+class ResizeBicubic(_Resize):
+    """Images (N, C, H, W) resized by cubic interpolation; the size is an input.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.ResizeBicubic()(ms.ops.ones((1, 1, 2, 2)), (4, 4)).shape
+        (1, 1, 4, 4)
+    """
+
+    _mode = "bicubic"
+
+
+class ResizeNearestNeighborV2(_Resize):
+    """Images (N, C, H, W) resized by repeating pixels; the size is an input.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ResizeNearestNeighborV2()(ms.Tensor([[[[1.0, 3.0]]]]), (1, 4)))
+        [[[[1. 1. 3. 3.]]]]
+    """
+
+    _mode = "nearest"
+
+
+class ResizeNearestNeighbor(_Resize):
+    """Images (N, C, H, W) resized by repeating pixels; the size is an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ResizeNearestNeighbor((1, 4))(ms.Tensor([[[[1.0, 3.0]]]])))
+        [[[[1. 1. 3. 3.]]]]
+    """
+
+    _mode = "nearest"
+
+    def __init__(self, size: Any, align_corners: bool = False, half_pixel_centers: bool = False):
+        super().__init__(align_corners, half_pixel_centers)
+        self.add_prim_attr("size", interpolation.each("ResizeNearestNeighbor", "size", size, 2))
+
+    def __call__(self, input_x: Any) -> Any:
+        return super().__call__(input_x, self.size)
+
+
+class GridSampler2D(_Attributed):
+    """`ops.grid_sample` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.GridSampler2D()(ms.Tensor([[[[2.0]]]]), ms.Tensor([[[[0.0, 0.0]]]])))
+        [[[[2.]]]]
+    """
+
+    def __init__(self, interpolation_mode: str = "bilinear", padding_mode: str = "zeros",
+                 align_corners: bool = False):
+        super().__init__(interpolation_mode=interpolation_mode, padding_mode=padding_mode,
+                         align_corners=align_corners)
+
+    def __call__(self, input_x: Any, grid: Any) -> Any:
+        return image.grid_sample(input_x, grid, *self.attrs.values())
+
+
+class GridSampler3D(GridSampler2D):
+    """`ops.grid_sample` with its attributes, for volumes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, grid = ms.ops.ones((1, 1, 2, 2, 2)), ms.ops.ones((1, 1, 1, 1, 3)) * 0.5
+        >>> print(ms.ops.GridSampler3D()(x, grid).shape)
+        (1, 1, 1, 1, 1)
+    """
+
+
+class CropAndResize(_Attributed):
+    """`ops.crop_and_resize` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, box = ms.ops.ones((2, 8, 8, 3)), ms.Tensor([[0.0, 0.0, 0.5, 0.5]])
+        >>> ms.ops.CropAndResize()(x, box, ms.Tensor([1]), (4, 4)).shape
+        (1, 4, 4, 3)
+    """
+
+    def __init__(self, method: str = "bilinear", extrapolation_value: float = 0.0):
+        super().__init__(method=method, extrapolation_value=extrapolation_value)
+
+    def __call__(self, x: Any, boxes: Any, box_indices: Any, crop_size: Any) -> Any:
+        return image.crop_and_resize(x, boxes, box_indices, crop_size, self.method,
+                                     self.extrapolation_value)
+
+
+class IOU(_Attributed):
+    """`ops.iou` with the mode as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
+        >>> print(ms.ops.IOU()(box, box))
+        [[1.]]
+    """
+
+    def __init__(self, mode: str = "iou"):
+        if mode not in ("iou", "iof"):
+            raise KeyError(f"For 'IOU', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+        super().__init__(mode=mode)
+
+    def __call__(self, anchor_boxes: Any, gt_boxes: Any) -> Any:
+        return boxes.iou(anchor_boxes, gt_boxes, self.mode)
+
+
+class CheckValid(_Attributed):
+    """`ops.check_valid` as an object.
+
+    Examples:
+        >>> import lamella as ms
+        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
+        >>> print(ms.ops.CheckValid()(box, ms.Tensor([8.0, 8.0, 1.0])))
+        [False]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def __call__(self, bboxes: Any, img_metas: Any) -> Any:
+        return boxes.check_valid(bboxes, img_metas)
+
+
+class NMSWithMask(_Attributed):
+    """Suppression of boxes that overlap one of higher score by more than a threshold.
+
+    The input is (x0, y0, x1, y1, score), shape (n, 5); the result is the boxes by falling score,
+    their places in the input, and which of them stay.
+
+    Examples:
+        >>> import lamella as ms
+        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0, 0.5], [0.0, 0.0, 9.0, 8.0, 0.75]])
+        >>> _, places, keep = ms.ops.NMSWithMask(0.5)(box)
+        >>> print(places, keep)
+        [1 0] [ True False]
+    """
+
+    def __init__(self, iou_threshold: float = 0.5):
+        super().__init__(iou_threshold=iou_threshold)
+
+    def __call__(self, bboxes: Any) -> Any:
+        return boxes.nms_with_mask(bboxes, self.iou_threshold)
+
+
+class BoundingBoxEncode(_Attributed):
+    """`ops.bounding_box_encode` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
+        >>> print(ms.ops.BoundingBoxEncode()(box, box))
+        [[0. 0. 0. 0.]]
+    """
+
+    def __init__(self, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)):
+        super().__init__(means=means, stds=stds)
+
+    def __call__(self, anchor_box: Any, groundtruth_box: Any) -> Any:
+        return boxes.bounding_box_encode(anchor_box, groundtruth_box, self.means, self.stds)
+
+
+class BoundingBoxDecode(_Attributed):
+    """`ops.bounding_box_decode` with its attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
+        >>> print(ms.ops.BoundingBoxDecode((20, 20))(box, box * 0.0))
+        [[0. 0. 9. 9.]]
+    """
+
+    def __init__(self, max_shape: Any, means: Any = (0.0, 0.0, 0.0, 0.0),
+                 stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: float = 0.016):
+        super().__init__(max_shape=max_shape, means=means, stds=stds, wh_ratio_clip=wh_ratio_clip)
+
+    def __call__(self, anchor_box: Any, deltas: Any) -> Any:
+        return boxes.bounding_box_decode(anchor_box, deltas, self.max_shape, self.means, self.stds,
+                                         self.wh_ratio_clip)
+
+
+class ROIAlign(_Attributed):
+    """The mean of bilinear samples in each cell of regions (He et al., 2017, Mask R-CNN).
+
+    Inputs are the features (N, C, H, W) and the regions (image, x0, y0, x1, y1), shape (n, 5).
+
+    Examples:
+        >>> import lamella as ms
+        >>> rois = ms.Tensor([[0.0, 0.0, 0.0, 3.0, 3.0]])
+        >>> print(ms.ops.ROIAlign(1, 1, 1.0)(ms.ops.ones((1, 1, 4, 4)), rois))
+        [[[[1.]]]]
+    """
+
+    def __init__(self, pooled_height: int, pooled_width: int, spatial_scale: float,
+                 sample_num: int = 2, roi_end_mode: int = 1):
+        super().__init__(pooled_height=pooled_height, pooled_width=pooled_width,
+                         spatial_scale=spatial_scale, sample_num=sample_num,
+                         roi_end_mode=roi_end_mode)
+
+    def __call__(self, features: Any, rois: Any) -> Any:
+        return boxes.roi_align(features, rois, *self.attrs.values())
+
+
+class ChannelShuffle(_Attributed):
+    """`ops.channel_shuffle` with its attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.ChannelShuffle(2)(ms.ops.ones((1, 4, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
+
+    def __init__(self, group: int):
+        super().__init__(group=group)
+
+    def __call__(self, x: Any) -> Any:
+        return interpolation.channel_shuffle(x, self.group)
+
+
+class Im2Col(_Attributed):
+    """`ops.unfold`, with channels and window elements as dimensions of their own.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.Im2Col(2)(ms.ops.ones((1, 3, 4, 4))).shape
+        (1, 3, 4, 9)
+    """
+
+    def __init__(self, ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0):
+        super().__init__(ksizes=interpolation.each("Im2Col", "ksizes", ksizes, 2),
+                         strides=strides, dilations=dilations, pads=pads)
+
+    def __call__(self, x: Any) -> Any:
+        out = interpolation.unfold(x, self.ksizes, self.dilations, self.pads, self.strides)
+        n, c = x.shape[:2]
+        return out.reshape((n, c, self.ksizes[0] * self.ksizes[1], -1))
+
+
+class Col2Im(_Attributed):
+    """`ops.fold` of a tensor (N, C, window elements, windows).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Col2Im([1, 2])(ms.ops.ones((1, 1, 2, 2)), ms.Tensor([1, 3])))
+        [[[[1. 2. 1.]]]]
+    """
+
+    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
+        super().__init__(kernel_size=kernel_size, dilation=dilation, padding=padding,
+                         stride=stride)
+
+    def __call__(self, x: Any, output_size: Any) -> Any:
+        return interpolation.fold(x, output_size, self.kernel_size, self.dilation, self.padding,
+                                  self.stride)
