@@ -10,6 +10,7 @@ from .clip import *
 from .bessel import *
 from .combine import *
 from .complex import *
+from .decomposition import *
 from .division import *
 from .extrema import *
 from .norm import *

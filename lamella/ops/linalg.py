@@ -1,4 +1,4 @@
-"""Decompositions, inverses and solutions of matrices."""
+"""Determinants, inverses, powers and solutions of matrices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int
 from .operands import floating
 
-__all__ = ["adjoint", "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "det", "eig",
-           "eigvals", "geqrf", "inverse", "log_matrix_determinant", "logdet", "lstsq",
-           "lu_solve", "lu_unpack", "matrix_determinant", "matrix_exp", "matrix_power",
-           "matrix_solve", "orgqr", "ormqr", "pinv", "qr", "slogdet", "svd", "trace", "vander"]
+__all__ = ["adjoint", "cond", "det", "inverse", "log_matrix_determinant", "logdet", "lstsq",
+           "matrix_determinant", "matrix_exp", "matrix_power", "matrix_solve", "pinv",
+           "slogdet", "trace", "vander"]
 
 
 def _driver(raw: torch.Tensor) -> str:
@@ -191,232 +190,6 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
 
 
 @op
-def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """Singular values of matrices, and the vectors to them: input = u diag(s) v^H.
-
-    Args:
-        input: shape (..., N, M).
-        full_matrices: whether u and v are square.
-        compute_uv: whether to give u and v.
-
-    Returns:
-        (s, u, v), or s alone
-
-    Raises:
-        ValueError: if `input` has less than two dimensions.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.svd(ms.Tensor([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
-        [4. 3.]
-    """
-    if not compute_uv:
-        return wrap(torch.linalg.svdvals(input._raw))
-    u, s, vh = torch.linalg.svd(input._raw, full_matrices)
-    return wrap(s), wrap(u), wrap(vh.mH.resolve_conj())
-
-
-@op
-def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
-    """Matrices as an orthonormal q times an upper triangular r.
-
-    Args:
-        input: shape (..., N, M).
-        mode: ``"reduced"``, ``"complete"`` for square q, or ``"r"`` for an empty q.
-
-    Returns:
-        (q, r)
-
-    Raises:
-        ValueError: if `mode` is another word.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.qr(ms.Tensor([[0.0, 2.0], [1.0, 0.0]]))[1])
-        [[-1.  0.]
-         [ 0. -2.]]
-    """
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"For 'qr', 'mode' must be 'reduced', 'complete' or 'r', "
-                         f"but got {mode!r}.")
-    q, r = torch.linalg.qr(input._raw, mode)
-    return wrap(q), wrap(r)
-
-
-@op
-def eig(A: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of square matrices.
-
-    Args:
-        A: shape (..., N, N).
-
-    Returns:
-        (values, vectors), complex, of shapes (..., N) and (..., N, N)
-
-    Raises:
-        ValueError: if the matrices are not square.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.eig(ms.Tensor([[2.0, 0.0], [0.0, 3.0]]))[0])
-        [2.+0.j 3.+0.j]
-    """
-    values, vectors = torch.linalg.eig(A._raw)
-    return wrap(values), wrap(vectors)
-
-
-@op
-def eigvals(A: Tensor) -> Tensor:
-    """Eigenvalues of square matrices.
-
-    Args:
-        A: shape (..., N, N).
-
-    Returns:
-        complex Tensor of shape (..., N)
-
-    Raises:
-        ValueError: if the matrices are not square.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.eigvals(ms.Tensor([[2.0, 0.0], [0.0, 3.0]])))
-        [2.+0.j 3.+0.j]
-    """
-    return wrap(torch.linalg.eigvals(A._raw))
-
-
-@op
-def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
-    """The triangular factor of symmetric positive definite matrices.
-
-    Args:
-        input_x: shape (..., N, N).
-        upper: whether to give the upper factor instead of the lower one.
-
-    Returns:
-        Tensor of the shape of `input_x`
-
-    Raises:
-        ValueError: if the matrices are not square.
-        RuntimeError: if one is not positive definite.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.cholesky(ms.Tensor([[4.0, 2.0], [2.0, 5.0]])))
-        [[2. 0.]
-         [1. 2.]]
-    """
-    return wrap(torch.linalg.cholesky(input_x._raw, upper=upper))
-
-
-@op
-def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
-    """Inverse of symmetric positive definite matrices, from their Cholesky factors.
-
-    Args:
-        input_x: the factors, shape (N, N).
-        upper: whether they are upper ones.
-
-    Returns:
-        Tensor of the shape of `input_x`
-
-    Raises:
-        ValueError: if the matrices are not square.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.cholesky_inverse(ms.Tensor([[2.0, 0.0], [0.0, 4.0]])))
-        [[ 0.25   -0.    ]
-         [-0.      0.0625]]
-    """
-    return wrap(torch.cholesky_inverse(input_x._raw, upper))
-
-
-@op
-def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The solution x of a x = `input`, from the Cholesky factor of a.
-
-    Args:
-        input: shape (..., N, M).
-        input2: the factor, shape (..., N, N).
-        upper: whether it is an upper one.
-
-    Returns:
-        Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if the shapes don't fit.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([[4.0], [8.0]])
-        >>> y = ms.Tensor([[2.0, 0.0], [0.0, 4.0]])
-        >>> print(ms.ops.cholesky_solve(x, y))
-        [[1. ]
-         [0.5]]
-    """
-    return wrap(torch.cholesky_solve(input._raw, input2._raw, upper))
-
-
-@op
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solution x of a x = `b`, from the LU factors of a.
-
-    Args:
-        b: shape (..., N, M).
-        LU_data: the factors, shape (..., N, N).
-        LU_pivots: the rows exchanged, counted from 1, shape (..., N).
-
-    Returns:
-        Tensor of the shape of `b`
-
-    Raises:
-        ValueError: if the shapes don't fit.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([[4.0], [9.0]])
-        >>> y = ms.Tensor([[2.0, 0.0], [0.0, 3.0]])
-        >>> z = ms.Tensor([1, 2])
-        >>> print(ms.ops.lu_solve(x, y, z))
-        [[2.]
-         [3.]]
-    """
-    return wrap(torch.linalg.lu_solve(LU_data._raw, LU_pivots._raw.int(), b._raw))
-
-
-@op
-def lu_unpack(LU_data: Tensor,
-              LU_pivots: Tensor,
-              unpack_data: bool = True,
-              unpack_pivots: bool = True) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The permutation and the triangular factors out of packed LU factors.
-
-    Args:
-        LU_data: the factors, shape (..., N, M).
-        LU_pivots: the rows exchanged, counted from 1.
-        unpack_data: whether to give the factors.
-        unpack_pivots: whether to give the permutation.
-
-    Returns:
-        (permutation, lower, upper), with None for what is not asked for
-
-    Raises:
-        ValueError: if the shapes don't fit.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.lu_unpack(ms.Tensor([[2.0, 1.0], [0.5, 3.0]]), ms.Tensor([1, 2]))[1])
-        [[1.  0. ]
-         [0.5 1. ]]
-    """
-    p, low, up = torch.lu_unpack(LU_data._raw, LU_pivots._raw.int())
-    return (wrap(p) if unpack_pivots else None, wrap(low) if unpack_data else None,
-            wrap(up) if unpack_data else None)
-
-
-@op
 def lstsq(input: Tensor, A: Tensor) -> Tensor:
     """The x that brings `input` @ x nearest to `A`; of several the shortest.
 
@@ -540,81 +313,6 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @op
-def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
-    """The QR decomposition in LAPACK's form: r above the diagonal, Householder vectors below.
-
-    Args:
-        input: shape (..., N, M).
-
-    Returns:
-        (packed matrices, factors of the vectors)
-
-    Raises:
-        ValueError: if `input` has less than two dimensions.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.geqrf(ms.Tensor([[3.0, 1.0], [4.0, 2.0]]))[1])
-        [1.6 0. ]
-    """
-    packed, tau = torch.geqrf(input._raw)
-    return wrap(packed), wrap(tau)
-
-
-@op
-def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """The orthonormal q from what `geqrf` gives.
-
-    Args:
-        input: the packed matrices, shape (..., N, M).
-        input2: the factors, shape (..., K).
-
-    Returns:
-        Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if the shapes don't fit.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.orgqr(ms.Tensor([[1.0, 0.0], [0.0, 1.0]]), ms.Tensor([0.0, 0.0])))
-        [[ 1.  0.]
-         [-0.  1.]]
-    """
-    return wrap(torch.linalg.householder_product(input._raw, input2._raw))
-
-
-@op
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True,
-          transpose: bool = False) -> Tensor:
-    """The product of q, given by what `geqrf` gives, and another matrix.
-
-    Args:
-        input: the packed matrices, shape (..., N, K).
-        tau: the factors, shape (..., K).
-        other: the other matrix.
-        left: whether q stands on the left.
-        transpose: whether to take the conjugate transpose of q.
-
-    Returns:
-        Tensor of the shape of `other`
-
-    Raises:
-        ValueError: if the shapes don't fit.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([[1.0, 0.0], [0.0, 1.0]])
-        >>> y = ms.Tensor([0.0, 0.0])
-        >>> z = ms.Tensor([[1.0], [2.0]])
-        >>> print(ms.ops.ormqr(x, y, z))
-        [[1.]
-         [2.]]
-    """
-    return wrap(torch.ormqr(input._raw, tau._raw, other._raw, left, transpose))
-
-
-@op
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers of each element, highest first.
 
@@ -648,10 +346,6 @@ def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
     return wrap(torch.diagonal(self._raw, offset, axis1, axis2).sum(-1, dtype=kind))
 
 
-def _tensor_qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
-    return qr(self, "reduced" if some else "complete")
-
-
 def _tensor_triangular_solve(self: Tensor, A: Tensor, upper: bool = True,  # noqa: N803
                              transpose: bool = False, unitriangular: bool = False) -> Any:
     matrix = A._raw.mT if transpose else A._raw
@@ -661,8 +355,5 @@ def _tensor_triangular_solve(self: Tensor, A: Tensor, upper: bool = True,  # noq
 
 
 tensor_methods(det=det, matrix_determinant=det, slogdet=slogdet, log_matrix_determinant=slogdet,
-               logdet=logdet, trace=_tensor_trace, adjoint=adjoint, inverse=inverse, svd=svd,
-               qr=_tensor_qr, eigvals=eigvals, cholesky=cholesky,
-               cholesky_inverse=cholesky_inverse, cholesky_solve=cholesky_solve,
-               lu_solve=lu_solve, lstsq=lstsq, matrix_power=matrix_power, geqrf=geqrf,
-               orgqr=orgqr, ormqr=ormqr, triangular_solve=_tensor_triangular_solve)
+               logdet=logdet, trace=_tensor_trace, adjoint=adjoint, inverse=inverse, lstsq=lstsq,
+               matrix_power=matrix_power, triangular_solve=_tensor_triangular_solve)

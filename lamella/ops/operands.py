@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -82,7 +83,11 @@ def axes(axis: Any, raw: torch.Tensor) -> tuple[int, ...]:
     values = getattr(axis, "_raw", None)
     if values is not None:
         axis = values.reshape(-1).tolist()
-    return tuple(axis) if axis is not None and len(axis) else tuple(range(raw.dim()))
+    elif hasattr(axis, "__index__"):
+        axis = (operator.index(axis),)
+    if axis is not None and not isinstance(axis, (tuple, list)):
+        raise TypeError(f"an axis must be an int or a tuple of ints, but got {axis!r}.")
+    return tuple(axis) if axis else tuple(range(raw.dim()))
 
 
 def spelled(function: Callable[..., Any], **names: str) -> Callable[..., Any]:

@@ -53,6 +53,11 @@ def test_sum_any_all_count(axis):
                                else sp.logsumexp(X), sp.logsumexp(X, n), rtol=1e-5)
 
 
+def test_forms_of_axes():
+    for axis in (np.int64(1), Tensor(1), Tensor([1]), (np.int64(1),)):
+        np.testing.assert_allclose(ops.sum(Tensor(X), axis).asnumpy(), X.sum(1), rtol=1e-5)
+
+
 def test_any_of_numbers():
     # MindSpore 2.10 on a CPU answers False here
     assert bool(ops.any(Tensor([0, 2])))
@@ -208,6 +213,7 @@ def test_normalizing_primitives():
 
 @pytest.mark.parametrize(("call", "error", "match"), [
     (lambda: ops.sum(Tensor(X), 5), ValueError, r"For 'sum'.*\[-3, 2\].*got 5"),
+    (lambda: ops.sum(Tensor(X), 1.5), TypeError, "For 'sum', an axis must be an int.*1.5"),
     (lambda: ops.mean(2.0), TypeError, "For 'mean', the argument 'x'"),
     (lambda: ops.max(Tensor(X), (0, 1)), TypeError, r"'axis' must be an int or None.*\(0, 1\)"),
     (lambda: ops.max(Tensor(np.zeros((0, 2)))), ValueError, r"must have elements.*\(0, 2\)"),

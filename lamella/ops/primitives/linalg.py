@@ -8,24 +8,26 @@ import torch
 
 from ...errors import op
 from ...tensor import Tensor, wrap
-from ..linalg import (
+from ..decomposition import (
     cholesky,
     cholesky_inverse,
     cholesky_solve,
-    det,
     geqrf,
-    inverse,
-    lstsq,
     lu_solve,
     lu_unpack,
-    matrix_exp,
-    matrix_power,
-    matrix_solve,
     orgqr,
     ormqr,
     qr,
-    slogdet,
     svd,
+)
+from ..linalg import (
+    det,
+    inverse,
+    lstsq,
+    matrix_exp,
+    matrix_power,
+    matrix_solve,
+    slogdet,
     trace,
 )
 from ..norm import cdist, renorm
