@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils import dlpack
 
 from . import context
 from .dtype import Type, from_raw, to_raw
@@ -205,7 +204,7 @@ def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     if not isinstance(requires_grad, bool):
         raise TypeError(f"For 'Tensor.requires_grad_', the argument must be a bool, "
                         f"but got {requires_grad!r}.")
-    self.requires_grad = requires_grad
+    setattr(self, "requires_grad", requires_grad)  # noqa: B010
     return self
 
 
@@ -315,7 +314,7 @@ def to_dlpack(self: Tensor) -> Any:
         >>> print(ms.Tensor.from_dlpack(x.to_dlpack()))
         [1. 2.]
     """
-    return dlpack.to_dlpack(self._raw.detach())
+    return torch.to_dlpack(self._raw.detach())  # type: ignore[attr-defined]
 
 
 def from_dlpack(dlpack_object: Any) -> Tensor:

@@ -205,7 +205,8 @@ def to_raw(dtype: Any, where: str = "dtype") -> torch.dtype:
         return dtype
     elif isinstance(dtype, str) and dtype.lower() in _NAMED:
         return to_raw(_NAMED[dtype.lower()], where)
-    elif dtype in (builtins.bool, builtins.int, builtins.float, builtins.complex):
+    elif isinstance(dtype, type) and dtype in (builtins.bool, builtins.int, builtins.float,
+                                               builtins.complex):
         return _PYTHON[dtype].raw  # type: ignore[return-value]
     elif dtype is not None:  # which NumPy reads as float64
         try:
@@ -262,11 +263,13 @@ def pytype_to_dtype(obj: Any) -> Type:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.pytype_to_dtype(float))
+        >>> print(ms.pytype_to_dtype(np.float32))
         Float32
     """
     if isinstance(obj, Type):
         return obj
+    if obj is builtins.float or obj is builtins.complex:
+        return float64 if obj is builtins.float else complex128  # as wide as Python's own
     if obj in _PYTHON:
         return _PYTHON[obj]
     try:

@@ -18,6 +18,8 @@ from .inplace import _has_alias, in_place
 _ALL = slice(None)
 _index = torch.ops.aten.index.Tensor
 _index_put = torch.ops.aten.index_put_.default
+_is_alias_of = torch._C._is_alias_of  # type: ignore[attr-defined]
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # type: ignore[attr-defined]
 
 
 def get_item(raw: torch.Tensor, index: Any) -> torch.Tensor:
@@ -148,7 +150,7 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
 
 def _assign(raw: torch.Tensor, index: Any, source: Any) -> None:
     if isinstance(source, torch.Tensor):
-        if torch._C._is_alias_of(source, raw):
+        if _is_alias_of(source, raw):
             source = source.clone()  # the part written to may overlap the part read
         elif source.dim() and source.numel() == 0 and get_item(raw, index).numel() == 0:
             return
@@ -320,7 +322,7 @@ def _part(part: Any, device: torch.device) -> Any:
 def _picks(part: Any) -> bool:
     """Whether a part makes the whole index an advanced one."""
     if isinstance(part, torch.Tensor):
-        return part.dim() > 0 or torch._C._functorch.is_functorch_wrapped_tensor(part)
+        return part.dim() > 0 or _is_wrapped(part)
     return isinstance(part, bool)
 
 

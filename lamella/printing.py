@@ -41,7 +41,7 @@ def to_str(raw: torch.Tensor) -> str:
     else:
         shown = array
     if array.dtype.kind == "c":
-        real, imag = _Float(shown.real, options), _Float(shown.imag, options, sign=True)
+        real, imag = _Float(np.real(shown), options), _Float(np.imag(shown), options, sign=True)
         return np.array2string(array, formatter={
             "complex_kind": lambda v: real(v.real) + _attach_j(imag(v.imag))})
     return np.array2string(array, formatter={"float_kind": _Float(shown, options)})

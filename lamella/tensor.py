@@ -68,7 +68,7 @@ class Tensor:
             self._raw = _delayed_data(shape, dtype, init)
             self.init = init
             if init is None and None in _dimensions(shape):
-                self.__class__ = _Unsized
+                self.__class__ = _Unsized  # type: ignore[assignment]
                 self.__dict__["sizes"] = _dimensions(shape)
         else:
             if shape is not None or init is not None:
@@ -332,7 +332,8 @@ class Tensor:
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (Tensor, *_NUMBERS, np.generic)):
             return False
-        return bool((self == value)._raw.any())
+        equal: Any = self == value
+        return bool(equal._raw.any())
 
     __hash__ = object.__hash__
 

@@ -312,7 +312,7 @@ def test_numpy_print_options_are_heard():
 def test_the_user_can_format_one_number():
     assert f"{Tensor(1.0)}" == "1.0"
     assert f"{Tensor(3.14159):.2f}" == "3.14"
-    assert "%.3f" % Tensor(0.1) == "0.100"
+    assert "%.3f" % Tensor(0.1) == "0.100"  # noqa: UP031
     assert f"{Tensor(5):03d}" == "005"
     with pytest.raises(TypeError, match=r"format '.3f' is for one number.*shape \(2,\)"):
         f"{Tensor([1.0, 2.0]):.3f}"

@@ -1,0 +1,62 @@
+"""Data types: names, forms, conversions to and from NumPy and Python."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import Tensor, dtype
+
+NAMES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 "
+         "complex64 complex128").split()
+PRINTED = ("Bool Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float16 Float32 Float64 "
+           "BFloat16 Complex64 Complex128").split()
+
+
+def _type(name):
+    return getattr(dtype, name if name != "bool" else "bool_")
+
+
+@pytest.mark.parametrize(("name", "printed"), list(zip(NAMES, PRINTED, strict=True)))
+def test_each_type(name, printed):
+    kind = _type(name)
+    assert str(kind) == printed and repr(kind) == f"mindspore.{name}"
+    assert pickle.loads(pickle.dumps(kind)) is kind and copy.deepcopy(kind) is kind
+    assert dtype.to_raw(kind) is getattr(torch, name)
+    assert dtype.to_raw(name) is getattr(torch, name)
+    assert Tensor([1], kind).dtype is kind and Tensor([1], kind).itemsize == kind.itemsize
+    if name != "bfloat16":
+        assert ms.dtype_to_nptype(kind) is np.dtype(name).type
+        assert ms.pytype_to_dtype(np.dtype(name).type) is kind
+        assert dtype.to_raw(np.dtype(name)) is getattr(torch, name)
+        assert Tensor(np.array([1], name)).dtype is kind
+    else:
+        assert ms.dtype_to_nptype(kind) is np.float32
+
+
+def test_aliases():
+    assert ms.half is ms.float16 and ms.single is ms.float32 and ms.double is ms.float64
+    assert ms.byte is ms.int8 and ms.short is ms.int16 and ms.long is ms.int64
+
+
+def test_python_types():
+    assert ms.pytype_to_dtype(float) is ms.float64 and ms.pytype_to_dtype(int) is ms.int64
+    assert dtype.dtype_to_pytype(ms.float16) is float and dtype.dtype_to_pytype(ms.uint8) is int
+    assert ms.get_py_obj_dtype(Tensor([1.5])) is ms.float32
+    assert ms.get_py_obj_dtype(3) is ms.int64 and ms.get_py_obj_dtype(True) is ms.bool_
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), [
+    (lambda: dtype.to_raw("float31", "op"), TypeError, "For 'op', the data type must be one"),
+    (lambda: dtype.to_raw(None), TypeError, "but got None of type NoneType"),
+    (lambda: dtype.to_raw(ms.string), TypeError, "one that a tensor can hold"),
+    (lambda: ms.dtype_to_nptype(3), TypeError, "'type_' must be a data type of tensors, but got 3"),
+    (lambda: ms.pytype_to_dtype(object()), NotImplementedError, "No data type stands for"),
+    (lambda: ms.string.itemsize, TypeError, "The type String has no elements"),
+])
+def test_errors(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()

@@ -1,0 +1,123 @@
+"""Methods that change a tensor in place, outside and inside a gradient."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor
+
+
+def _x():
+    return Tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
+
+
+I01 = Tensor([0, 1])
+CHANGES = {
+    "fill_": (lambda x: x.fill_(7), [[7, 7, 7], [7, 7, 7]]),
+    "fill_ by a tensor": (lambda x: x.fill_(Tensor(7)), [[7, 7, 7], [7, 7, 7]]),
+    "zero_": (lambda x: x.zero_(), [[0, 0, 0], [0, 0, 0]]),
+    "fill_diagonal_": (lambda x: x.fill_diagonal_(9), [[9, -2, 3], [4, 9, -6]]),
+    "index_add_": (lambda x: x.index_add_(1, Tensor([0, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]])),
+                   [[4, -2, 3], [11, 5, -6]]),
+    "index_add_ alpha": (lambda x: x.index_add_(0, Tensor([1]), Tensor([[1.0, 1.0, 1.0]]), alpha=2),
+                         [[1, -2, 3], [6, 7, -4]]),
+    "index_copy_": (lambda x: x.index_copy_(1, Tensor([2]), Tensor([[8.0], [9.0]])),
+                    [[1, -2, 8], [4, 5, 9]]),
+    "index_fill_": (lambda x: x.index_fill_(0, Tensor([1]), 0), [[1, -2, 3], [0, 0, 0]]),
+    "index_put_": (lambda x: x.index_put_((I01, I01), Tensor([8.0, 9.0])),
+                   [[8, -2, 3], [4, 9, -6]]),
+    "index_put_ add": (lambda x: x.index_put_([Tensor([0, 0]), I01 * 0], Tensor([8.0, 9.0]), True),
+                       [[18, -2, 3], [4, 5, -6]]),
+    "put_": (lambda x: x.put_(Tensor([0, 5]), Tensor([8.0, 9.0])), [[8, -2, 3], [4, 5, 9]]),
+    "scatter_": (lambda x: x.scatter_(1, Tensor([[2], [0]]), Tensor([[8.0], [9.0]])),
+                 [[1, -2, 8], [9, 5, -6]]),
+    "scatter_ number": (lambda x: x.scatter_(1, Tensor([[2], [0]]), 8.0), [[1, -2, 8], [8, 5, -6]]),
+    "scatter_add_": (lambda x: x.scatter_add_(1, Tensor([[2], [0]]), Tensor([[8.0], [9.0]])),
+                     [[1, -2, 11], [13, 5, -6]]),
+    "copy_": (lambda x: x.copy_(Tensor([1, 2, 3])), [[1, 2, 3], [1, 2, 3]]),
+    "add_": (lambda x: x.add_(1), [[2, -1, 4], [5, 6, -5]]),
+    "mul_": (lambda x: x.mul_(2), [[2, -4, 6], [8, 10, -12]]),
+    "masked_fill_": (lambda x: x.masked_fill_(x < 0, 0.0), [[1, 0, 3], [4, 5, 0]]),
+    "clamp_": (lambda x: x.clamp_(0, 4), [[1, 0, 3], [4, 4, 0]]),
+    "normal_": (lambda x: x.normal_(2, 0), [[2, 2, 2], [2, 2, 2]]),
+    "bernoulli_": (lambda x: x.bernoulli_(Tensor([0.0, 1.0, 1.0])), [[0, 1, 1], [0, 1, 1]]),
+    "random_": (lambda x: x.random_(3, 4), [[3, 3, 3], [3, 3, 3]]),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_value_identity_and_views(name):
+    change, expected = CHANGES[name]
+    x = _x()
+    view = x[...]
+    assert change(x) is x
+    assert x.tolist() == expected and view.tolist() == expected
+    p = Parameter(_x(), name="p")
+    assert change(p) is p and p.asnumpy().tolist() == expected
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_inside_a_gradient(name):
+    change, expected = CHANGES[name]
+    weight = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+
+    def on_input(x):
+        change(x)
+        assert x.tolist() == expected
+        return (x * Tensor(weight)).sum()
+
+    def on_intermediate(x):
+        y = x * 1
+        change(y)
+        return (y * Tensor(weight)).sum()
+
+    start = _x()
+    found = ms.grad(on_input)(start).asnumpy()
+    assert start.tolist() == _x().tolist()
+    np.testing.assert_allclose(found, ms.grad(on_intermediate)(start).asnumpy())
+    gradient = np.zeros((2, 3), np.float32)
+    for place in np.ndindex(2, 3):
+        ends = []
+        for step in (0.25, -0.25):
+            moved = _x()
+            moved[place] += step
+            ends.append(float((change(moved) * Tensor(weight)).sum()))
+        gradient[place] = (ends[0] - ends[1]) / 0.5
+    if name != "clamp_":  # which is bent at the place
+        np.testing.assert_allclose(found, gradient, atol=1e-5)
+
+
+def test_random_numbers_follow_the_seed_and_stay_in_range():
+    x = Tensor(np.zeros(2000), ms.float32)
+    ms.set_seed(3)
+    first = x.uniform_(2, 3).copy()
+    ms.set_seed(3)
+    assert (x.uniform_(2, 3) == first).asnumpy().all()
+    assert 2 <= first.asnumpy().min() and first.asnumpy().max() < 3
+    assert abs(x.normal_(1, 2).asnumpy().std() - 2) < 0.2
+    assert abs(x.exponential_(4.0).asnumpy().mean() - 0.25) < 0.03
+    assert abs(x.bernoulli_(0.3).asnumpy().mean() - 0.3) < 0.05
+    assert set(x.random_(0, 3).tolist()) == {0, 1, 2}
+
+
+def test_operators_with_assignment_make_new_tensors():
+    x = y = Tensor([1.0, 2.0])
+    x += 1
+    assert y.tolist() == [1, 2] and x.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), [
+    (lambda x: x.fill_("a"), TypeError, "must be a number or a Tensor with one element"),
+    (lambda x: x.uniform_(2, 1), ValueError, "'from_' must not be above 'to'"),
+    (lambda x: x.normal_(0, -1), ValueError, "'std' must be 0 or more, but got -1"),
+    (lambda x: x.random_(2, 2), ValueError, "'from_' must be below 'to'"),
+    (lambda x: x.exponential_(0), ValueError, "'lambd' must be above 0"),
+    (lambda x: x.bernoulli_(1.5), ValueError, r"'p' must be in \[0, 1\]"),
+    (lambda x: Tensor([1.0]).fill_diagonal_(0), ValueError, r"got shape \(1,\)"),
+    (lambda x: x.scatter_(0, I01, x, reduce="max"), ValueError, "'reduce' must be 'add'"),
+    (lambda x: x.index_add_(0, 3, x), TypeError, "For 'index_add_'|must be a Tensor"),
+    (lambda x: x.index_add_(0, Tensor([5]), Tensor([[1.0, 1.0, 1.0]])), ValueError, "index 5 is out"),
+])
+def test_errors(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call(_x())
