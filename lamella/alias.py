@@ -103,6 +103,20 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     path: tuple(dict.fromkeys(where.split(",")))
     for where, paths in _PLACES.items() for path in paths.split()}
 
+# The rooms, and the files in `ops`, `nn`, `common`, `train` and `amp`, that MindSpore has too. What
+# else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
+_SHARED = frozenset("""
+    _checkparam amp boost common common.generator common.initializer communication context dataset
+    device_context dtype experimental hal log mindrecord mint multiprocessing nn nn.cell
+    nn.dynamic_lr nn.learning_rate_schedule nn.probability nn.sparse numpy ops ops._primitive_cache
+    ops.primitive parallel profiler rewrite runtime safeguard scipy train train.serialization utils
+    """.split())
+_ROOMS = frozenset(["", "amp", "common", "nn", "ops", "train"])
+
+# Functions that MindSpore shows where it has a file of the same name.
+_FUNCTIONS = frozenset(
+    ["data_sink", "lazy_inline", "mutable", "recompute", "seed", "tensor"])
+
 # faces whose `import *` gives only classes, as MindSpore's modules of primitives do
 _CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
 
@@ -133,24 +147,23 @@ class Face(ModuleType):
             if value is not _NOTHING and not isinstance(value, ModuleType):
                 return value
         path = f"{self.__name__}.{name}"
-        if _sources(path) is not None:
+        if name not in _FUNCTIONS and _sources(path) is not None:
             return importlib.import_module(path)
         if _is_from_import(sys._getframe(1)):
             raise ImportError(_missing(path), name=path)
         raise MissingName(self.__name__, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # The import system binds a submodule in its parent. Where a function has the same name
-        # (`mindspore.common.tensor`), the function is what MindSpore shows.
-        if isinstance(value, Face) and not isinstance(self.__dict__.get(name, value), ModuleType):
-            return
-        super().__setattr__(name, value)
+        # the import system binds a submodule in its parent
+        if not (isinstance(value, Face) and name in _FUNCTIONS):
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         prefix = self.__name__.removeprefix("mindspore").lstrip(".")
         depth = prefix.count(".") + 1 if prefix else 0
-        children = {p.split(".")[depth] for p in _SOURCES
-                    if p and (not prefix or p.startswith(f"{prefix}."))}
+        inside = f"{prefix}." if prefix else ""
+        children = {p.split(".")[depth] for p in (*_SOURCES, *_SHARED)
+                    if p.startswith(inside) and p and _sources(p) is not None}
         return sorted({*super().__dir__(), *children})
 
     def __repr__(self) -> str:
@@ -182,6 +195,8 @@ def _sources(fullname: str) -> tuple[str, ...] | None:
     path = fullname.removeprefix("mindspore").lstrip(".")
     if path == "version":
         return ()
+    if path not in _SOURCES and path not in _SHARED and path.rpartition(".")[0] in _ROOMS and path:
+        return None
     places = dict.fromkeys((path, *_SOURCES.get(path, ())))
     return tuple(place for place in places if _exists(place)) or None
 

@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 import textwrap
+from types import ModuleType
 
 import pytest
 
@@ -64,6 +65,14 @@ def test_submodules_need_no_import_of_their_own(mindspore):
 def test_a_function_wins_over_the_submodule_of_its_name(mindspore):
     importlib.import_module("mindspore.common.tensor")
     assert mindspore.common.tensor is lamella.tensor
+    importlib.import_module("mindspore.train.data_sink")
+    assert not isinstance(getattr(mindspore.train, "data_sink", None), ModuleType)
+
+
+@pytest.mark.parametrize("path", ["alias", "errors", "ops.arithmetic", "nn.dense", "train.nothing"])
+def test_lamellas_own_layout_is_no_path_of_mindspore(mindspore, path):
+    with pytest.raises(ModuleNotFoundError, match=f"does not have 'mindspore.{path}'"):
+        importlib.import_module(f"mindspore.{path}")
 
 
 def test_star_import_of_primitives_brings_only_classes(mindspore):
