@@ -19,7 +19,8 @@ def minus(a: Any, b: Any) -> torch.Tensor:
                 isinstance(a, bool) or isinstance(b, bool)):
             raise
     if _is_bool(a) and _is_bool(b):
-        return a ^ b  # their difference, as a truth value
+        differs: Any = a ^ b
+        return differs
     return _count(a) - _count(b)
 
 

@@ -32,10 +32,10 @@ def _check_order(name: str, ord: Any, rank: int) -> None:
 def _two_norm(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Tensor:
     # the composition gives nan as the gradient of a zero norm, as MindSpore's does;
     # PyTorch's own norm gives 0
-    square = torch.square(raw.abs() if raw.is_complex() else raw)
-    wide = torch.float32 if raw.dtype in (torch.float16, torch.bfloat16) else None
-    return torch.sqrt(torch.sum(square, dims, keep)) if wide is None else torch.sqrt(
-        torch.sum(torch.square(raw.float()), dims, keep)).to(raw.dtype)
+    wide = raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
+    square = torch.square(wide.abs() if wide.is_complex() else wide)
+    out = torch.sqrt(torch.sum(square, dims, keep))
+    return out.to(raw.dtype) if wide is not raw else out
 
 
 @op
