@@ -110,6 +110,7 @@ _SHARED = frozenset("""
     device_context dtype experimental hal log mindrecord mint multiprocessing nn nn.cell
     nn.dynamic_lr nn.learning_rate_schedule nn.probability nn.sparse numpy ops ops._primitive_cache
     ops.primitive parallel profiler rewrite runtime safeguard scipy train train.serialization utils
+    version
     """.split())
 _ROOMS = frozenset(["", "amp", "common", "nn", "ops", "train"])
 
