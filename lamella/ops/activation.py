@@ -21,7 +21,8 @@ __all__ = [
     "relu", "relu6", "relu_", "leaky_relu", "elu", "selu", "celu", "gelu", "fast_gelu", "silu",
     "swiglu", "sigmoid", "inplace_sigmoid", "tanh", "softmax", "softmin", "log_softmax", "softplus",
     "softsign", "hardsigmoid", "hardswish", "hardtanh", "hardshrink", "softshrink", "soft_shrink",
-    "mish", "prelu", "rrelu", "logsigmoid", "glu", "threshold", "gumbel_softmax",
+    "tanhshrink", "mish", "prelu", "rrelu", "logsigmoid", "glu", "threshold",
+    "gumbel_softmax",
 ]
 
 
@@ -580,6 +581,24 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 soft_shrink = softshrink
+
+
+@op
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x).
+
+    Args:
+        input: any shape, floating.
+
+    Returns:
+        Tensor of the shape and type of `input`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.tanhshrink(ms.Tensor([0.0, 1.0])))
+        [0.         0.23840582]
+    """
+    return wrap(input._raw - torch.tanh(input._raw))
 
 
 @op

@@ -144,10 +144,10 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any,
     bound = abs(math.log(wh_ratio_clip))
     w, h = aw * dw.clamp(-bound, bound).exp(), ah * dh.clamp(-bound, bound).exp()
     x, y = ax + aw * dx, ay + ah * dy
-    return wrap(torch.stack(((x - w * 0.5 + 0.5).clamp(0, max_shape[1] - 1),
-                             (y - h * 0.5 + 0.5).clamp(0, max_shape[0] - 1),
-                             (x + w * 0.5 - 0.5).clamp(0, max_shape[1] - 1),
-                             (y + h * 0.5 - 0.5).clamp(0, max_shape[0] - 1)), 1))
+    return wrap(torch.stack(((x - w * 0.5 + 0.5).clamp(0, max_shape[1]),
+                             (y - h * 0.5 + 0.5).clamp(0, max_shape[0]),
+                             (x + w * 0.5 - 0.5).clamp(0, max_shape[1]),
+                             (y + h * 0.5 - 0.5).clamp(0, max_shape[0])), 1))
 
 
 @op

@@ -76,7 +76,7 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
         boxes: (y1, x1, y2, x2), 0 to 1 from the first pixel to the last, shape (boxes, 4).
         box_indices: which image, shape (boxes,).
         crop_size: (height, width) of the crops.
-        method: ``'bilinear'``, ``'nearest'`` or ``'bilinear_v2'``.
+        method: ``'bilinear'`` or ``'nearest'``.
         extrapolation_value: for points outside an image.
 
     Returns:
@@ -92,16 +92,16 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
         >>> ms.ops.crop_and_resize(x, box, which, (4, 4)).shape
         (1, 4, 4, 3)
     """
-    if method not in ("bilinear", "nearest", "bilinear_v2"):
-        raise ValueError(f"For 'crop_and_resize', 'method' must be 'bilinear', 'nearest' or "
-                         f"'bilinear_v2', but got {method!r}.")
+    if method not in ("bilinear", "nearest"):
+        raise ValueError(f"For 'crop_and_resize', 'method' must be 'bilinear' or 'nearest', "
+                         f"but got {method!r}.")
     raw, corners = image._raw.float(), boxes._raw.float()
     if raw.dim() != 4 or corners.dim() != 2 or corners.shape[1] != 4:
         raise ValueError(f"For 'crop_and_resize', 'image' and 'boxes' must have the shapes "
                          f"(N, H, W, C) and (boxes, 4), but got {image.shape} and {boxes.shape}.")
     which = box_indices._raw.long().view(-1, 1, 1)
-    y, y_in = _places(corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1], method)
-    x, x_in = _places(corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2], method)
+    y, y_in = _places(corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1])
+    x, x_in = _places(corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2])
     inside = (y_in.unsqueeze(2) & x_in.unsqueeze(1)).unsqueeze(3)
     if method == "nearest":
         taken = raw[which, _nearest(y).unsqueeze(2), _nearest(x).unsqueeze(1)]
@@ -118,15 +118,11 @@ def _nearest(places: torch.Tensor) -> torch.Tensor:
     return torch.floor(places + 0.5).long()
 
 
-def _places(start: torch.Tensor, end: torch.Tensor, count: int, length: int,
-            method: str) -> tuple[torch.Tensor, torch.Tensor]:
+def _places(start: torch.Tensor, end: torch.Tensor, count: int,
+            length: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Where a box's points lie in one dimension of the image, and which lie inside."""
     steps = torch.arange(count, dtype=torch.float32, device=start.device)
     start, end = start.unsqueeze(1), end.unsqueeze(1)
-    if method == "bilinear_v2":
-        width = (end - start) * length / count
-        places = start * length + (steps + 0.5) * width - 0.5
-        return places.clamp(0, length - 1), torch.ones_like(places, dtype=torch.bool)
     if count > 1:
         places = start * (length - 1) + steps * ((end - start) * (length - 1) / (count - 1))
     else:

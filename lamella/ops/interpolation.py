@@ -65,19 +65,27 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         raise ValueError(f"For 'interpolate', 'align_corners' goes with the modes {_ALIGNED}, "
                          f"but got mode {mode!r}.")
     if size is not None:
-        lengths = list(each("interpolate", "size", size, spatial))
-        return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
+        return _to_lengths(input, list(each("interpolate", "size", size, spatial)), mode,
+                           align_corners)
     factors = [scale_factor] * spatial if isinstance(scale_factor, (int, float)) else scale_factor
     if len(factors) != spatial or any(f <= 0 for f in factors):
         raise ValueError(f"For 'interpolate', 'scale_factor' must be a positive number or "
                          f"{spatial} of them, but got {scale_factor}.")
     if recompute_scale_factor or mode == "area":
         lengths = [math.floor(n * f) for n, f in zip(raw.shape[2:], factors, strict=True)]
-        return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
+        return _to_lengths(input, lengths, mode, align_corners)
     if not (raw.dim() == 5 and mode in ("nearest", "trilinear")):
         raise ValueError(f"For 'interpolate', 'scale_factor' needs 'recompute_scale_factor=True' "
                          f"in mode {mode!r} for an input of rank {raw.dim()}.")
     return wrap(F.interpolate(raw, None, [float(f) for f in factors], mode, align_corners))
+
+
+def _to_lengths(input: Tensor, lengths: list[int], mode: str,
+                align_corners: bool | None) -> Tensor:
+    if mode == "bicubic" and not align_corners:
+        # MindSpore's cubic weights are not PyTorch's: see `_taps` and `_resized_along`
+        return resized("interpolate", input, lengths, mode, False, True)
+    return wrap(F.interpolate(input._raw, lengths, None, mode, align_corners))
 
 
 @op
@@ -135,11 +143,14 @@ def _resized_along(raw: torch.Tensor, axis: int, length: int, mode: str, align_c
     share = (places - low).to(raw.dtype)
     view = [1] * raw.dim()
     view[axis] = length
-    out = torch.zeros((), dtype=raw.dtype, device=raw.device)
+    out = total = torch.zeros((), dtype=raw.dtype, device=raw.device)
     for offset, weight in _taps(mode, share, half_pixel_centers):
-        taken = raw.index_select(axis, (low.long() + offset).clamp(0, n - 1))
-        out = out + taken * weight.view(view)
-    return out
+        at = low.long() + offset
+        if mode == "bicubic" and half_pixel_centers:  # what lies outside doesn't count
+            weight = torch.where((at >= 0) & (at < n), weight, 0.0)
+            total = total + weight.view(view)
+        out = out + raw.index_select(axis, at.clamp(0, n - 1)) * weight.view(view)
+    return out / total if total.dim() else out
 
 
 def _taps(mode: str, t: torch.Tensor,
@@ -148,6 +159,7 @@ def _taps(mode: str, t: torch.Tensor,
     if mode == "bilinear":
         return [(0, 1 - t), (1, t)]
     a = -0.5 if half_pixel_centers else -0.75
+    t = torch.round(t * 1024) / 1024  # MindSpore looks the weights up in a table
 
     def near(x: torch.Tensor) -> torch.Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1

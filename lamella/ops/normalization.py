@@ -66,17 +66,22 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
         [[1. 4.]
          [3. 0.]]
     """
-    raw = input_x._raw
-    scale, shift = _raw(weight), _raw(bias)
-    if not training:
-        return wrap(F.batch_norm(raw, running_mean._raw, running_var._raw, scale, shift, False,
-                                 0.0, eps))
-    out, mean, rstd = torch.native_batch_norm(raw, scale, shift, None, None, True, 0.0, eps)
-    count = raw.numel() // raw.shape[1]
-    var = (rstd.detach().pow(-2) - eps) * (count / max(count - 1, 1))
-    _moved(running_mean, mean, momentum)
-    _moved(running_var, var, momentum)
-    return wrap(out)
+    if training:
+        return batch_norm_training(input_x, running_mean, running_var, weight, bias, momentum,
+                                   eps)[0]
+    return wrap(F.batch_norm(input_x._raw, running_mean._raw, running_var._raw, _raw(weight),
+                             _raw(bias), False, 0.0, eps))
+
+
+def batch_norm_training(input_x: Tensor, running_mean: Tensor, running_var: Tensor,
+                        weight: Tensor | None, bias: Tensor | None, momentum: float,
+                        eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm` in training, with the batch's mean and its biased variance."""
+    out, mean, var = batch_statistics(input_x, weight, bias, eps)
+    count = input_x.size // input_x.shape[1]
+    _moved(running_mean, mean._raw, momentum)
+    _moved(running_var, var._raw * (count / max(count - 1, 1)), momentum)
+    return out, mean, var
 
 
 @op

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...tensor import wrap
 from .. import boxes, image, interpolation
 from ..primitive import Primitive
 
 __all__ = [
     "ResizeBilinearV2", "ResizeNearestNeighbor", "ResizeNearestNeighborV2", "ResizeBicubic",
     "GridSampler2D", "GridSampler3D", "CropAndResize", "IOU", "CheckValid", "NMSWithMask",
-    "BoundingBoxEncode", "BoundingBoxDecode", "ROIAlign", "ChannelShuffle", "Im2Col", "Col2Im",
+    "BoundingBoxEncode", "BoundingBoxDecode", "ROIAlign", "ChannelShuffle", "DepthToSpace",
+    "SpaceToDepth", "Im2Col", "Col2Im",
 ]
 
 
@@ -91,7 +93,9 @@ class ResizeNearestNeighbor(_Resize):
         self.add_prim_attr("size", interpolation.each("ResizeNearestNeighbor", "size", size, 2))
 
     def __call__(self, input_x: Any) -> Any:
-        return super().__call__(input_x, self.size)
+        # MindSpore's kernel doesn't look at half_pixel_centers
+        return interpolation.resized(self.name, input_x, self.size, "nearest", self.align_corners,
+                                     False)
 
 
 class GridSampler2D(_Attributed):
@@ -270,6 +274,59 @@ class ChannelShuffle(_Attributed):
 
     def __call__(self, x: Any) -> Any:
         return interpolation.channel_shuffle(x, self.group)
+
+
+class DepthToSpace(_Attributed):
+    """Channels turned into pixels: (N, C b², H, W) to (N, C, H b, W b), the blocks' rows first.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.DepthToSpace(2)(ms.Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]])))
+        [[[[1. 2.]
+           [3. 4.]]]]
+    """
+
+    def __init__(self, block_size: int):
+        _check_block(type(self).__name__, block_size)
+        super().__init__(block_size=block_size)
+
+    def __call__(self, x: Any) -> Any:
+        n, depth, height, width = x.shape
+        b = self.block_size
+        if depth % (b * b):
+            raise ValueError(f"For 'DepthToSpace', the number of channels must be a multiple of "
+                             f"{b * b}, but got shape {x.shape}.")
+        raw = x._raw.reshape(n, b, b, depth // (b * b), height, width)
+        return wrap(raw.permute(0, 3, 4, 1, 5, 2).reshape(n, -1, height * b, width * b))
+
+
+class SpaceToDepth(_Attributed):
+    """Pixels turned into channels: the inverse of `DepthToSpace`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.SpaceToDepth(2)(ms.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).shape)
+        (1, 4, 1, 1)
+    """
+
+    def __init__(self, block_size: int):
+        _check_block(type(self).__name__, block_size)
+        super().__init__(block_size=block_size)
+
+    def __call__(self, x: Any) -> Any:
+        n, depth, height, width = x.shape
+        b = self.block_size
+        if height % b or width % b:
+            raise ValueError(f"For 'SpaceToDepth', height and width must be multiples of {b}, "
+                             f"but got shape {x.shape}.")
+        raw = x._raw.reshape(n, depth, height // b, b, width // b, b)
+        return wrap(raw.permute(0, 3, 5, 1, 2, 4).reshape(n, -1, height // b, width // b))
+
+
+def _check_block(name: str, block_size: Any) -> None:
+    if not isinstance(block_size, int) or block_size < 2:
+        raise ValueError(f"For '{name}', 'block_size' must be an int of 2 or more, "
+                         f"but got {block_size!r}.")
 
 
 class Im2Col(_Attributed):

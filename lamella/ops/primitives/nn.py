@@ -7,7 +7,9 @@ from typing import Any
 import torch
 
 from ...tensor import Tensor, wrap
-from .. import convolution, dropout, embedding, normalization, padding, pooling
+from .. import convolution, normalization, padding, pooling
+from ..dropout import keep_mask
+from ..embedding import intopk, one_hot
 from ..primitive import Primitive, primitive
 
 __all__ = [
@@ -15,7 +17,7 @@ __all__ = [
     "Dense", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", "MaxPoolWithArgmaxV2",
     "MaxPool3DWithArgmax", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D",
     "BatchNorm", "LayerNorm", "RmsNorm", "LRN", "L2Normalize", "Dropout", "Dropout2D", "Dropout3D",
-    "Pad", "MirrorPad", "PadV3", "OneHot", "InTopK",
+    "Pad", "MirrorPad", "PadV3", "Padding", "OneHot", "InTopK",
 ]
 
 
@@ -341,8 +343,8 @@ class AdaptiveMaxPool2D(_Attributed):
 class BatchNorm(_Attributed):
     """Batch normalization; in training it changes the running mean and variance it is given.
 
-    Inputs are x, scale, bias, mean and variance; the result is the normalized x and the statistics:
-    in inference two empty ones, else the updated ones twice.
+    Inputs are x, scale, bias, mean and variance; the result is the normalized x, two Tensors of
+    zeros, and the batch's mean and biased variance, which are zeros too in inference.
 
     Examples:
         >>> import lamella as ms
@@ -361,11 +363,14 @@ class BatchNorm(_Attributed):
 
     def __call__(self, input_x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
         x = _channels_first(input_x, self.data_format)
-        out = normalization.batch_norm(x, mean, variance, scale, bias, self.is_training,
-                                       self.momentum, self.epsilon)
-        now = (wrap(mean._raw), wrap(variance._raw))
         empty = wrap(torch.zeros_like(mean._raw))
-        return (_as_before(out, self.data_format), empty, empty, *now)
+        if self.is_training:
+            out, *batch = normalization.batch_norm_training(x, mean, variance, scale, bias,
+                                                            self.momentum, self.epsilon)
+        else:
+            out, batch = normalization.batch_norm(x, mean, variance, scale, bias, False, 0.0,
+                                                  self.epsilon), [empty, empty]
+        return (_as_before(out, self.data_format), empty, empty, *batch)
 
 
 class LayerNorm(_Attributed):
@@ -458,7 +463,7 @@ class _Dropout(_Attributed):
 
     def _apply(self, x: Any, shape: tuple[int, ...], kind: torch.dtype) -> tuple[Tensor, Tensor]:
         raw = x._raw
-        mask = dropout.keep_mask(raw, 1 - self.keep_prob, shape)
+        mask = keep_mask(raw, 1 - self.keep_prob, shape)
         scaled = mask if self.keep_prob == 0 else mask / self.keep_prob
         return wrap(raw * scaled), wrap(mask.expand(raw.shape).to(kind))
 
@@ -584,6 +589,26 @@ class PadV3(_Attributed):
         return padding.pad(x, amounts, self.mode, constant_values)
 
 
+class Padding(_Attributed):
+    """Zeros behind the last dimension, which is of length 1, up to a length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Padding(3)(ms.Tensor([[1.0], [2.0]])))
+        [[1. 0. 0.]
+         [2. 0. 0.]]
+    """
+
+    def __init__(self, pad_dim_size: int = 8):
+        super().__init__(pad_dim_size=pad_dim_size)
+
+    def __call__(self, x: Any) -> Any:
+        if x.ndim < 2 or x.shape[-1] != 1:
+            raise ValueError(f"For 'Padding', the last dimension of the input must be 1, of two or "
+                             f"more, but got shape {x.shape}.")
+        return padding.pad(x, (0, self.pad_dim_size - 1))
+
+
 class OneHot(_Attributed):
     """`ops.one_hot` with the axis as an attribute; the values are Tensors.
 
@@ -599,7 +624,7 @@ class OneHot(_Attributed):
         super().__init__(axis=axis)
 
     def __call__(self, indices: Any, depth: Any, on_value: Any, off_value: Any) -> Any:
-        return embedding.one_hot(indices, depth, on_value, off_value, self.axis)
+        return one_hot(indices, depth, on_value, off_value, self.axis)
 
 
 class InTopK(_Attributed):
@@ -615,4 +640,4 @@ class InTopK(_Attributed):
         super().__init__(k=k)
 
     def __call__(self, x1: Any, x2: Any) -> Any:
-        return embedding.intopk(x1, x2, self.k)
+        return intopk(x1, x2, self.k)
