@@ -79,7 +79,8 @@ class Adam(Optimizer):
                              f"'use_offload' can be True, but got {use_amsgrad}, {use_lazy} and "
                              f"{use_offload}.")
         self.beta1, self.beta2, self.eps = _scalar(beta1), _scalar(beta2), _scalar(eps)
-        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2), "eps": single(eps)}
+        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2),
+                                       "eps": single(eps)}
         self.beta1_power = Parameter(self._power(), name="beta1_power")
         self.beta2_power = Parameter(self._power(), name="beta2_power")
         self.moment1 = self.parameters.clone(prefix="moment1", init="zeros")
@@ -178,7 +179,8 @@ class AdamWeightDecay(Optimizer):
         self.beta1 = Tensor([beta1], mstype.float32)
         self.beta2 = Tensor([beta2], mstype.float32)
         self.eps = Tensor([eps], mstype.float32)
-        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2), "eps": single(eps)}
+        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2),
+                                       "eps": single(eps)}
         self.moments1 = self.parameters.clone(prefix="adam_m", init="zeros")
         self.moments2 = self.parameters.clone(prefix="adam_v", init="zeros")
         self.fused_opt = AdamWeightDecayPrimitive()

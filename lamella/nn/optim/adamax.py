@@ -43,7 +43,8 @@ class AdaMax(Optimizer):
         check_adam("AdaMax", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = (Tensor(number, mstype.float32)
                                             for number in (beta1, beta2, eps))
-        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2), "eps": single(eps)}
+        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2),
+                                       "eps": single(eps)}
         self.beta1_power = Parameter(Tensor([1.0], mstype.float32), name="beta1_power")
         self.moment1 = self.parameters.clone(prefix="moment1", init="zeros")
         self.moment2 = self.parameters.clone(prefix="moment2", init="zeros")

@@ -39,7 +39,8 @@ class Lamb(Optimizer):
         self.beta1 = Tensor([beta1], mstype.float32)
         self.beta2 = Tensor([beta2], mstype.float32)
         self.eps = Tensor([eps], mstype.float32)
-        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2), "eps": single(eps)}
+        self._betas: dict[str, Any] = {"beta1": single(beta1), "beta2": single(beta2),
+                                       "eps": single(eps)}
         self.params = self.parameters
         self.moments1 = self.parameters.clone(prefix="lamb_m", init="zeros")
         self.moments2 = self.parameters.clone(prefix="lamb_v", init="zeros")

@@ -55,17 +55,17 @@ class Update(Primitive):
                *args: Any, **options: Any) -> tuple[Tensor, ...]:
         """Run `rule` on the raws of `parameters`, the gradient after the first, each in a list."""
         for place, parameter in enumerate(parameters):
-            if not isinstance(parameter, Parameter):
+            if not isinstance(parameter, Tensor):
                 raise TypeError(f"For '{self.name}', argument {place} must be a Parameter, "
                                 f"but got {type(parameter).__name__}.")
         if not isinstance(gradient, Tensor):
             raise TypeError(f"For '{self.name}', the gradient must be a Tensor, "
                             f"but got {type(gradient).__name__}.")
         with torch.no_grad(), rules.off_tape(parameters):
-            first, *others = ([p._data] for p in parameters)
+            first, *others = ([rules.held(p)] for p in parameters)
             own = rules.like_parameters(parameters[:1], [gradient._raw])
             rule(first, own, *others, *args, **options)
-        return tuple(wrap(p._data) for p in parameters)
+        return tuple(wrap(rules.held(p)) for p in parameters)
 
 
 class _Locking(Update):
@@ -180,7 +180,7 @@ class SGD(Update):
             return self._apply(_descend, (parameters,), gradient, lr, decay)[0]
         if self.nesterov:
             out = self._apply(rules.sgd, (parameters, accum), gradient, lr, factor, True, decay)
-            stat._data.zero_()
+            rules.held(stat).zero_()
             return out[0]
         return self._apply(rules.damped_sgd, (parameters, accum, stat), gradient, lr, factor,
                            float(self.dampening), decay)[0]
@@ -439,22 +439,22 @@ class ApplyAdagradDA(_Locking):
         var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step.
 
     Outputs:
-        The new var and the accumulators.
+        The new var.
 
     Examples:
         >>> import lamella as ms
         >>> w, a, s = (ms.Parameter(ms.Tensor([x]), name=n)
         ...            for x, n in ((1.0, "w"), (0.0, "a"), (0.0, "s")))
-        >>> print(ms.ops.ApplyAdagradDA()(w, a, s, ms.Tensor([2.0]), 0.1, 0.0, 0.0, 1)[0])
+        >>> print(ms.ops.ApplyAdagradDA()(w, a, s, ms.Tensor([2.0]), 0.1, 0.0, 0.0, 1))
         [-0.1]
     """
 
     def __call__(self, var: Parameter, gradient_accumulator: Parameter,
                  gradient_squared_accumulator: Parameter, grad: Tensor, lr: Any, l1: Any, l2: Any,
-                 global_step: Any) -> tuple[Tensor, ...]:
+                 global_step: Any) -> Tensor:
         parameters = (var, gradient_accumulator, gradient_squared_accumulator)
         return self._apply(rules.adagrad_da, parameters, grad, rate(lr), rate(l1), rate(l2),
-                           rate(global_step))
+                           rate(global_step))[0]
 
 
 class ApplyRMSProp(_Locking):

@@ -20,7 +20,10 @@ __all__ = [
 
 
 class _Rows(Update):
-    """A primitive whose gradient has only the rows at `indices`; equal indices are summed."""
+    """A primitive whose gradient has only the rows at `indices`; equal indices are summed.
+
+    As in MindSpore, indices beyond the rows are left out.
+    """
 
     def _apply_rows(self, rule: Callable[..., None], parameters: tuple[Parameter, ...],
                     grad: Tensor, indices: Tensor, *args: Any,
@@ -34,16 +37,19 @@ class _Rows(Update):
                 whole[rows] = part
 
         with torch.no_grad(), rules.off_tape(parameters):
-            rows, summed = _unique_rows(grad._raw, indices._raw)
-            first, *others = ([p._data] for p in parameters)
-            on_rows(first, [summed.to(parameters[0]._data.dtype)], *others, *args)
-        return tuple(wrap(p._data) for p in parameters)
+            first, *others = ([rules.held(p)] for p in parameters)
+            rows, summed = _unique_rows(grad._raw, indices._raw, first[0].shape[0])
+            on_rows(first, [summed.to(first[0].dtype)], *others, *args)
+        return tuple(wrap(rules.held(p)) for p in parameters)
 
 
-def _unique_rows(grad: torch.Tensor, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _unique_rows(grad: torch.Tensor, indices: torch.Tensor,
+                 count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The rows that occur, without those beyond `count`, and the sum of the gradients of each."""
     rows, places = indices.reshape(-1).long().unique(return_inverse=True)
     summed = grad.new_zeros((rows.shape[0], *grad.shape[1:])).index_add_(0, places, grad)
-    return rows, summed
+    inside = (rows >= 0) & (rows < count)
+    return rows[inside], summed[inside]
 
 
 class SparseApplyAdagrad(_Rows):
@@ -258,8 +264,8 @@ class FusedSparseAdam(FusedSparseLazyAdam):
     def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any,
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, gradient: Tensor,
                  indices: Tensor) -> tuple[Tensor, ...]:
-        full = torch.zeros_like(var._data).index_add_(0, indices._raw.reshape(-1).long(),
-                                                      gradient._raw.to(var._data.dtype))
+        full = torch.zeros_like(rules.held(var)).index_add_(0, indices._raw.reshape(-1).long(),
+                                                      gradient._raw.to(rules.held(var).dtype))
         rule = rules.nesterov_adam if self.use_nesterov else rules.adam
         corrected = corrected_rate(lr, beta1_power, beta2_power)
         return self._apply(rule, (var, m, v), wrap(full), corrected,

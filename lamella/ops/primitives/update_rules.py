@@ -35,17 +35,23 @@ def _no_correction(device: torch.device) -> torch.Tensor:
     return step
 
 
+def held(tensor: Any) -> torch.Tensor:
+    """What a Parameter, or a Tensor in its place, holds, whatever gradient is being recorded."""
+    return tensor._data if isinstance(tensor, Parameter) else tensor._raw
+
+
 def like_parameters(params: Any, raws: Raws) -> Raws:
     """The gradients in the type and memory layout of the parameters: the kernels trust in it."""
     for i, (p, raw) in enumerate(zip(params, raws, strict=True)):
-        own = p._data
+        own = held(p)
         if raw.dtype is own.dtype and raw.is_contiguous() and own.is_contiguous() \
                 and raw.shape == own.shape and p.init is None:
             continue
         if p.init is not None:
             own = p.init_data()._data
         if raw.shape != own.shape:
-            raise ValueError(f"The gradient of parameter '{p.name}' must have shape "
+            name = getattr(p, "name", "")
+            raise ValueError(f"The gradient of parameter '{name}' must have shape "
                              f"{tuple(own.shape)}, but got {tuple(raw.shape)}.")
         if raw.dtype is not own.dtype or raw.stride() != own.stride():
             raws[i] = torch.empty_like(own).copy_(raw)
@@ -106,11 +112,9 @@ def damped_sgd(params: Raws, grads: Raws, accums: Raws, stats: Raws, lr: Any, mo
                dampening: float, decay: float = 0.0) -> None:
     """Momentum of ``1 - dampening`` of each gradient but the first, before which `stats` is 1."""
     grads = add_decay(params, grads, decay)
-    shares = kernels._foreach_mul(stats, dampening)
-    kernels._foreach_add_(shares, 1.0 - dampening)
-    kernels._foreach_mul_(accums, momentum)
-    kernels._foreach_addcmul_(accums, grads, shares)
-    kernels._foreach_zero_(stats)
+    for a, g, stat in zip(accums, grads, stats, strict=True):
+        a.copy_(torch.where(stat > 0, g, a * momentum + g * (1.0 - dampening)))
+        stat.zero_()
     descend(params, accums, lr)
 
 
@@ -228,8 +232,15 @@ def rmsprop(params: Raws, grads: Raws, squares: Raws, moments: Raws, lr: Any, rh
     if means is not None:
         kernels._foreach_lerp_(means, grads, 1.0 - rho)
         kernels._foreach_addcmul_(spread, means, means, -1.0)
-    kernels._foreach_sqrt_(spread)
     steps = kernels._foreach_mul(grads, lr)
+    if means is not None:
+        # where rounding makes the variance negative MindSpore leaves the element as it is
+        for p, m, step, variance in zip(params, moments, steps, spread, strict=True):
+            moved = m * momentum + step * variance.rsqrt()
+            m.copy_(torch.where(variance > 0, moved, m))
+            p.sub_(torch.where(variance > 0, moved, torch.zeros_like(m)))
+        return
+    kernels._foreach_sqrt_(spread)
     kernels._foreach_mul_(moments, momentum)
     kernels._foreach_addcdiv_(moments, steps, spread, 1.0)
     kernels._foreach_sub_(params, moments)
