@@ -163,8 +163,9 @@ class Face(ModuleType):
         prefix = self.__name__.removeprefix("mindspore").lstrip(".")
         depth = prefix.count(".") + 1 if prefix else 0
         inside = f"{prefix}." if prefix else ""
-        children = {p.split(".")[depth] for p in (*_SOURCES, *_SHARED)
-                    if p.startswith(inside) and p and _sources(p) is not None}
+        paths = (p for p in (*_SOURCES, *_SHARED) if p.startswith(inside) and p)
+        children = {p.split(".")[depth] for p in paths}
+        children = {c for c in children if _sources(f"{self.__name__}.{c}") is not None}
         return sorted({*super().__dir__(), *children})
 
     def __repr__(self) -> str:

@@ -103,6 +103,15 @@ def test_a_missing_name_says_so_and_names_the_nearest(mindspore, statement, erro
         exec(statement, {})
 
 
+def test_no_name_is_its_own_hint(mindspore):
+    assert "no_room" not in dir(mindspore)
+    with pytest.raises(ImportError) as caught:
+        exec("from mindspore import communication_")
+    assert "communication_'" in str(caught.value)
+    for name in dir(mindspore):
+        assert hasattr(mindspore, name), name
+
+
 def test_probing_for_names_works(mindspore):
     assert not hasattr(mindspore, "no_such_name")
     assert getattr(mindspore.nn, "no_such_name", 3) == 3
