@@ -1,5 +1,156 @@
-"""Assignment to Parameters."""
+"""Giving Parameters new values, dependence between operators, and printing from a graph.
+
+What is assigned to may also be a plain Tensor, which is then changed in place.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..dtype import promote_types
+from ..errors import op
+from ..inplace import in_place
+from ..parameter import Parameter
+from ..tensor import Tensor, is_tensor, tensor_methods, wrap
+from .arguments import raw_of, raw_or_number
+
+__all__ = ["assign", "assign_add", "assign_sub", "depend", "identity", "is_tensor", "print_"]
+
+
+def store(variable: Any, change: Callable[[torch.Tensor], torch.Tensor], where: str) -> Tensor:
+    """Give `variable` the value that `change` makes of its present one; returns the new value.
+
+    The two must have one shape. The value is stored in the variable's own type.
+    """
+    old = raw_of(variable, where, "variable")
+    new = change(old)
+    if isinstance(variable, Parameter):
+        variable.init_data()
+        variable.assign_raw(new)
+    else:
+        in_place(variable, lambda raw: raw.copy_(new))
+    return wrap(variable._raw)
+
+
+def _value(variable: Any, value: Any, where: str) -> torch.Tensor:
+    """`value` as a raw tensor fit to be assigned.
+
+    Raises:
+        ValueError: if it has another shape.
+        TypeError: if its type would have to be narrowed.
+    """
+    old = raw_of(variable, where, "variable")
+    new = raw_or_number(value, old)
+    if not isinstance(value, Tensor):
+        if new.dim() or promote_types(old.dtype, new.dtype) == old.dtype or (
+                old.is_floating_point()):
+            new = new.to(old.dtype)
+    if new.shape != old.shape and not (new.numel() == old.numel() == 1):
+        raise ValueError(f"For '{where}', 'value' must have the shape of 'variable', "
+                         f"{tuple(old.shape)}, but got {tuple(new.shape)}.")
+    if promote_types(old.dtype, new.dtype) != old.dtype:
+        raise TypeError(f"For '{where}', 'value' must be of the type of 'variable' or one that "
+                        f"it can hold, but 'variable' is {old.dtype} and 'value' {new.dtype}.")
+    return new.to(old.dtype).reshape(old.shape)
+
+
+@op
+def assign(variable: Any, value: Any) -> Tensor:
+    """Give a Parameter a new value.
+
+    Args:
+        variable: a Parameter, or a Tensor to change in place.
+        value: a Tensor of the same shape, of the same type or one that promotes to it, or numbers.
+
+    Returns:
+        Tensor, the new value.
+
+    Raises:
+        TypeError: if the type of `value` does not promote to that of `variable`.
+        ValueError: if the shapes differ.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+        >>> _ = ms.ops.assign(w, ms.Tensor([3.0, 4.0]))
+        >>> print(w.value())
+        [3. 4.]
+    """
+    new = _value(variable, value, "assign")
+    return store(variable, lambda old: new, "assign")
+
+
+@op
+def assign_add(variable: Any, value: Any) -> Tensor:
+    """Add to a Parameter; arguments, result and errors as for `assign`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+        >>> print(ms.ops.assign_add(w, ms.Tensor([1.0, 1.0])))
+        [2. 3.]
+    """
+    new = _value(variable, value, "assign_add")
+    return store(variable, lambda old: old + new, "assign_add")
+
+
+@op
+def assign_sub(variable: Any, value: Any) -> Tensor:
+    """Subtract from a Parameter; arguments, result and errors as for `assign`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+        >>> print(ms.ops.assign_sub(w, ms.Tensor([1.0, 1.0])))
+        [0. 1.]
+    """
+    new = _value(variable, value, "assign_sub")
+    return store(variable, lambda old: old - new, "assign_sub")
+
+
+def depend(value: Any, expr: Any) -> Any:
+    """`value`, once `expr` has been computed; Python computes arguments in order, so they both are.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.depend(1, print("first"))
+        first
+        1
+    """
+    return value
+
+
+def identity(x: Any) -> Any:
+    """`x` itself.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.identity(3)
+        3
+    """
+    return x
+
+
+def print_(*input_x: Any) -> None:
+    """Print values, one a line, Tensors with their shape and type.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.print_("sum", 3)
+        sum
+        3
+    """
+    for value in input_x:
+        print(repr(value) if isinstance(value, Tensor) else value)
+
+
+def _assign_value(self: Tensor, value: Tensor) -> Tensor:
+    """Take the values of another tensor, whatever its shape and type; returns this one."""
+    self._raw = raw_of(value, "Tensor.assign_value", "value").clone()
+    return self
+
+
+tensor_methods(assign_value=_assign_value)
