@@ -14,6 +14,7 @@ import torch
 
 from .errors import describe
 from .inplace import _has_alias, in_place
+from .state import state
 
 _ALL = slice(None)
 _index = torch.ops.aten.index.Tensor
@@ -38,7 +39,7 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
     raw = tensor._raw
     try:
         source = _source(raw, value)
-        if raw.requires_grad or _has_alias(tensor, raw):
+        if raw.requires_grad or state.level is not None or _has_alias(tensor, raw):
             in_place(tensor, lambda own: _assign(own, index, source))
         else:
             _assign(raw, index, source)

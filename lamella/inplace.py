@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from .state import state
+
 
 def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     """Run `change` on the tensor's raw data, which it changes in place; returns the tensor.
@@ -15,6 +17,8 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     record may need the value as it was, and the alias that a gradient is taken for must keep it. A
     part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it.
     """
+    if state.level is not None:
+        state.level.changed.append(tensor)
     raw = tensor._raw
     recorded = raw.requires_grad and torch.is_grad_enabled()
     if recorded and not _is_part(raw) or _has_alias(tensor, raw):

@@ -20,15 +20,9 @@ import numpy as np
 import torch
 
 from . import context
+from .state import state
 from .tensor import Tensor, as_raw, wrap
 
-
-class _ThreadState(threading.local):
-    overlay: dict[int, torch.Tensor] | None = None
-    level: Any = None  # the gradient call this thread is in, see autodiff.level
-
-
-state = _ThreadState()
 
 _GENERATED = "Parameter#"  # what the name of an unnamed Parameter begins with
 _name_numbers = itertools.count(1)

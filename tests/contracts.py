@@ -1,7 +1,7 @@
 """What every operator promises, checked in one place.
 
-`check_op` compares an operator with a reference on given inputs: value, shape and data type, then its
-gradient with finite differences in float64, to second order.
+`check_op` compares an operator with a reference on given inputs: value, shape and data type, then
+its gradient with finite differences in float64, to second order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def as_arrays(result: Any) -> list[np.ndarray]:
     return [np.asarray(result)]
 
 
-def assert_close(got: Tensor, want: Any, rtol: float | None = None, atol: float | None = None) -> None:
+def assert_close(got: Tensor, want: Any, rtol: float | None = None,
+                 atol: float | None = None) -> None:
     """Check shape and values; the tolerance follows the Tensor's data type."""
     array = as_arrays(want)[0]
     assert got.shape == array.shape, f"shape {got.shape}, expected {array.shape}"
@@ -66,9 +67,10 @@ def assert_close(got: Tensor, want: Any, rtol: float | None = None, atol: float 
         rtol=relative if rtol is None else rtol, atol=absolute if atol is None else atol)
 
 
-def check_op(function: Callable[..., Any], reference: Callable[..., Any] | None, *specs: Sequence[Any],
-             grad: bool | tuple[int, ...] = True, order: int = 2, check_dtype: bool = True,
-             rtol: float | None = None, atol: float | None = None, **kwargs: Any) -> None:
+def check_op(function: Callable[..., Any], reference: Callable[..., Any] | None,
+             *specs: Sequence[Any], grad: bool | tuple[int, ...] = True, order: int = 2,
+             check_dtype: bool = True, rtol: float | None = None, atol: float | None = None,
+             **kwargs: Any) -> None:
     """Check an operator on several lists of arguments.
 
     Args:
@@ -123,7 +125,7 @@ def check_gradient(function: Callable[..., Any], args: Sequence[Any], positions:
 
         def slope(*tensors: Any) -> Tensor:
             total = Tensor(0.0, ms.float64)
-            gradients = ms.grad(weighted, positions)(*tensors)
+            gradients = _gradients(weighted, positions, tensors)
             for gradient, direction in zip(gradients, directions, strict=True):
                 total = total + (gradient * direction).sum()
             return total
@@ -131,9 +133,15 @@ def check_gradient(function: Callable[..., Any], args: Sequence[Any], positions:
         _compare(slope, spec, positions, rng, rtol * 10, atol * 10)
 
 
+def _gradients(function: Callable[..., Tensor], positions: tuple[int, ...],
+               tensors: Sequence[Any]) -> tuple[Tensor, ...]:
+    found = ms.grad(function, positions)(*tensors)
+    return found if isinstance(found, tuple) else (found,)
+
+
 def _compare(function: Callable[..., Tensor], spec: Sequence[Any], positions: tuple[int, ...],
              rng: np.random.Generator, rtol: float, atol: float) -> None:
-    gradients = ms.grad(function, positions)(*as_tensors(spec))
+    gradients = _gradients(function, positions, as_tensors(spec))
     directions = [rng.standard_normal(spec[p].shape) for p in positions]
     slope = sum(float((g.asnumpy() * d).sum()) for g, d in zip(gradients, directions, strict=True))
     moved = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..parameter import state
+from ..state import state
 
 
 class Level:
@@ -17,15 +17,18 @@ class Level:
         outer: the level around it, None at the outermost.
         overlay: by id, the alias of each Parameter the gradient is taken for, over the outer ones.
         assigned: by id of such a Parameter, what the function assigned to it: its further aliases.
+        changed: Tensors that the function changed in place; they are cut from the record when the
+            outermost call is over.
         constants: by id of an alias, the plain number that a rule gave as its whole gradient.
     """
 
-    __slots__ = ("outer", "overlay", "assigned", "constants")
+    __slots__ = ("outer", "overlay", "assigned", "changed", "constants")
 
     def __init__(self, outer: Level | None):
         self.outer = outer
         around = state.overlay
         self.overlay: dict[int, torch.Tensor] = {} if around is None else dict(around)
+        self.changed: list[Any] = [] if outer is None else outer.changed
         self.assigned: dict[int, list[torch.Tensor]] = {}
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from ..parameter import Parameter, state
+from ..parameter import Parameter
+from ..state import state
 from ..tensor import Tensor, wrap
 from .hooks import raw_hook
 from .level import Level, current
@@ -36,8 +37,8 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
             looks them up.
 
     Returns:
-        A function of `fn`'s arguments. It gives the gradient by the inputs (a Tensor for an int
-        position, a tuple for a tuple), that by the weights (a tuple, or a Tensor for one Parameter),
+        A function of `fn`'s arguments. It gives the gradient by the inputs (a Tensor for one
+        position, a tuple for several), that by the weights (a tuple, or a Tensor for one Parameter),
         or a pair of both; with `has_aux`, a pair of that and a tuple of the other outputs.
 
     Raises:
@@ -166,7 +167,8 @@ class GradOperation:
             if self.get_all:
                 position = tuple(i for i, a in enumerate(args) if _has_tensor(a))
             request = _Request("GradOperation", fn, position if by_inputs else None,
-                               weights if self.get_by_list else None, False, False)
+                               weights if self.get_by_list else None, False, False,
+                               as_tuple=self.get_all)
             return request.run(args, kwargs, sens)[1]
 
         return gradient
@@ -176,7 +178,7 @@ class _Request:
     """What a gradient function was asked for, checked once."""
 
     def __init__(self, name: str, fn: Callable[..., Any], grad_position: Any, weights: Any,
-                 has_aux: bool, return_ids: bool):
+                 has_aux: bool, return_ids: bool, as_tuple: bool = False):
         if not callable(fn):
             raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
                             f"but got {type(fn).__name__}.")
@@ -189,8 +191,9 @@ class _Request:
         self.fn = fn
         self.has_aux = has_aux
         self.return_ids = return_ids
-        self.single_position = isinstance(grad_position, int)
+        # MindSpore 2.10 gives a Tensor for a tuple of one position, too
         self.positions = _checked_positions(name, grad_position)
+        self.single_position = not as_tuple and len(self.positions or ()) == 1
         self.single_weight = isinstance(weights, Parameter)
         self.weights = _checked_weights(name, weights)
 
@@ -290,7 +293,15 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     by_weight = {id(weight): next(gradients) for weight in weights}
     if outer is None:
         value = map_tensors(_detached, value)
+        _cut(run.level.changed)
     return value, by_inputs, [by_weight[id(weight)] for weight in asked]
+
+
+def _cut(changed: list[Tensor]) -> None:
+    """Cut Tensors that a gradient call changed in place from its record."""
+    for tensor in changed:
+        if tensor._raw.requires_grad:
+            tensor._raw = tensor._raw.detach()
 
 
 def _once_each(weights: tuple[Parameter, ...]) -> tuple[Parameter, ...]:

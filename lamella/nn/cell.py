@@ -11,7 +11,7 @@ import torch
 from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop
 from ..dtype import to_raw
-from ..parameter import state
+from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_checkpointed, call_in_float, record_run
 from .cell_state import CellState

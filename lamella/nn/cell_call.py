@@ -13,7 +13,7 @@ from ..autodiff.hooks import HookHandle, raw_structure_rule
 from ..autodiff.level import current, entered
 from ..autodiff.reverse import Run
 from ..autodiff.tree import map_tensors, tensors
-from ..parameter import state
+from ..state import state
 from ..tensor import Tensor, wrap
 from .cell_tree import CellTree
 

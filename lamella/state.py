@@ -1,0 +1,24 @@
+"""What this thread is doing: the gradient call it is in, and the aliases that Parameters have there."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+
+
+class _ThreadState(threading.local):
+    """Of this thread.
+
+    Attributes:
+        overlay: by id of a Parameter, the raw tensor that stands for its data; None outside of
+            gradient calls and `to_float` Cells.
+        level: the innermost gradient call whose function is running, see `autodiff.level`.
+    """
+
+    overlay: dict[int, torch.Tensor] | None = None
+    level: Any = None
+
+
+state = _ThreadState()
