@@ -103,11 +103,8 @@ def test_a_missing_name_says_so_and_names_the_nearest(mindspore, statement, erro
         exec(statement, {})
 
 
-def test_no_name_is_its_own_hint(mindspore):
+def test_dir_lists_only_what_is_there(mindspore):
     assert "no_room" not in dir(mindspore)
-    with pytest.raises(ImportError) as caught:
-        exec("from mindspore import communication_")
-    assert "communication_'" in str(caught.value)
     for name in dir(mindspore):
         assert hasattr(mindspore, name), name
 
