@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from ...parameter import Parameter, state
+from ...parameter import Parameter
+from ...state import state
 
 Raws = list[torch.Tensor]
 
