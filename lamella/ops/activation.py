@@ -490,7 +490,12 @@ def hardsigmoid(input: Tensor) -> Tensor:
         >>> print(ms.ops.hardsigmoid(ms.Tensor([-3.5, 0.0, 4.3])))
         [0.  0.5 1. ]
     """
-    return wrap(_floating(F.hardsigmoid, input._raw))
+    return wrap(_floating(lambda x: _sloped(x, F.hardsigmoid, _hardsigmoid_slope), input._raw))
+
+
+def _hardsigmoid_slope(x: torch.Tensor) -> torch.Tensor:
+    # PyTorch has no second derivative of its own kernel
+    return (x.abs() < 3).to(x.dtype) / 6
 
 
 def _floating(kernel: Callable, raw: torch.Tensor) -> torch.Tensor:

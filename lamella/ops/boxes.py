@@ -152,7 +152,7 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any,
 
 @op
 def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Boxes by falling score, their places among the given ones, and which are no duplicates."""
+    """Boxes by falling score, their places among these, and which are no duplicates."""
     raw = bboxes._raw
     if raw.dim() != 2 or raw.shape[1] != 5:
         raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape (n, 5), "
@@ -166,7 +166,7 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
     later = torch.arange(len(raw), device=raw.device)
     for i in range(len(raw)):  # each box that stays strikes out those after it
         keep = keep & ~(hits[i] & keep[i] & (later > i))
-    return wrap(ordered), wrap(places.to(torch.int32)), wrap(keep)
+    return wrap(ordered), wrap(later.to(torch.int32)), wrap(keep)
 
 
 @op

@@ -185,14 +185,14 @@ class NMSWithMask(_Attributed):
     """Suppression of boxes that overlap one of higher score by more than a threshold.
 
     The input is (x0, y0, x1, y1, score), shape (n, 5); the result is the boxes by falling score,
-    their places in the input, and which of them stay.
+    their numbers in this order, and which of them stay.
 
     Examples:
         >>> import lamella as ms
         >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0, 0.5], [0.0, 0.0, 9.0, 8.0, 0.75]])
         >>> _, places, keep = ms.ops.NMSWithMask(0.5)(box)
         >>> print(places, keep)
-        [1 0] [ True False]
+        [0 1] [ True False]
     """
 
     def __init__(self, iou_threshold: float = 0.5):

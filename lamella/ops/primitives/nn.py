@@ -16,8 +16,9 @@ __all__ = [
     "Conv2D", "Conv2DTranspose", "Conv2DBackpropInput", "Conv3D", "Conv3DTranspose", "BiasAdd",
     "Dense", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", "MaxPoolWithArgmaxV2",
     "MaxPool3DWithArgmax", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D",
-    "BatchNorm", "LayerNorm", "RmsNorm", "LRN", "L2Normalize", "Dropout", "Dropout2D", "Dropout3D",
+    "BatchNorm", "LayerNorm", "RmsNorm", "LRN", "Dropout", "Dropout2D", "Dropout3D",
     "Pad", "MirrorPad", "PadV3", "Padding", "OneHot", "InTopK",
+    "EmbeddingLookup",
 ]
 
 
@@ -433,27 +434,6 @@ class LRN(_Attributed):
         return normalization.lrn(x, *self.attrs.values())
 
 
-class L2Normalize(_Attributed):
-    """x / sqrt(max(sum(x²), epsilon)) along an axis.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.L2Normalize(axis=-1)(ms.Tensor([3.0, 4.0])))
-        [0.6 0.8]
-    """
-
-    def __init__(self, axis: Any = 0, epsilon: float = 1e-4):
-        axes = axis if isinstance(axis, (list, tuple)) else [axis]
-        if len(axes) != 1:
-            raise TypeError(f"For 'L2Normalize', 'axis' must name one axis, but got {axis}.")
-        super().__init__(axis=list(axes), epsilon=epsilon)
-
-    def __call__(self, input_x: Any) -> Any:
-        raw = input_x._raw
-        squares = raw.square().sum(self.axis[0], keepdim=True).clamp_min(self.epsilon)
-        return wrap(raw * torch.rsqrt(squares))
-
-
 class _Dropout(_Attributed):
     def __init__(self, keep_prob: float = 0.5):
         if not 0 <= keep_prob <= 1:
@@ -625,6 +605,28 @@ class OneHot(_Attributed):
 
     def __call__(self, indices: Any, depth: Any, on_value: Any, off_value: Any) -> Any:
         return one_hot(indices, depth, on_value, off_value, self.axis)
+
+
+class EmbeddingLookup(_Attributed):
+    """The rows that indices name in a slice of a table that starts at `offset`; others are zeros.
+
+    Examples:
+        >>> import lamella as ms
+        >>> table = ms.Tensor([[1.0], [2.0]])
+        >>> print(ms.ops.EmbeddingLookup()(table, ms.Tensor([5, 4, 9]), 4))
+        [[2.]
+         [1.]
+         [0.]]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def __call__(self, input_params: Any, input_indices: Any, offset: int) -> Any:
+        table, rows = input_params._raw, input_indices._raw.to(torch.int64) - offset
+        inside = (rows >= 0) & (rows < table.shape[0])
+        taken = table[torch.where(inside, rows, 0)]
+        return wrap(torch.where(inside.view(*rows.shape, *(1,) * (table.dim() - 1)), taken, 0))
 
 
 class InTopK(_Attributed):
