@@ -172,13 +172,13 @@ class Parameter(Tensor):
         overlay = state.overlay
         if overlay is None:
             return self._data
-        return overlay.get(id(self), self._data)
+        return overlay.get(self, self._data)
 
     @_raw.setter
     def _raw(self, raw: torch.Tensor) -> None:
         overlay = state.overlay
-        if overlay is not None and id(self) in overlay:
-            overlay[id(self)] = raw
+        if overlay is not None and self in overlay:
+            overlay[self] = raw
         self._data = raw.detach()
 
     @property
@@ -278,12 +278,12 @@ class Parameter(Tensor):
                 own.copy_(raw.detach())
                 return
         self._data = raw.detach().to(own.device, own.dtype, copy=True)
-        if overlay is not None and id(self) in overlay:
-            again = self._data.detach().to(overlay[id(self)].dtype)
+        if overlay is not None and self in overlay:
+            again = self._data.detach().to(overlay[self].dtype)
             assigned = None if state.level is None else state.level.assigned.get(id(self))
             if assigned is not None and self.requires_grad:
                 assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
-            overlay[id(self)] = again
+            overlay[self] = again
 
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
         """Make the data of a Parameter whose initializer was delayed; returns the Parameter."""

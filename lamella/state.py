@@ -12,12 +12,12 @@ class _ThreadState(threading.local):
     """Of this thread.
 
     Attributes:
-        overlay: by id of a Parameter, the raw tensor that stands for its data; None outside of
+        overlay: for each Parameter, the raw tensor that stands for its data; None outside of
             gradient calls and `to_float` Cells.
         level: the innermost gradient call whose function is running, see `autodiff.level`.
     """
 
-    overlay: dict[int, torch.Tensor] | None = None
+    overlay: dict[Any, torch.Tensor] | None = None
     level: Any = None
 
 

@@ -24,7 +24,7 @@ def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
     level = current()
     parameters: list[Parameter] = []
     if level is not None and level.overlay:
-        parameters = [p for p in cell.get_parameters() if id(p) in level.overlay]
+        parameters = [p for p in cell.get_parameters() if p in level.overlay]
     raws = [t._raw for t in tensors((args, kwargs))] + [p._raw for p in parameters]
     if not torch.is_grad_enabled() or not any(raw.requires_grad for raw in raws):
         return cell.construct(*args, **kwargs)

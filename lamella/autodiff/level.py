@@ -15,7 +15,7 @@ class Level:
 
     Attributes:
         outer: the level around it, None at the outermost.
-        overlay: by id, the alias of each Parameter the gradient is taken for, over the outer ones.
+        overlay: the alias of each Parameter the gradient is taken for, over the outer ones.
         assigned: by id of such a Parameter, what the function assigned to it: its further aliases.
         changed: Tensors that the function changed in place; they are cut from the record when the
             outermost call is over.
@@ -27,7 +27,7 @@ class Level:
     def __init__(self, outer: Level | None):
         self.outer = outer
         around = state.overlay
-        self.overlay: dict[int, torch.Tensor] = {} if around is None else dict(around)
+        self.overlay: dict[Any, torch.Tensor] = {} if around is None else around.copy()
         self.changed: list[Any] = [] if outer is None else outer.changed
         self.assigned: dict[int, list[torch.Tensor]] = {}
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}

@@ -325,7 +325,7 @@ class Run:
             arg = given[p]
             given[p] = self._aliased(arg) if type(arg) is Tensor else map_tensors(self._aliased, arg)
         for weight in weights:
-            level.overlay[id(weight)] = self._alias(weight)
+            level.overlay[weight] = self._alias(weight)
             level.assigned[id(weight)] = []
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()

@@ -181,12 +181,12 @@ def call_in_float(cell: Any, body: Callable[[tuple, dict], Any], args: tuple, kw
         return wrap(raw.to(raw_type))
 
     before = state.overlay
-    overlay = {} if before is None else dict(before)
+    overlay = {} if before is None else before.copy()
     for name, parameter in cell._params.items():
         if parameter is not None and name not in cell.kept_in_own_type:
             raw = parameter._raw
             if raw.is_floating_point() and raw.dtype is not raw_type:
-                overlay[id(parameter)] = raw.to(raw_type)
+                overlay[parameter] = raw.to(raw_type)
     args, kwargs = map_tensors(cast, (args, kwargs))
     state.overlay = overlay
     try:

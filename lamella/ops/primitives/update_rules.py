@@ -70,12 +70,12 @@ def off_tape(params: Any) -> Iterator[None]:
     if overlay is None:
         yield
         return
-    aliased: list[Parameter] = [p for p in params if id(p) in overlay]
+    aliased: list[Parameter] = [p for p in params if p in overlay]
     for p in aliased:
         p._data = p._data.clone()
     yield
     for p in aliased:
-        overlay[id(p)] = p._data
+        overlay[p] = p._data
 
 
 def single(number: float) -> float:
