@@ -40,6 +40,7 @@ from .random import *
 from .reduce import *
 from .scan import *
 from .scatter import *
+from .scatter_nd import *
 from .select import *
 from .rearrange import *
 from .shape import *
