@@ -35,6 +35,7 @@ from .loss import *
 from .margin_loss import *
 from .normalization import *
 from .padding import *
+from .piecewise import *
 from .pooling import *
 from .random import *
 from .reduce import *
@@ -59,6 +60,7 @@ from .primitives.loss import *
 from .primitives.math import *
 from .primitives.nn import *
 from .primitives.optimizer import *
+from .primitives.pooling import *
 from .primitives.optimizer_rows import *
 from .primitives.random import *
 from .primitives.reduce import *

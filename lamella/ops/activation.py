@@ -1,12 +1,7 @@
-"""Activation functions.
-
-Where two branches of an activation meet, MindSpore picks a derivative of its own. PyTorch's kernels
-are used as they are where they agree with it; the others get its rule through `_sloped`.
-"""
+"""Smooth activation functions, and softmax."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,134 +13,10 @@ from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
 
 __all__ = [
-    "relu", "relu6", "relu_", "leaky_relu", "elu", "selu", "celu", "gelu", "fast_gelu", "silu",
-    "swiglu", "sigmoid", "inplace_sigmoid", "tanh", "softmax", "softmin", "log_softmax", "softplus",
-    "softsign", "hardsigmoid", "hardswish", "hardtanh", "hardshrink", "softshrink", "soft_shrink",
-    "tanhshrink", "mish", "prelu", "rrelu", "logsigmoid", "glu", "threshold",
-    "gumbel_softmax",
+    "elu", "selu", "celu", "gelu", "fast_gelu", "silu", "swiglu", "sigmoid", "inplace_sigmoid",
+    "tanh", "softmax", "softmin", "log_softmax", "softplus", "softsign", "tanhshrink", "mish",
+    "logsigmoid", "glu", "gumbel_softmax",
 ]
-
-
-class _Sloped(torch.autograd.Function):
-    """An elementwise kernel whose derivative is written out as a function of the input."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(raw: torch.Tensor, kernel: Callable, slope: Callable) -> torch.Tensor:
-        return kernel(raw)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        raw, _, ctx.slope = inputs
-        ctx.save_for_backward(raw)
-        ctx.save_for_forward(raw)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        return grads[0] * ctx.slope(ctx.saved_tensors[0]), None, None
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        return tangents[0] * ctx.slope(ctx.saved_tensors[0])
-
-
-def _sloped(raw: torch.Tensor, kernel: Callable, slope: Callable) -> torch.Tensor:
-    return _Sloped.apply(raw, kernel, slope) if raw.requires_grad else kernel(raw)
-
-
-@op
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(x, 0) of each element; the derivative at 0 is 0.
-
-    Args:
-        input: any shape, any number type.
-        inplace: write the result into `input` and return that.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.relu(ms.Tensor([[-1.0, 4.0, -8.0], [2.0, -5.0, 9.0]])))
-        [[0. 4. 0.]
-         [2. 0. 9.]]
-    """
-    if inplace:
-        return relu_(input)
-    raw = input._raw
-    return wrap(raw.clone() if raw.dtype is torch.bool else torch.relu(raw))
-
-
-@op
-def relu_(input: Tensor) -> Tensor:
-    """`relu` in place.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([-1.0, 4.0])
-        >>> y = ms.ops.relu_(x)
-        >>> print(x)
-        [0. 4.]
-    """
-    return in_place(input, torch.relu_)
-
-
-@op
-def relu6(x: Tensor) -> Tensor:
-    """min(max(x, 0), 6) of each element; the derivative is 0 at 0 and 1 at 6.
-
-    Args:
-        x: any shape, floating.
-
-    Returns:
-        Tensor of the shape and type of `x`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.relu6(ms.Tensor([-1.0, 4.0, 8.0])))
-        [0. 4. 6.]
-    """
-    return wrap(torch.relu(x._raw).clamp_max(6.0))
-
-
-@op
-def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
-    """x where x >= 0 (for `alpha` <= 1), `alpha` x elsewhere.
-
-    It is max(x, alpha x), or the min for alpha > 1, so the derivative at 0 is (1 + alpha) / 2.
-
-    Args:
-        input: any shape, any number type.
-        alpha: the slope below 0.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Raises:
-        TypeError: if `alpha` is no number.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.leaky_relu(ms.Tensor([-1.0, 4.0, -8.0])))
-        [-0.2  4.  -1.6]
-    """
-    if not isinstance(alpha, (int, float)):
-        raise TypeError(f"For 'leaky_relu', the type of 'alpha' should be float or int, "
-                        f"but got type '{type(alpha).__name__}'.")
-    raw = input._raw
-    if not raw.is_floating_point():
-        pick = torch.maximum if alpha <= 1 else torch.minimum
-        return wrap(pick(raw, (raw * alpha).to(raw.dtype)))
-
-    def slope(x: torch.Tensor) -> torch.Tensor:
-        tie = torch.where(x == 0, (1.0 + alpha) / 2, alpha)
-        return torch.where(x > 0, 1.0, tie).to(x.dtype)
-
-    return wrap(_sloped(raw, lambda x: F.leaky_relu(x, alpha), slope))
 
 
 @op
@@ -476,119 +347,6 @@ def softsign(x: Tensor) -> Tensor:
 
 
 @op
-def hardsigmoid(input: Tensor) -> Tensor:
-    """x / 6 + 1 / 2, kept within 0 and 1.
-
-    Args:
-        input: any shape, floating or whole numbers.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hardsigmoid(ms.Tensor([-3.5, 0.0, 4.3])))
-        [0.  0.5 1. ]
-    """
-    return wrap(_floating(lambda x: _sloped(x, F.hardsigmoid, _hardsigmoid_slope), input._raw))
-
-
-def _hardsigmoid_slope(x: torch.Tensor) -> torch.Tensor:
-    # PyTorch has no second derivative of its own kernel
-    return (x.abs() < 3).to(x.dtype) / 6
-
-
-def _floating(kernel: Callable, raw: torch.Tensor) -> torch.Tensor:
-    """A floating kernel on whole numbers: the result is cut to their type, as MindSpore's is."""
-    return kernel(raw) if raw.is_floating_point() else kernel(raw.float()).to(raw.dtype)
-
-
-def _hardswish_slope(x: torch.Tensor) -> torch.Tensor:
-    return torch.where(x.abs() <= 3, x / 3 + 0.5, (x > 3).to(x.dtype))
-
-
-@op
-def hardswish(input: Tensor) -> Tensor:
-    """x times `hardsigmoid` of x; the derivative at -3 and 3 is that of the middle piece.
-
-    Args:
-        input: any shape, floating or whole numbers.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hardswish(ms.Tensor([-2.0, 0.0, 4.0])))
-        [-0.33333334  0.          4.        ]
-    """
-    return wrap(_floating(lambda x: _sloped(x, F.hardswish, _hardswish_slope), input._raw))
-
-
-@op
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """x kept within `min_val` and `max_val`; the derivative at either is 1/2.
-
-    Args:
-        input: any shape, any number type.
-        min_val, max_val: the bounds.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hardtanh(ms.Tensor([-3.0, 0.5, 2.0])))
-        [-1.   0.5  1. ]
-    """
-    raw = input._raw
-    # maximum and minimum share a tie's gradient between both sides
-    low = torch.maximum(raw, raw.new_full((), min_val))
-    return wrap(torch.minimum(low, raw.new_full((), max_val)))
-
-
-@op
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x, or 0 where |x| <= `lambd`.
-
-    Args:
-        input: any shape, floating.
-        lambd: the threshold.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hardshrink(ms.Tensor([0.5, 1.0, -2.0])))
-        [ 0.  1. -2.]
-    """
-    return wrap(F.hardshrink(input._raw, lambd))
-
-
-@op
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved towards 0 by `lambd`, and 0 where |x| <= `lambd`.
-
-    Args:
-        input: any shape, floating.
-        lambd: the threshold, 0 or more.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.softshrink(ms.Tensor([0.25, 1.0, -2.0])))
-        [ 0.   0.5 -1.5]
-    """
-    return wrap(F.softshrink(input._raw, lambd))
-
-
-soft_shrink = softshrink
-
-
-@op
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
 
@@ -622,61 +380,6 @@ def mish(x: Tensor) -> Tensor:
         [-0.30340144  0.          1.943959  ]
     """
     return wrap(F.mish(x._raw))
-
-
-@op
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where x > 0, `weight` x elsewhere, with one weight in all or one a channel.
-
-    Args:
-        input: shape (N, C, ...), floating.
-        weight: shape (1,) or (C,).
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Raises:
-        ValueError: if `weight` fits neither.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([[-1.0, 2.0], [3.0, -4.0]])
-        >>> print(ms.ops.prelu(x, ms.Tensor([0.25, 0.5])))
-        [[-0.25  2.  ]
-         [ 3.   -2.  ]]
-    """
-    raw, slopes = input._raw, weight._raw
-    if slopes.dim() != 1 or slopes.numel() not in (1, raw.shape[1] if raw.dim() > 1 else 1):
-        raise ValueError(f"For 'prelu', 'weight' must have the shape (1,) or (C,) for the C "
-                         f"channels of 'input' {input.shape}, but got {weight.shape}.")
-    return wrap(torch.prelu(raw, slopes))
-
-
-@op
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
-    """x where x >= 0, elsewhere a x with a random slope a between `lower` and `upper`.
-
-    Args:
-        input: any shape.
-        lower, upper: the range of the slopes.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Raises:
-        ValueError: if `lower` exceeds `upper`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.rrelu(ms.Tensor([-2.0, 3.0]), 0.5, 0.5))
-        [-1.  3.]
-    """
-    if lower > upper:
-        raise ValueError(f"For 'rrelu', 'upper' must be 'lower' or more, but got upper: {upper}, "
-                         f"lower: {lower}.")
-    raw = input._raw
-    slopes = torch.empty_like(raw, dtype=torch.float32).uniform_(lower, upper)
-    return wrap(torch.where(raw > 0, raw, (slopes * raw).to(raw.dtype)))
 
 
 @op
@@ -721,34 +424,6 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
 
 
 @op
-def threshold(input: Tensor, thr: float, value: float) -> Tensor:
-    """x where x > `thr`, `value` elsewhere.
-
-    Args:
-        input: any shape.
-        thr: the threshold.
-        value: what replaces the rest.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Raises:
-        TypeError: if `thr` or `value` is no number.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.threshold(ms.Tensor([0.0, 2.0, 3.0]), 1, 20))
-        [20.  2.  3.]
-    """
-    for name, given in (("thr", thr), ("value", value)):
-        if not isinstance(given, (int, float)):
-            raise TypeError(f"For 'threshold', the type of '{name}' should be float or int, "
-                            f"but got type '{type(given).__name__}'.")
-    raw = input._raw
-    return wrap(torch.where(raw > thr, raw, raw.new_full((), value)))
-
-
-@op
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
     """A random draw from the Gumbel-softmax distribution (Jang et al., 2017).
 
@@ -788,4 +463,4 @@ def _tanh_(self: Tensor) -> Tensor:
 
 
 tensor_methods(softmax=_tensor_softmax, sigmoid=sigmoid, sigmoid_=inplace_sigmoid, tanh=tanh,
-               tanh_=_tanh_, hardshrink=hardshrink, soft_shrink=soft_shrink)
+               tanh_=_tanh_)

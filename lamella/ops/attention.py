@@ -33,7 +33,7 @@ def _raw(tensor: Tensor | None) -> torch.Tensor | None:
 def multi_head_attention(query: Tensor, key: Tensor, value: Tensor, num_heads: int,
                          need_weights: bool, **options: Any) -> tuple[Tensor, Tensor | None]:
     """`multi_head_attention_forward` that can leave out the weights, and is then faster."""
-    given = {k: _raw(v) if isinstance(v, Tensor) else v for k, v in options.items()}
+    given: dict[str, Any] = {k: v._raw if isinstance(v, Tensor) else v for k, v in options.items()}
     out, weights = F.multi_head_attention_forward(
         query._raw, key._raw, value._raw, num_heads=num_heads, need_weights=need_weights, **given)
     return wrap(out), None if weights is None else wrap(weights)

@@ -13,16 +13,17 @@ from ..tensor import Tensor, wrap
 __all__ = ["iou", "check_valid", "bounding_box_encode", "bounding_box_decode"]
 
 
-def _columns(name: str, boxes: Tensor) -> tuple[torch.Tensor, ...]:
+def _columns(name: str, boxes: Tensor) -> Any:
     raw = boxes._raw
     if raw.dim() != 2 or raw.shape[1] != 4:
         raise ValueError(f"For '{name}', boxes must have the shape (n, 4), but got {boxes.shape}.")
     return raw.unbind(1)
 
 
-def overlaps(x0: Any, y0: Any, x1: Any, y1: Any, u0: Any, v0: Any, u1: Any, v1: Any,
+def overlaps(first: Any, second: Any,
              pixel: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Areas of the intersections, of the first and of the second boxes, with `pixel` wide edges."""
+    (x0, y0, x1, y1), (u0, v0, u1, v1) = first, second
     wide = (torch.minimum(x1, u1) - torch.maximum(x0, u0) + pixel).clamp_min(0)
     high = (torch.minimum(y1, v1) - torch.maximum(y0, v0) + pixel).clamp_min(0)
     return (wide * high, (x1 - x0 + pixel) * (y1 - y0 + pixel),
@@ -54,7 +55,7 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
         raise ValueError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
     first = [c.unsqueeze(0) for c in _columns("iou", anchor_boxes)]
     second = [c.unsqueeze(1) for c in _columns("iou", gt_boxes)]
-    shared, area, other = overlaps(*first, *second, 1.0)
+    shared, area, other = overlaps(first, second, 1.0)
     return wrap(shared / (area + other - shared if mode == "iou" else other))
 
 
@@ -160,7 +161,7 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
     places = raw[:, 4].argsort(descending=True, stable=True)
     ordered = raw[places]
     first, second = ([c.unsqueeze(i) for c in ordered[:, :4].unbind(1)] for i in (1, 0))
-    shared, area, other = overlaps(*first, *second, 0.0)
+    shared, area, other = overlaps(first, second, 0.0)
     hits = shared / (area + other - shared) > iou_threshold
     keep = torch.ones(len(raw), dtype=torch.bool, device=raw.device)
     later = torch.arange(len(raw), device=raw.device)

@@ -54,7 +54,7 @@ def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pa
     if any(a != b for a, b in pairs):
         pads = None if return_indices else _reached(pairs, raw.shape[2:], kernel, stride)
         if pads is not None and not any(d > 1 for d in gaps):
-            return wrap(_MAX[rank](raw, kernel, stride, pads, gaps, True))
+            return wrap(_MAX[rank](raw, kernel, stride, pads, gaps, True))  # type: ignore
         low = -torch.inf if raw.is_floating_point() else torch.iinfo(raw.dtype).min
         raw, pads = symmetric(raw, pairs, low)
     else:
@@ -62,7 +62,7 @@ def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pa
     out = _MAX[rank](raw, kernel, stride, pads, gaps, ceil_mode, return_indices)
     if return_indices:
         return wrap(out[0]), wrap(out[1])
-    return wrap(out)
+    return wrap(out)  # type: ignore
 
 
 def mean_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pad_mode: str,
@@ -273,7 +273,7 @@ def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
     return _norm_over_windows("lp_pool2d", x, 2, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _output_size(name: str, raw: torch.Tensor, output_size: Any, rank: int) -> tuple[int, ...]:
+def _output_size(name: str, raw: torch.Tensor, output_size: Any, rank: int) -> Any:
     if isinstance(output_size, int):
         output_size = (output_size,) * rank
     if not isinstance(output_size, (tuple, list)) or len(output_size) != rank:

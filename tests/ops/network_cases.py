@@ -113,7 +113,8 @@ def pools(ms, ops, case, normal, uniform, signs):
     case("avg_pool3d", lambda: ops.avg_pool3d(normal(1, 1, 3, 4, 4), 2, 2, (1, 1, 0, 0, 1, 1)))
     case("adaptive_avg_pool1d", lambda: ops.adaptive_avg_pool1d(normal(1, 2, 6), 3))
     case("adaptive_avg_pool2d", lambda: ops.adaptive_avg_pool2d(normal(1, 2, 5, 4), (None, 3)))
-    case("adaptive_max_pool2d", lambda: ops.adaptive_max_pool2d(normal(1, 2, 5, 4), (3, None), True))
+    case("adaptive_max_pool2d", lambda: ops.adaptive_max_pool2d(
+        normal(1, 2, 5, 4), (3, None), True))
     case("adaptive_max_pool3d", lambda: ops.adaptive_max_pool3d(normal(1, 1, 3, 4, 4), 2, True))
     case("lp_pool1d", lambda: ops.lp_pool1d(normal(1, 2, 9), 2, 3))
     case("lp_pool2d", lambda: ops.lp_pool2d(normal(1, 1, 4, 4), 2, 3, 2, True))
@@ -191,7 +192,8 @@ def losses(ms, ops, case, normal, uniform, signs):
         case(f"NLLLoss {red}", lambda r=red: ops.NLLLoss(r)(
             normal(3, 4), ms.Tensor(np.array([0, 3, 1], np.int32)), uniform(4)))
         case(f"ctc_loss {red}", lambda r=red: ops.ctc_loss(
-            ops.log_softmax(normal(6, 2, 4), -1), ms.Tensor(np.array([[1, 2, 2], [3, 1, 0]], np.int32)),
+            ops.log_softmax(normal(6, 2, 4), -1),
+            ms.Tensor(np.array([[1, 2, 2], [3, 1, 0]], np.int32)),
             ms.Tensor(np.array([6, 5], np.int32)), ms.Tensor(np.array([3, 2], np.int32)), 0, r)[0])
     edge, label = np.array([0, 1, 0, 1.0], np.float32), np.array([0, 1, 1, 0.0], np.float32)
     case("binary_cross_entropy at 0 and 1", lambda: ops.binary_cross_entropy(
@@ -212,8 +214,8 @@ def losses(ms, ops, case, normal, uniform, signs):
         normal(3, 4), uniform(3, 4)))
     case("L2Loss", lambda: ops.L2Loss()(normal(3, 4)))
     case("CTCLoss", lambda: ops.CTCLoss()(
-        normal(6, 2, 4), ms.Tensor(np.array([[0, 0], [1, 0]])), ms.Tensor(np.array([2, 1], np.int32)),
-        ms.Tensor(np.array([6, 5], np.int32))))
+        normal(6, 2, 4), ms.Tensor(np.array([[0, 0], [1, 0]])),
+        ms.Tensor(np.array([2, 1], np.int32)), ms.Tensor(np.array([6, 5], np.int32))))
     case("ctc_greedy_decoder", lambda: ops.ctc_greedy_decoder(
         normal(3, 2, 4), ms.Tensor(np.array([3, 2], np.int32))))
 
@@ -238,8 +240,9 @@ def images(ms, ops, case, normal, uniform, signs):
     for (mode, rank), small in itertools.product(modes, (False, True)):
         size = ((2, 3, 2) if small else (5, 7, 4))[: rank - 2]
         for align in (None, True) if "linear" in mode or "cubic" in mode else (None,):
-            case(f"interpolate {mode} {rank} {size} {align}", lambda m=mode, k=rank, s=size, a=align:
-                 ops.interpolate(normal(1, 1, *(3, 4, 3)[: k - 2]), s, None, m, a))
+            name = f"interpolate {mode} {rank} {size} {align}"
+            case(name, lambda m=mode, k=rank, s=size, a=align: ops.interpolate(
+                normal(1, 1, *(3, 4, 3)[: k - 2]), s, None, m, a))
     case("interpolate recomputed", lambda: ops.interpolate(
         normal(1, 1, 3, 4), None, 1.7, "bilinear", None, True))
     for align, half in ((False, False), (True, False), (False, True)):
@@ -262,8 +265,8 @@ def images(ms, ops, case, normal, uniform, signs):
     box = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.8, 1.2], [0.5, 0.9, 0.1, 0.2]], np.float32)
     for mode in ("bilinear", "nearest"):
         case(f"crop_and_resize {mode}", lambda m=mode: ops.crop_and_resize(
-            uniform(2, 4, 4, 1), ms.Tensor(box), ms.Tensor(np.array([0, 1, 1], np.int32)), (3, 4), m,
-            0.5))
+            uniform(2, 4, 4, 1), ms.Tensor(box), ms.Tensor(np.array([0, 1, 1], np.int32)),
+            (3, 4), m, 0.5))
 
 
 def boxes(ms, ops, case, normal, uniform, signs):
@@ -292,7 +295,8 @@ def codes(ms, ops, case, normal, uniform, signs):
     case("one_hot floats", lambda: ops.one_hot(ms.Tensor(np.array([0, 2])), 3,
                                                ms.Tensor(1.0, ms.float32),
                                                ms.Tensor(0.0, ms.float32), 0))
-    case("OneHot", lambda: ops.OneHot(1)(ms.Tensor(np.array([[0, 2]])), 3, ms.Tensor(2.0, ms.float32),
+    case("OneHot", lambda: ops.OneHot(1)(ms.Tensor(np.array([[0, 2]])), 3,
+                                         ms.Tensor(2.0, ms.float32),
                                          ms.Tensor(-1.0, ms.float32)))
     case("intopk", lambda: ops.intopk(normal(3, 4), ms.Tensor(np.array([0, 1, 2], np.int32)), 2))
     case("EmbeddingLookup", lambda: ops.EmbeddingLookup()(

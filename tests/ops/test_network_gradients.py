@@ -156,7 +156,8 @@ def test_multi_head_attention():
 def test_rotary_position_embedding():
     x, angle = normal(2, 4), normal(1, 2)
     for mode, twice in ((0, np.concatenate([angle] * 2, 1)), (1, angle.repeat(2, 1))):
-        out = ops.rotary_position_embedding(*map(ms.Tensor, (x, np.cos(twice), np.sin(twice))), mode)
+        codes = map(ms.Tensor, (x, np.cos(twice), np.sin(twice)))
+        out = ops.rotary_position_embedding(*codes, mode)
         pairs = x.reshape(2, 2, 2)
         pairs = pairs[:, 0] + 1j * pairs[:, 1] if mode == 0 else pairs[..., 0] + 1j * pairs[..., 1]
         turned = pairs * np.exp(1j * angle)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import activation as fn
-from ..primitive import Primitive, primitive
+from .. import piecewise
+from ..primitive import primitive
+from .attributed import Attributed
 
 __all__ = [
     "ReLU", "ReLU6", "Sigmoid", "Tanh", "GeLU", "FastGeLU", "SiLU", "HSwish", "HSigmoid", "SeLU",
@@ -13,17 +15,17 @@ __all__ = [
     "CeLU", "HShrink", "SoftShrink", "GLU",
 ]
 
-ReLU = primitive("ReLU", fn.relu)
-ReLU6 = primitive("ReLU6", fn.relu6)
+ReLU = primitive("ReLU", piecewise.relu)
+ReLU6 = primitive("ReLU6", piecewise.relu6)
 Sigmoid = primitive("Sigmoid", fn.sigmoid)
 Tanh = primitive("Tanh", fn.tanh)
 FastGeLU = primitive("FastGeLU", fn.fast_gelu)
 SiLU = primitive("SiLU", fn.silu)
-HSwish = primitive("HSwish", fn.hardswish)
-HSigmoid = primitive("HSigmoid", fn.hardsigmoid)
+HSwish = primitive("HSwish", piecewise.hardswish)
+HSigmoid = primitive("HSigmoid", piecewise.hardsigmoid)
 SeLU = primitive("SeLU", fn.selu)
 Mish = primitive("Mish", fn.mish)
-PReLU = primitive("PReLU", fn.prelu)
+PReLU = primitive("PReLU", piecewise.prelu)
 Softplus = primitive("Softplus", fn.softplus)
 Softsign = primitive("Softsign", fn.softsign)
 
@@ -43,21 +45,16 @@ GeLU = primitive("GeLU", _gelu)
 LogSoftmaxExt = primitive("LogSoftmaxExt", _log_softmax)
 
 
-class _Attributed(Primitive):
-    """A primitive with one attribute, handed to a function behind its input."""
+class _OneAttribute(Attributed):
+    """A primitive whose attribute is handed to a function behind its input."""
 
     _function: Any = None
-
-    def __init__(self, **attributes: Any):
-        super().__init__(type(self).__name__)
-        for name, value in attributes.items():
-            self.add_prim_attr(name, value)
 
     def __call__(self, x: Any) -> Any:
         return type(self)._function(x, *self.attrs.values())
 
 
-class Softmax(Primitive):
+class Softmax(Attributed):
     """`ops.softmax` with the axis, or a tuple of axes, as an attribute.
 
     Examples:
@@ -67,7 +64,7 @@ class Softmax(Primitive):
     """
 
     def __init__(self, axis: int | tuple[int, ...] = -1):
-        super().__init__("Softmax")
+        super().__init__()
         if not isinstance(axis, (int, tuple)):
             raise TypeError(f"For 'Softmax', 'axis' must be an int or a tuple, but got {axis!r}.")
         if isinstance(axis, tuple) and len(axis) == 0:
@@ -78,7 +75,7 @@ class Softmax(Primitive):
         return fn.softmax(logits, self.axis)
 
 
-class LogSoftmax(_Attributed):
+class LogSoftmax(_OneAttribute):
     """`ops.log_softmax` with the axis as an attribute.
 
     Examples:
@@ -93,7 +90,7 @@ class LogSoftmax(_Attributed):
         super().__init__(axis=axis)
 
 
-class Elu(_Attributed):
+class Elu(_OneAttribute):
     """`ops.elu` with alpha as an attribute.
 
     Examples:
@@ -108,7 +105,7 @@ class Elu(_Attributed):
         super().__init__(alpha=alpha)
 
 
-class CeLU(_Attributed):
+class CeLU(_OneAttribute):
     """`ops.celu` with alpha as an attribute.
 
     Examples:
@@ -123,7 +120,7 @@ class CeLU(_Attributed):
         super().__init__(alpha=alpha)
 
 
-class HShrink(_Attributed):
+class HShrink(_OneAttribute):
     """`ops.hardshrink` with its threshold as an attribute.
 
     Examples:
@@ -132,13 +129,13 @@ class HShrink(_Attributed):
         [0. 1.]
     """
 
-    _function = staticmethod(fn.hardshrink)
+    _function = staticmethod(piecewise.hardshrink)
 
     def __init__(self, lambd: float = 0.5):
         super().__init__(lambd=lambd)
 
 
-class SoftShrink(_Attributed):
+class SoftShrink(_OneAttribute):
     """`ops.softshrink` with its threshold as an attribute.
 
     Examples:
@@ -147,13 +144,13 @@ class SoftShrink(_Attributed):
         [0.  0.5]
     """
 
-    _function = staticmethod(fn.softshrink)
+    _function = staticmethod(piecewise.softshrink)
 
     def __init__(self, lambd: float = 0.5):
         super().__init__(lambd=lambd)
 
 
-class GLU(_Attributed):
+class GLU(_OneAttribute):
     """`ops.glu` with the axis as an attribute.
 
     Examples:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...tensor import wrap
 from .. import boxes, image, interpolation
-from ..primitive import Primitive
+from .attributed import Attributed
 
 __all__ = [
     "ResizeBilinearV2", "ResizeNearestNeighbor", "ResizeNearestNeighborV2", "ResizeBicubic",
@@ -16,16 +16,7 @@ __all__ = [
 ]
 
 
-class _Attributed(Primitive):
-    """A primitive that keeps its arguments as attributes."""
-
-    def __init__(self, **attributes: Any):
-        super().__init__(type(self).__name__)
-        for name, value in attributes.items():
-            self.add_prim_attr(name, value)
-
-
-class _Resize(_Attributed):
+class _Resize(Attributed):
     _mode = ""
 
     def __init__(self, align_corners: bool = False, half_pixel_centers: bool = False):
@@ -98,7 +89,7 @@ class ResizeNearestNeighbor(_Resize):
                                      False)
 
 
-class GridSampler2D(_Attributed):
+class GridSampler2D(Attributed):
     """`ops.grid_sample` with its attributes.
 
     Examples:
@@ -127,7 +118,7 @@ class GridSampler3D(GridSampler2D):
     """
 
 
-class CropAndResize(_Attributed):
+class CropAndResize(Attributed):
     """`ops.crop_and_resize` with its attributes.
 
     Examples:
@@ -145,7 +136,7 @@ class CropAndResize(_Attributed):
                                      self.extrapolation_value)
 
 
-class IOU(_Attributed):
+class IOU(Attributed):
     """`ops.iou` with the mode as an attribute.
 
     Examples:
@@ -164,7 +155,7 @@ class IOU(_Attributed):
         return boxes.iou(anchor_boxes, gt_boxes, self.mode)
 
 
-class CheckValid(_Attributed):
+class CheckValid(Attributed):
     """`ops.check_valid` as an object.
 
     Examples:
@@ -181,7 +172,7 @@ class CheckValid(_Attributed):
         return boxes.check_valid(bboxes, img_metas)
 
 
-class NMSWithMask(_Attributed):
+class NMSWithMask(Attributed):
     """Suppression of boxes that overlap one of higher score by more than a threshold.
 
     The input is (x0, y0, x1, y1, score), shape (n, 5); the result is the boxes by falling score,
@@ -202,7 +193,7 @@ class NMSWithMask(_Attributed):
         return boxes.nms_with_mask(bboxes, self.iou_threshold)
 
 
-class BoundingBoxEncode(_Attributed):
+class BoundingBoxEncode(Attributed):
     """`ops.bounding_box_encode` with its attributes.
 
     Examples:
@@ -219,7 +210,7 @@ class BoundingBoxEncode(_Attributed):
         return boxes.bounding_box_encode(anchor_box, groundtruth_box, self.means, self.stds)
 
 
-class BoundingBoxDecode(_Attributed):
+class BoundingBoxDecode(Attributed):
     """`ops.bounding_box_decode` with its attributes.
 
     Examples:
@@ -238,7 +229,7 @@ class BoundingBoxDecode(_Attributed):
                                          self.wh_ratio_clip)
 
 
-class ROIAlign(_Attributed):
+class ROIAlign(Attributed):
     """The mean of bilinear samples in each cell of regions (He et al., 2017, Mask R-CNN).
 
     Inputs are the features (N, C, H, W) and the regions (image, x0, y0, x1, y1), shape (n, 5).
@@ -260,7 +251,7 @@ class ROIAlign(_Attributed):
         return boxes.roi_align(features, rois, *self.attrs.values())
 
 
-class ChannelShuffle(_Attributed):
+class ChannelShuffle(Attributed):
     """`ops.channel_shuffle` with its attribute.
 
     Examples:
@@ -276,7 +267,7 @@ class ChannelShuffle(_Attributed):
         return interpolation.channel_shuffle(x, self.group)
 
 
-class DepthToSpace(_Attributed):
+class DepthToSpace(Attributed):
     """Channels turned into pixels: (N, C b², H, W) to (N, C, H b, W b), the blocks' rows first.
 
     Examples:
@@ -300,7 +291,7 @@ class DepthToSpace(_Attributed):
         return wrap(raw.permute(0, 3, 4, 1, 5, 2).reshape(n, -1, height * b, width * b))
 
 
-class SpaceToDepth(_Attributed):
+class SpaceToDepth(Attributed):
     """Pixels turned into channels: the inverse of `DepthToSpace`.
 
     Examples:
@@ -329,7 +320,7 @@ def _check_block(name: str, block_size: Any) -> None:
                          f"but got {block_size!r}.")
 
 
-class Im2Col(_Attributed):
+class Im2Col(Attributed):
     """`ops.unfold`, with channels and window elements as dimensions of their own.
 
     Examples:
@@ -348,7 +339,7 @@ class Im2Col(_Attributed):
         return out.reshape((n, c, self.ksizes[0] * self.ksizes[1], -1))
 
 
-class Col2Im(_Attributed):
+class Col2Im(Attributed):
     """`ops.fold` of a tensor (N, C, window elements, windows).
 
     Examples:

@@ -11,7 +11,8 @@ from ...errors import op
 from ...tensor import Tensor, wrap
 from .. import loss as fn
 from .. import margin_loss
-from ..primitive import Primitive, primitive
+from ..primitive import primitive
+from .attributed import Attributed
 
 __all__ = [
     "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits",
@@ -21,15 +22,12 @@ __all__ = [
 ]
 
 
-class _Reduced(Primitive):
+class _Reduced(Attributed):
     """A loss with its reduction as an attribute."""
 
     def __init__(self, reduction: str, **attributes: Any):
-        super().__init__(type(self).__name__)
-        fn.check_reduction(self.name, reduction)
-        self.add_prim_attr("reduction", reduction)
-        for name, value in attributes.items():
-            self.add_prim_attr(name, value)
+        fn.check_reduction(type(self).__name__, reduction)
+        super().__init__(reduction=reduction, **attributes)
 
 
 @op
@@ -78,7 +76,7 @@ class _DenseCrossEntropy(torch.autograd.Function):
 SoftmaxCrossEntropyWithLogits = primitive("SoftmaxCrossEntropyWithLogits", softmax_cross_entropy)
 
 
-class SparseSoftmaxCrossEntropyWithLogits(Primitive):
+class SparseSoftmaxCrossEntropyWithLogits(Attributed):
     """The mean cross entropy of scores (N, C) and classes (N,), or its gradient for the scores.
 
     Args:
@@ -92,7 +90,7 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
     """
 
     def __init__(self, is_grad: bool = False):
-        super().__init__("SparseSoftmaxCrossEntropyWithLogits")
+        super().__init__()
         self.add_prim_attr("is_grad", is_grad)
 
     def __call__(self, logits: Any, labels: Any) -> Any:
@@ -171,7 +169,7 @@ class SmoothL1Loss(_Reduced):
         return margin_loss.smooth_l1_loss(prediction, target, self.beta, self.reduction)
 
 
-class KLDivLoss(Primitive):
+class KLDivLoss(Attributed):
     """`ops.kl_div` with the reduction as an attribute.
 
     Examples:
@@ -181,7 +179,7 @@ class KLDivLoss(Primitive):
     """
 
     def __init__(self, reduction: str = "mean"):
-        super().__init__("KLDivLoss")
+        super().__init__()
         fn.check_reduction("KLDivLoss", reduction, "batchmean")
         self.add_prim_attr("reduction", reduction)
 
@@ -305,7 +303,7 @@ class CTCLossV2(_Reduced):
                            self.reduction, self.zero_infinity)
 
 
-class CTCLoss(Primitive):
+class CTCLoss(Attributed):
     """Connectionist temporal classification of unnormalized scores; the blank is the last class.
 
     Inputs are the scores (T, N, C), the labels as a sparse matrix (indices (n, 2) and values (n,))
@@ -327,7 +325,7 @@ class CTCLoss(Primitive):
 
     def __init__(self, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
                  ignore_longer_outputs_than_inputs: bool = False):
-        super().__init__("CTCLoss")
+        super().__init__()
         if not ctc_merge_repeated:
             raise ValueError("For 'CTCLoss', 'ctc_merge_repeated' must be True, but got False.")
         self.add_prim_attr("preprocess_collapse_repeated", preprocess_collapse_repeated)
@@ -354,7 +352,7 @@ class CTCLoss(Primitive):
         return wrap(losses(raw)), wrap(grad)
 
 
-class CTCGreedyDecoder(Primitive):
+class CTCGreedyDecoder(Attributed):
     """`ops.ctc_greedy_decoder` with its attribute.
 
     Examples:
@@ -365,7 +363,7 @@ class CTCGreedyDecoder(Primitive):
     """
 
     def __init__(self, merge_repeated: bool = True):
-        super().__init__("CTCGreedyDecoder")
+        super().__init__()
         self.add_prim_attr("merge_repeated", merge_repeated)
 
     def __call__(self, inputs: Any, sequence_length: Any) -> Any:

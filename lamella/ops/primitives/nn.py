@@ -1,4 +1,4 @@
-"""Primitive classes of convolutions, pools, normalization, dropout, padding and codes."""
+"""Primitive classes of convolutions, normalization, dropout, padding and codes."""
 
 from __future__ import annotations
 
@@ -7,39 +7,29 @@ from typing import Any
 import torch
 
 from ...tensor import Tensor, wrap
-from .. import convolution, normalization, padding, pooling
+from .. import convolution, normalization, padding
 from ..dropout import keep_mask
 from ..embedding import intopk, one_hot
-from ..primitive import Primitive, primitive
+from ..primitive import primitive
+from .attributed import Attributed
 
 __all__ = [
     "Conv2D", "Conv2DTranspose", "Conv2DBackpropInput", "Conv3D", "Conv3DTranspose", "BiasAdd",
-    "Dense", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", "MaxPoolWithArgmaxV2",
-    "MaxPool3DWithArgmax", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D",
-    "BatchNorm", "LayerNorm", "RmsNorm", "LRN", "Dropout", "Dropout2D", "Dropout3D",
+    "Dense", "BatchNorm", "LayerNorm", "RmsNorm", "LRN", "Dropout", "Dropout2D", "Dropout3D",
     "Pad", "MirrorPad", "PadV3", "Padding", "OneHot", "InTopK",
     "EmbeddingLookup",
 ]
 
 
-class _Attributed(Primitive):
-    """A primitive that keeps its arguments as attributes."""
-
-    def __init__(self, **attributes: Any):
-        super().__init__(type(self).__name__)
-        for name, value in attributes.items():
-            self.add_prim_attr(name, value)
-
-
-def _channels_first(x: Tensor, data_format: str) -> Tensor:
+def channels_first(x: Tensor, data_format: str) -> Tensor:
     return wrap(x._raw.movedim(-1, 1)) if data_format.endswith("C") else x
 
 
-def _as_before(x: Tensor, data_format: str) -> Tensor:
+def as_before(x: Tensor, data_format: str) -> Tensor:
     return wrap(x._raw.movedim(1, -1)) if data_format.endswith("C") else x
 
 
-class _Conv(_Attributed):
+class _Conv(Attributed):
     """A convolution without bias; `out_channel` and `kernel_size` are those of the weight."""
 
     _rank = 2
@@ -56,9 +46,9 @@ class _Conv(_Attributed):
 
     def __call__(self, x: Any, weight: Any) -> Any:
         run = convolution.conv2d if self._rank == 2 else convolution.conv3d
-        x, weight = (_channels_first(v, self.data_format) for v in (x, weight))
+        x, weight = (channels_first(v, self.data_format) for v in (x, weight))
         out = run(x, weight, None, self.stride, self.pad_mode, self.pad, self.dilation, self.group)
-        return _as_before(out, self.data_format)
+        return as_before(out, self.data_format)
 
 
 class Conv2D(_Conv):
@@ -91,7 +81,7 @@ class Conv3D(_Conv):
                          data_format)
 
 
-class Conv2DTranspose(_Attributed):
+class Conv2DTranspose(Attributed):
     """The transpose of `Conv2D`: the gradient of its input. The input size is an input.
 
     Examples:
@@ -127,7 +117,7 @@ class Conv2DBackpropInput(Conv2DTranspose):
     """
 
 
-class Conv3DTranspose(_Attributed):
+class Conv3DTranspose(Attributed):
     """`ops.conv3d_transpose` with its attributes.
 
     Examples:
@@ -149,7 +139,7 @@ class Conv3DTranspose(_Attributed):
                                             self.dilation, self.group, self.output_padding)
 
 
-class BiasAdd(_Attributed):
+class BiasAdd(Attributed):
     """`ops.bias_add`, also for channels in the last dimension.
 
     Examples:
@@ -165,183 +155,14 @@ class BiasAdd(_Attributed):
         super().__init__(data_format=data_format)
 
     def __call__(self, input_x: Any, bias: Any) -> Any:
-        x = _channels_first(input_x, self.data_format)
-        return _as_before(convolution.bias_add(x, bias), self.data_format)
+        x = channels_first(input_x, self.data_format)
+        return as_before(convolution.bias_add(x, bias), self.data_format)
 
 
 Dense = primitive("Dense", convolution.dense)
 
 
-class _Pool(_Attributed):
-    def __init__(self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid",
-                 data_format: str = "NCHW"):
-        super().__init__(kernel_size=kernel_size, strides=strides, pad_mode=pad_mode,
-                         data_format=data_format)
-        for what in ("kernel_size", "strides"):
-            convolution.each(self.name, what, getattr(self, what), 2)
-        mode = pad_mode.upper() if isinstance(pad_mode, str) else pad_mode
-        if mode not in ("VALID", "SAME"):
-            raise ValueError(f"For '{self.name}', 'pad_mode' must be 'VALID' or 'SAME', "
-                             f"but got {pad_mode!r}.")
-        self.add_prim_attr("pad_mode", mode)
-
-
-class MaxPool(_Pool):
-    """The maximum over windows of images, with a pad mode.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.ops.arange(36.0).reshape((1, 3, 3, 4))
-        >>> print(ms.ops.MaxPool(kernel_size=2, strides=1, pad_mode="VALID")(x)[0, 0])
-        [[ 5.  6.  7.]
-         [ 9. 10. 11.]]
-    """
-
-    def __call__(self, x: Any) -> Any:
-        out = pooling.max_over_windows("MaxPool", _channels_first(x, self.data_format),
-                                       self.kernel_size, self.strides, self.pad_mode)
-        return _as_before(out, self.data_format)
-
-
-class AvgPool(_Pool):
-    """The mean over windows of images, with a pad mode; what is padded does not count.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.ops.arange(36.0).reshape((1, 3, 3, 4))
-        >>> print(ms.ops.AvgPool(kernel_size=2, strides=1, pad_mode="VALID")(x)[0, 0])
-        [[2.5 3.5 4.5]
-         [6.5 7.5 8.5]]
-    """
-
-    def __init__(self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID",
-                 data_format: str = "NCHW"):
-        super().__init__(kernel_size, strides, pad_mode, data_format)
-
-    def __call__(self, x: Any) -> Any:
-        out = pooling.mean_over_windows("AvgPool", _channels_first(x, self.data_format),
-                                        self.kernel_size, self.strides, self.pad_mode,
-                                        count_include_pad=False)
-        return _as_before(out, self.data_format)
-
-
-class MaxPool3D(_Attributed):
-    """The maximum over windows of volumes, with a pad mode.
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.MaxPool3D(2, 1, "VALID")(ms.ops.ones((1, 2, 2, 2, 3))).shape
-        (1, 2, 1, 1, 2)
-    """
-
-    def __init__(self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID",
-                 pad_list: Any = 0, ceil_mode: bool | None = None, data_format: str = "NCDHW"):
-        super().__init__(kernel_size=kernel_size, strides=strides, pad_mode=pad_mode.upper(),
-                         pad_list=pad_list, ceil_mode=ceil_mode, data_format=data_format)
-
-    def __call__(self, x: Any) -> Any:
-        return pooling.max_over_windows("MaxPool3D", x, self.kernel_size, self.strides,
-                                        self.pad_mode, self.pad_list, 1, bool(self.ceil_mode))
-
-
-class AvgPool3D(_Attributed):
-    """The mean over windows of volumes, with a pad mode.
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.AvgPool3D(2, 1, "valid")(ms.ops.ones((1, 2, 2, 2, 3))).shape
-        (1, 2, 1, 1, 2)
-    """
-
-    def __init__(self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid",
-                 pad: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int = 0, data_format: str = "NCDHW"):
-        super().__init__(kernel_size=kernel_size, strides=strides, pad_mode=pad_mode.upper(),
-                         pad=pad, ceil_mode=ceil_mode, count_include_pad=count_include_pad,
-                         divisor_override=divisor_override, data_format=data_format)
-
-    def __call__(self, x: Any) -> Any:
-        return pooling.mean_over_windows("AvgPool3D", x, self.kernel_size, self.strides,
-                                         self.pad_mode, self.pad, self.ceil_mode,
-                                         self.count_include_pad, self.divisor_override)
-
-
-class MaxPoolWithArgmaxV2(_Attributed):
-    """`ops.max_pool2d` with its attributes; gives the maxima and their places.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(*ms.ops.MaxPoolWithArgmaxV2(2)(ms.Tensor([[[[1.0, 2.0], [4.0, 3.0]]]])))
-        [[[[4.]]]] [[[[2]]]]
-    """
-
-    def __init__(self, kernel_size: Any, strides: Any = None, pads: Any = 0,
-                 dilation: Any = (1, 1), ceil_mode: bool = False, argmax_type: Any = None):
-        super().__init__(kernel_size=kernel_size, strides=strides, pads=pads, dilation=dilation,
-                         ceil_mode=ceil_mode, argmax_type=argmax_type)
-
-    def __call__(self, x: Any) -> Any:
-        out, places = pooling.max_pool2d(x, self.kernel_size, self.strides, self.pads,
-                                         self.dilation, True, self.ceil_mode)
-        return out, places if self.argmax_type is None else places.astype(self.argmax_type)
-
-
-class MaxPool3DWithArgmax(_Attributed):
-    """`ops.max_pool3d` with its attributes; gives the maxima and their places.
-
-    Examples:
-        >>> import lamella as ms
-        >>> out, places = ms.ops.MaxPool3DWithArgmax(2, 1, 0)(ms.ops.ones((1, 1, 2, 2, 3)))
-        >>> out.shape, places.shape
-        ((1, 1, 1, 1, 2), (1, 1, 1, 1, 2))
-    """
-
-    def __init__(self, ksize: Any, strides: Any, pads: Any, dilation: Any = (1, 1, 1),
-                 ceil_mode: bool = False, data_format: str = "NCDHW", argmax_type: Any = None):
-        super().__init__(ksize=ksize, strides=strides, pads=pads, dilation=dilation,
-                         ceil_mode=ceil_mode, data_format=data_format, argmax_type=argmax_type)
-
-    def __call__(self, x: Any) -> Any:
-        out, places = pooling.max_pool3d(x, self.ksize, self.strides, self.pads, self.dilation,
-                                         self.ceil_mode, True)
-        return out, places if self.argmax_type is None else places.astype(self.argmax_type)
-
-
-def _adaptive(name: str, function: Any) -> type[Primitive]:
-    class _Adaptive(_Attributed):
-        __doc__ = f"`ops.{function.__name__}` with the output's size as an attribute."
-
-        def __init__(self, output_size: Any):
-            super().__init__(output_size=output_size)
-
-        def __call__(self, x: Any) -> Any:
-            return function(x, self.output_size)
-
-    _Adaptive.__name__ = _Adaptive.__qualname__ = name
-    return _Adaptive
-
-
-AdaptiveAvgPool2D = _adaptive("AdaptiveAvgPool2D", pooling.adaptive_avg_pool2d)
-AdaptiveAvgPool3D = _adaptive("AdaptiveAvgPool3D", pooling.adaptive_avg_pool3d)
-
-
-class AdaptiveMaxPool2D(_Attributed):
-    """`ops.adaptive_max_pool2d`; gives the maxima and their places.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(*ms.ops.AdaptiveMaxPool2D((1, 1))(ms.Tensor([[[[1.0, 2.0]]]])))
-        [[[[2.]]]] [[[[1]]]]
-    """
-
-    def __init__(self, output_size: Any):
-        super().__init__(output_size=output_size)
-
-    def __call__(self, x: Any) -> Any:
-        return pooling.adaptive_max_pool2d(x, self.output_size, True)
-
-
-class BatchNorm(_Attributed):
+class BatchNorm(Attributed):
     """Batch normalization; in training it changes the running mean and variance it is given.
 
     Inputs are x, scale, bias, mean and variance; the result is the normalized x, two Tensors of
@@ -363,7 +184,7 @@ class BatchNorm(_Attributed):
                          data_format=data_format)
 
     def __call__(self, input_x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
-        x = _channels_first(input_x, self.data_format)
+        x = channels_first(input_x, self.data_format)
         empty = wrap(torch.zeros_like(mean._raw))
         if self.is_training:
             out, *batch = normalization.batch_norm_training(x, mean, variance, scale, bias,
@@ -371,10 +192,10 @@ class BatchNorm(_Attributed):
         else:
             out, batch = normalization.batch_norm(x, mean, variance, scale, bias, False, 0.0,
                                                   self.epsilon), [empty, empty]
-        return (_as_before(out, self.data_format), empty, empty, *batch)
+        return (as_before(out, self.data_format), empty, empty, *batch)
 
 
-class LayerNorm(_Attributed):
+class LayerNorm(Attributed):
     """Layer normalization from an axis on; gives the result, the mean and the variance.
 
     Args:
@@ -400,7 +221,7 @@ class LayerNorm(_Attributed):
                                              self.epsilon)
 
 
-class RmsNorm(_Attributed):
+class RmsNorm(Attributed):
     """`ops.rms_norm` with its attribute.
 
     Examples:
@@ -416,7 +237,7 @@ class RmsNorm(_Attributed):
         return normalization.rms_norm(x, gamma, self.epsilon)
 
 
-class LRN(_Attributed):
+class LRN(Attributed):
     """`ops.lrn` with its attributes.
 
     Examples:
@@ -434,7 +255,7 @@ class LRN(_Attributed):
         return normalization.lrn(x, *self.attrs.values())
 
 
-class _Dropout(_Attributed):
+class _Dropout(Attributed):
     def __init__(self, keep_prob: float = 0.5):
         if not 0 <= keep_prob <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'keep_prob' must be in [0, 1], "
@@ -498,7 +319,7 @@ class Dropout3D(_Dropout):
         return self._apply(x, (*x.shape[:2], 1, 1, 1), torch.bool)
 
 
-class Pad(_Attributed):
+class Pad(Attributed):
     """Zeros before and after, a pair a dimension.
 
     Examples:
@@ -522,7 +343,7 @@ class Pad(_Attributed):
         return padding.pad(x, tuple(n for pair in reversed(self.paddings) for n in pair))
 
 
-class MirrorPad(_Attributed):
+class MirrorPad(Attributed):
     """`ops.mirror_pad` with the mode as an attribute.
 
     Examples:
@@ -541,7 +362,7 @@ class MirrorPad(_Attributed):
         return padding.mirror_pad(input_x, paddings, self.mode)
 
 
-class PadV3(_Attributed):
+class PadV3(Attributed):
     """`ops.pad` with the mode as an attribute.
 
     Args:
@@ -569,7 +390,7 @@ class PadV3(_Attributed):
         return padding.pad(x, amounts, self.mode, constant_values)
 
 
-class Padding(_Attributed):
+class Padding(Attributed):
     """Zeros behind the last dimension, which is of length 1, up to a length.
 
     Examples:
@@ -589,7 +410,7 @@ class Padding(_Attributed):
         return padding.pad(x, (0, self.pad_dim_size - 1))
 
 
-class OneHot(_Attributed):
+class OneHot(Attributed):
     """`ops.one_hot` with the axis as an attribute; the values are Tensors.
 
     Examples:
@@ -607,7 +428,7 @@ class OneHot(_Attributed):
         return one_hot(indices, depth, on_value, off_value, self.axis)
 
 
-class EmbeddingLookup(_Attributed):
+class EmbeddingLookup(Attributed):
     """The rows that indices name in a slice of a table that starts at `offset`; others are zeros.
 
     Examples:
@@ -629,7 +450,7 @@ class EmbeddingLookup(_Attributed):
         return wrap(torch.where(inside.view(*rows.shape, *(1,) * (table.dim() - 1)), taken, 0))
 
 
-class InTopK(_Attributed):
+class InTopK(Attributed):
     """`ops.intopk` with k as an attribute.
 
     Examples:
