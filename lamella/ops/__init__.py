@@ -64,3 +64,4 @@ from .primitives.pooling import *
 from .primitives.optimizer_rows import *
 from .primitives.random import *
 from .primitives.reduce import *
+from .primitives.scatter import *

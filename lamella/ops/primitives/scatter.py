@@ -1,0 +1,172 @@
+"""Primitive classes that write into tensors and combine by segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...tensor import Tensor
+from ..composite import prim_attr_register
+from ..primitive import Primitive, primitive
+from ..scatter import (
+    index_add,
+    index_fill,
+    inplace_add,
+    inplace_sub,
+    inplace_update,
+    tensor_scatter_elements,
+    unsorted_segment_max,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sum,
+)
+from ..scatter_nd import (
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd,
+    scatter_nd_add,
+    scatter_nd_div,
+    scatter_nd_max,
+    scatter_nd_min,
+    scatter_nd_mul,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+    tensor_scatter_add,
+    tensor_scatter_div,
+    tensor_scatter_max,
+    tensor_scatter_min,
+    tensor_scatter_mul,
+    tensor_scatter_sub,
+    tensor_scatter_update,
+)
+
+__all__ = [
+    "IndexAdd", "IndexFill", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InplaceUpdateV2",
+    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
+    "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin", "ScatterNdMul", "ScatterNdSub",
+    "ScatterNdUpdate", "ScatterNonAliasingAdd", "ScatterSub", "ScatterUpdate", "TensorScatterAdd",
+    "TensorScatterDiv", "TensorScatterElements", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterMul", "TensorScatterSub", "TensorScatterUpdate", "UnsortedSegmentMax",
+    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
+]
+
+ScatterNd = primitive("ScatterNd", scatter_nd)
+ScatterNonAliasingAdd = primitive("ScatterNonAliasingAdd", scatter_nd_add)
+TensorScatterAdd = primitive("TensorScatterAdd", tensor_scatter_add)
+TensorScatterDiv = primitive("TensorScatterDiv", tensor_scatter_div)
+TensorScatterMax = primitive("TensorScatterMax", tensor_scatter_max)
+TensorScatterMin = primitive("TensorScatterMin", tensor_scatter_min)
+TensorScatterMul = primitive("TensorScatterMul", tensor_scatter_mul)
+TensorScatterSub = primitive("TensorScatterSub", tensor_scatter_sub)
+TensorScatterUpdate = primitive("TensorScatterUpdate", tensor_scatter_update)
+UnsortedSegmentMax = primitive("UnsortedSegmentMax", unsorted_segment_max)
+UnsortedSegmentMin = primitive("UnsortedSegmentMin", unsorted_segment_min)
+UnsortedSegmentProd = primitive("UnsortedSegmentProd", unsorted_segment_prod)
+UnsortedSegmentSum = primitive("UnsortedSegmentSum", unsorted_segment_sum)
+IndexFill = primitive("IndexFill", index_fill)
+
+
+def _locking(name: str, function: Callable[..., Tensor], use: bool = False) -> type[Primitive]:
+    """A class whose one attribute, `use_locking`, is accepted as MindSpore does."""
+
+    class _Locking(Primitive):
+        __doc__ = (f"The operator `{function.__name__}` as an object.\n\nArgs:\n"
+                   f"    use_locking: accepted as MindSpore does.")
+
+        def __init__(self, use_locking: bool = use):
+            super().__init__(name)
+            self.add_prim_attr("use_locking", use_locking)
+
+        def __call__(self, input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
+            return function(input_x, indices, updates)
+
+    _Locking.__name__ = _Locking.__qualname__ = name
+    _Locking.__module__ = __name__
+    return _Locking
+
+
+ScatterUpdate = _locking("ScatterUpdate", scatter_update, True)
+ScatterAdd = _locking("ScatterAdd", scatter_add)
+ScatterSub = _locking("ScatterSub", scatter_sub)
+ScatterMul = _locking("ScatterMul", scatter_mul)
+ScatterDiv = _locking("ScatterDiv", scatter_div)
+ScatterMax = _locking("ScatterMax", scatter_max)
+ScatterMin = _locking("ScatterMin", scatter_min)
+ScatterNdUpdate = _locking("ScatterNdUpdate", scatter_nd_update, True)
+ScatterNdAdd = _locking("ScatterNdAdd", scatter_nd_add)
+ScatterNdSub = _locking("ScatterNdSub", scatter_nd_sub)
+ScatterNdMul = _locking("ScatterNdMul", scatter_nd_mul)
+ScatterNdDiv = _locking("ScatterNdDiv", scatter_nd_div)
+ScatterNdMax = _locking("ScatterNdMax", scatter_nd_max)
+ScatterNdMin = _locking("ScatterNdMin", scatter_nd_min)
+
+
+class TensorScatterElements(Primitive):
+    """`ops.tensor_scatter_elements` with axis and reduction as attributes."""
+
+    @prim_attr_register
+    def __init__(self, axis: int = 0, reduction: str = "none"):
+        pass
+
+    def __call__(self, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        return tensor_scatter_elements(data, indices, updates, self.axis, self.reduction)
+
+
+class IndexAdd(Primitive):
+    """`ops.index_add` with the axis as an attribute."""
+
+    @prim_attr_register
+    def __init__(self, axis: int, use_lock: bool = True, check_index_bound: bool = True):
+        pass
+
+    def __call__(self, x: Any, indices: Tensor, y: Tensor) -> Tensor:
+        return index_add(x, indices, y, self.axis)
+
+
+class InplaceUpdate(Primitive):
+    """`ops.inplace_update` with the rows' numbers as an attribute."""
+
+    @prim_attr_register
+    def __init__(self, indices: Any):
+        pass
+
+    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
+        return inplace_update(x, v, self.indices)
+
+
+class InplaceUpdateV2(Primitive):
+    """`ops.inplace_update` with the rows' numbers in the middle."""
+
+    @prim_attr_register
+    def __init__(self):
+        pass
+
+    def __call__(self, x: Tensor, indices: Any, v: Tensor) -> Tensor:
+        return inplace_update(x, v, indices)
+
+
+class InplaceAdd(Primitive):
+    """`ops.inplace_add` with the rows' numbers as an attribute."""
+
+    @prim_attr_register
+    def __init__(self, indices: Any):
+        pass
+
+    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
+        return inplace_add(x, v, self.indices)
+
+
+class InplaceSub(Primitive):
+    """`ops.inplace_sub` with the rows' numbers as an attribute."""
+
+    @prim_attr_register
+    def __init__(self, indices: Any):
+        pass
+
+    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
+        return inplace_sub(x, v, self.indices)
