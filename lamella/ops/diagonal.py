@@ -8,10 +8,10 @@ import torch
 
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, axis_in, raw_of
+from .arguments import as_int, as_ints, axis_in, raw_of
 
-__all__ = ["block_diag", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "tril",
-           "triu"]
+__all__ = ["block_diag", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter",
+           "matrix_band_part", "matrix_diag", "matrix_diag_part", "matrix_set_diag", "tril", "triu"]
 
 
 @op
@@ -184,6 +184,139 @@ def block_diag(*inputs: Tensor) -> Tensor:
         raise ValueError(f"For 'block_diag', the inputs must have at most 2 dimensions, "
                          f"but got shapes {[tuple(raw.shape) for raw in raws]}.")
     return wrap(torch.block_diag(*raws))
+
+
+@op
+def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
+    """Matrices with zeros outside a band about the diagonal.
+
+    Args:
+        x: rank 2 or more.
+        lower, upper: how many diagonals to keep below and above; negative means all. Ints or
+            Tensors of them.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_band_part(ms.ops.ones((3, 3)), 1, 0))
+        [[1. 0. 0.]
+         [1. 1. 0.]
+         [0. 1. 1.]]
+    """
+    raw = _matrix(x, "matrix_band_part")
+    below = as_int(lower, "matrix_band_part", "lower")
+    above = as_int(upper, "matrix_band_part", "upper")
+    raw = raw if below < 0 else raw.triu(-below)
+    return wrap(raw if above < 0 else raw.tril(above))
+
+
+def _band(k: Any, where: str) -> tuple[int, int]:
+    ends = as_ints(k, where, "k")
+    first, last = (ends[0], ends[0]) if len(ends) == 1 else ends
+    if first > last:
+        raise ValueError(f"For '{where}', the first of 'k' must not be above the second, "
+                         f"but got {k}.")
+    return first, last
+
+
+def _places(rows: int, columns: int, band: tuple[int, int], align: str, where: str,
+            ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """For a packed band, of shape (diagonals, longest): rows, columns, and which lie inside.
+
+    The highest diagonal comes first. `align` says at which end the shorter ones are padded: its
+    first word for those above the main diagonal, its second for those below.
+    """
+    if align not in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
+        raise ValueError(f"For '{where}', 'align' must be two of 'LEFT' and 'RIGHT' joined by '_', "
+                         f"but got {align!r}.")
+    above, below = align.split("_")
+    d = torch.arange(band[1], band[0] - 1, -1)[:, None]
+    length = torch.minimum(rows + d.clamp(max=0), columns - d.clamp(min=0))
+    longest = int(length.max())
+    right = torch.where(d > 0, above == "RIGHT", below == "RIGHT") & (length < longest)
+    place = torch.arange(longest) - torch.where(right, longest - length, 0)
+    inside = (place >= 0) & (place < length)
+    return (place - d.clamp(max=0)).where(inside, 0), (place + d.clamp(min=0)).where(inside, 0), inside
+
+
+@op
+def matrix_diag(x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
+                padding_value: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
+    """Matrices with given diagonals and one value elsewhere.
+
+    Args:
+        x: the diagonals along the last dimension; for several, packed in the last two.
+        k: which diagonal, or the lowest and highest of a band.
+        num_rows, num_cols: the size of the matrices; -1 for the least that fits.
+        padding_value: the value elsewhere, a number or a Tensor of one.
+        align: at which end diagonals shorter than the longest are padded, above and below.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_diag(ms.Tensor([1.0, 2.0])))
+        [[1. 0.]
+         [0. 2.]]
+    """
+    raw, band = raw_of(x, "matrix_diag", "x"), _band(k, "matrix_diag")
+    packed = raw.unsqueeze(-2) if band[0] == band[1] and (
+        raw.dim() < 2 or raw.shape[-2] != 1) else raw
+    longest = packed.shape[-1]
+    rows, columns = as_int(num_rows, "matrix_diag"), as_int(num_cols, "matrix_diag")
+    least = longest - min(band[1], 0), longest + max(band[0], 0)
+    if rows == -1 and columns == -1:
+        rows = columns = max(least)
+    rows, columns = (least[0] if rows == -1 else rows), (least[1] if columns == -1 else columns)
+    r, c, inside = _places(rows, columns, band, align, "matrix_diag")
+    if inside.shape != packed.shape[-2:]:
+        raise ValueError(f"For 'matrix_diag', {rows} rows and {columns} columns have diagonals of "
+                         f"shape {tuple(inside.shape)} for k={k}, but 'x' has shape {x.shape}.")
+    fill = getattr(padding_value, "_raw", padding_value)
+    blank = raw.new_ones((*packed.shape[:-2], rows, columns)) * fill
+    blank = blank.to(raw.dtype)
+    inside = inside.to(raw.device)
+    return wrap(blank.index_put(_at(blank, r, c, inside), packed[..., inside]))
+
+
+def _at(like: torch.Tensor, r: torch.Tensor, c: torch.Tensor, inside: torch.Tensor) -> tuple:
+    """Index tensors for the places of a band in each matrix of a batch."""
+    lead = like.dim() - 2
+    batch = [torch.arange(n, device=like.device).reshape(*[1] * i, n, *[1] * (lead - i))
+             for i, n in enumerate(like.shape[:-2])]
+    return (*batch, r.to(like.device)[inside], c.to(like.device)[inside])
+
+
+@op
+def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_LEFT") -> Tensor:
+    """The diagonals of matrices: the inverse of `matrix_diag`; arguments as there.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_diag_part(ms.Tensor([[1, 2], [3, 4]]), 0, 0))
+        [1 4]
+    """
+    raw, band = _matrix(x, "matrix_diag_part"), _band(k, "matrix_diag_part")
+    r, c, inside = _places(raw.shape[-2], raw.shape[-1], band, align, "matrix_diag_part")
+    fill = getattr(padding_value, "_raw", padding_value)
+    taken = raw[..., r.to(raw.device), c.to(raw.device)]
+    out = torch.where(inside.to(raw.device), taken, torch.as_tensor(fill).to(raw))
+    return wrap(out.squeeze(-2) if band[0] == band[1] else out)
+
+
+@op
+def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
+    """Matrices with other diagonals, packed as for `matrix_diag`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.matrix_set_diag(ms.ops.ones((2, 2)), ms.Tensor([5.0, 6.0])))
+        [[5. 1.]
+         [1. 6.]]
+    """
+    raw, band = _matrix(x, "matrix_set_diag"), _band(k, "matrix_set_diag")
+    r, c, inside = _places(raw.shape[-2], raw.shape[-1], band, align, "matrix_set_diag")
+    given = raw_of(diagonal, "matrix_set_diag", "diagonal").to(raw.dtype)
+    packed = given.unsqueeze(-2) if band[0] == band[1] else given
+    inside = inside.to(raw.device)
+    return wrap(raw.index_put(_at(raw, r, c, inside), packed[..., inside]))
 
 
 def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:

@@ -37,20 +37,31 @@ from ..join import concat, stack
 from ..primitive import Primitive, primitive
 from ..rearrange import flip, reverse_sequence, roll, tile, transpose
 from ..select import masked_fill, masked_scatter, masked_select, nonzero, select
-from ..shape import broadcast_to, dtype, dyn_shape, expand_dims, rank, reshape, shape, size, squeeze
+from ..shape import (
+    broadcast_to,
+    dtype,
+    dyn_shape,
+    expand_dims,
+    flatten,
+    rank,
+    reshape,
+    shape,
+    size,
+    squeeze,
+)
 from ..slicing import batch_to_space_nd, slice, space_to_batch_nd, strided_slice  # noqa: A004
 from ..sorting import bucketize, searchsorted, sort, top_k, unique, unique_consecutive
 from ..sorting import unique_with_pad as _unique_with_pad
-from ..split import unstack
+from ..split import split, unstack
 
 __all__ = [
     "BatchToSpaceND", "BroadcastTo", "Bucketize", "Cast", "Concat", "DType", "DepthToSpace", "Diag",
-    "DynamicShape", "ExpandDims", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "Gather",
-    "GatherD", "GatherNd", "GatherV2", "InvertPermutation", "LinSpace", "ListDiff", "LogSpace",
+    "DynamicShape", "ExpandDims", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "Flatten", "Gather",
+    "GatherD", "GatherNd", "GatherV2", "IdentityN", "InvertPermutation", "LinSpace", "ListDiff", "LogSpace",
     "MaskedFill", "MaskedScatter", "MaskedSelect", "Meshgrid", "NonZero", "Ones", "OnesLike", "Pack",
     "ParallelConcat", "Range", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll",
     "ScalarCast", "ScalarToArray", "ScalarToTensor", "SearchSorted", "Select", "Shape", "Size",
-    "Slice", "Sort", "SpaceToBatchND", "SpaceToDepth", "Split", "Squeeze", "Stack", "StridedSlice",
+    "Slice", "Sort", "SpaceToBatchND", "SpaceToDepth", "Split", "SplitV", "Squeeze", "Stack", "StridedSlice",
     "TensorShape", "TensorToTuple", "Tile", "TopK", "Transpose", "Tril", "TrilIndices", "Triu",
     "TriuIndices", "TupleToArray", "Unique", "UniqueConsecutive", "UniqueWithPad", "Unpack",
     "UnravelIndex", "Unstack", "Zeros", "ZerosLike",
@@ -62,6 +73,7 @@ Diag = primitive("Diag", diag)
 ExpandDims = primitive("ExpandDims", expand_dims)
 Fill = primitive("Fill", fill)
 Fills = primitive("Fills", fills)
+Flatten = primitive("Flatten", flatten)
 GatherD = primitive("GatherD", gather_d)
 GatherNd = primitive("GatherNd", gather_nd)
 Eye = primitive("Eye", eye)
@@ -210,6 +222,33 @@ class Split(Primitive):
             raise ValueError(f"For 'Split', the length {raw.shape[axis]} of axis {axis} must be a "
                              f"multiple of 'output_num' {self.output_num}.")
         return tuple([wrap(p) for p in raw.chunk(self.output_num, axis)])
+
+
+class SplitV(Primitive):
+    """A tensor as `num_split` pieces of given lengths; one length may be -1, which is worked out."""
+
+    @prim_attr_register
+    def __init__(self, size_splits: Any, split_dim: int, num_split: int):
+        if len(size_splits) != num_split or list(size_splits).count(-1) > 1:
+            raise ValueError(f"For 'SplitV', 'size_splits' must have 'num_split' = {num_split} "
+                             f"lengths, at most one of them -1, but got {size_splits}.")
+
+    def __call__(self, input_x: Tensor) -> tuple[Tensor, ...]:
+        raw = raw_of(input_x, "SplitV", "input_x")
+        have = raw.shape[axis_in(self.split_dim, raw.dim(), "SplitV", "split_dim")]
+        rest = have - sum(n for n in self.size_splits if n != -1)
+        return split(input_x, [rest if n == -1 else n for n in self.size_splits], self.split_dim)
+
+
+class IdentityN(Primitive):
+    """Copies of a tuple of Tensors."""
+
+    @prim_attr_register
+    def __init__(self):
+        pass
+
+    def __call__(self, x: Any) -> tuple[Tensor, ...]:
+        return tuple([wrap(raw_of(v, "IdentityN", "x").clone()) for v in x])
 
 
 class ParallelConcat(Primitive):
