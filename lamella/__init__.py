@@ -66,6 +66,7 @@ from .dtype import (
     uintp,
     ushort,
 )
+from .graph import jit
 from .parameter import Parameter, ParameterTuple
 from .random import (
     Generator,

@@ -110,7 +110,8 @@ def set_context(**kwargs: Any) -> None:
         set_device(kwargs.pop("device_target", _settings["device_target"]),
                    kwargs.pop("device_id", _settings["device_id"]))
     if "deterministic" in kwargs:
-        set_deterministic({"ON": True, "OFF": False}.get(kwargs["deterministic"], kwargs["deterministic"]))
+        value: Any = kwargs["deterministic"]
+        set_deterministic({"ON": True, "OFF": False}.get(value, value))
     _settings.update(kwargs)
 
 

@@ -15,10 +15,12 @@ class _ThreadState(threading.local):
         overlay: for each Parameter, the raw tensor that stands for its data; None outside of
             gradient calls and `to_float` Cells.
         level: the innermost gradient call whose function is running, see `autodiff.level`.
+        trace: the run being recorded as a graph, see `graph.trace`.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None
     level: Any = None
+    trace: Any = None
 
 
 state = _ThreadState()

@@ -19,6 +19,7 @@ from .dtype import Type, from_raw, promote_types, to_raw
 from .errors import op_error
 from .indexing import get_item, set_item
 from .kernels import floor_quotient, minus
+from .state import state
 
 _new = object.__new__
 _NUMBERS = (bool, int, float, complex)
@@ -204,6 +205,8 @@ class Tensor:
         bfloat16, which NumPy lacks, comes as float32.
         """
         self.init_data()
+        if state.trace is not None:
+            state.trace.refuse("asnumpy")
         raw = self._raw.detach()
         if raw.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
             raw = raw.float()
@@ -230,13 +233,15 @@ class Tensor:
     def item(self, index: Any = None) -> Any:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
         if index is not None:
-            return self._raw.reshape(-1)[index].item() if isinstance(index, int) else (
-                self._raw[index].item())
+            part = self._raw.reshape(-1)[index] if isinstance(index, int) else self._raw[index]
+            return wrap(part)._one("a number by 'item'")
         return self._one("a number by 'item'")
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         self.init_data()
+        if state.trace is not None:
+            state.trace.refuse("tolist")
         return self._raw.tolist()
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
@@ -276,10 +281,14 @@ class Tensor:
         if self.init is not None:
             return (f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, "
                     f"value=\n<uninitialized>)")
+        if state.trace is not None:
+            state.trace.refuse("print")
         return printing.to_str(self._raw.detach())
 
     def __repr__(self) -> str:
         self.init_data()
+        if state.trace is not None:
+            state.trace.refuse("print")
         return printing.to_repr(self._raw.detach(), self.dtype)
 
     def __format__(self, spec: str) -> str:
@@ -288,7 +297,7 @@ class Tensor:
         if self._raw.numel() != 1:
             raise TypeError(f"The format {spec!r} is for one number, but the Tensor has shape "
                             f"{self.shape}; format its elements, or str() of it.")
-        return format(self._raw.item(), spec)
+        return format(self.item(), spec)
 
     # -- as a Python value -----------------------------------------------------------------------
 
@@ -296,6 +305,8 @@ class Tensor:
         if self._raw.numel() != 1:
             raise ValueError("The truth value of an array with several elements is ambiguous: "
                              f"got a Tensor of shape {self.shape}. Use .any() or .all().")
+        if state.trace is not None:
+            return bool(state.trace.guard(self._raw))
         return bool(self._raw)
 
     def __int__(self) -> int:
@@ -317,6 +328,8 @@ class Tensor:
         if self._raw.numel() != 1:
             raise ValueError(f"Only a Tensor with one element can be turned into {what}, "
                              f"but got shape {self.shape}.")
+        if state.trace is not None:
+            return state.trace.guard(self._raw)
         return self._raw.item()
 
     def __len__(self) -> int:

@@ -271,7 +271,8 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     """
     outer = current()
     asked, weights = weights, _once_each(weights)
-    run = _recorded_run(fn, args, kwargs, positions, weights) if outer is None else None
+    fresh = outer is not None or state.trace is not None
+    run = None if fresh else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
         whole = any(not _differentiable(t._raw) for p in positions for t in tensors(args[p]))
         try:
@@ -379,7 +380,7 @@ class Run:
                 gradient = gradient.to(original.dtype)
             if id(alias) in constants:
                 number = constants[id(alias)][1]
-                if bool((gradient == number).all()):
+                if _holds((gradient == number).all()):
                     gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
             yield wrap(gradient)
 
@@ -419,6 +420,11 @@ def _starts(outputs: Any, sens: Any) -> tuple[list[torch.Tensor], list[torch.Ten
         raws.append(raw)
         starts.append(weight.to(raw.dtype))
     return raws, starts
+
+
+def _holds(condition: torch.Tensor) -> bool:
+    """A condition as a Python value, which a trace need not stand for."""
+    return bool(condition if state.trace is None else state.trace.peek(condition))
 
 
 def _differentiable(raw: torch.Tensor) -> bool:

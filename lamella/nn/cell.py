@@ -73,7 +73,8 @@ class Cell(CellState, CellHooks):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return self.construct(*args, **kwargs)
-        if self.requires_grad and state.level is None and torch.is_grad_enabled():
+        if (self.requires_grad and state.level is None and state.trace is None
+                and torch.is_grad_enabled()):
             return record_run(self, args, kwargs)
         return self._call_with_extras(args, kwargs)
 

@@ -24,7 +24,7 @@ class HeldNumber:
 
     def __init__(self, parameter: Parameter):
         self.seen = (parameter._data, parameter._data._version)
-        self.number = parameter._data.item()
+        self.number = parameter.item()
 
     def of(self, parameter: Parameter) -> float:
         """The value of `parameter`."""

@@ -1,0 +1,148 @@
+"""What a function can reach: the Cells and Parameters it may read or change when it runs."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import torch
+
+from ..nn.cell_tree import CellTree
+from ..parameter import Parameter
+
+_LEAVES = (bool, int, float, complex, str, bytes, type(None), type, types.ModuleType)
+
+
+class StandsFor:
+    """An object that is, for what it can reach, the function it holds."""
+
+    fn: Any
+
+
+class Reach:
+    """The Cells, Parameters and plain values found from a function and its arguments.
+
+    Followed are closures, the globals a function names, defaults, bound objects, partials,
+    containers, and the attributes of Cells and of objects that hold functions.
+    """
+
+    def __init__(self, *roots: Any):
+        self.cells: list[CellTree] = []
+        self.parameters: list[Parameter] = []
+        self.functions: list[types.FunctionType] = []
+        self.objects: list[Any] = []
+        self._seen: set[int] = set()
+        for root in roots:
+            self._visit(root)
+
+    def _visit(self, thing: Any) -> None:
+        if isinstance(thing, _LEAVES) or id(thing) in self._seen:
+            return
+        self._seen.add(id(thing))
+        if isinstance(thing, Parameter):
+            self.parameters.append(thing)
+        elif isinstance(thing, CellTree):
+            self._visit_cell(thing)
+        elif isinstance(thing, types.FunctionType):
+            self._visit_function(thing)
+        elif isinstance(thing, types.MethodType):
+            self._visit(thing.__self__)
+            self._visit(thing.__func__)
+        elif isinstance(thing, StandsFor):
+            self._visit(thing.fn)
+        elif isinstance(thing, functools.partial):
+            self._all((thing.func, *thing.args, *thing.keywords.values()))
+        elif isinstance(thing, (tuple, list, set, frozenset)):
+            self._all(thing)
+        elif isinstance(thing, dict):
+            self._all(thing.values())
+        elif type(thing).__module__.split(".")[0] not in ("torch", "numpy", "builtins"):
+            own = getattr(thing, "__dict__", None)
+            if own:
+                if not _is_ours(thing):
+                    self.objects.append(thing)
+                self._all(list(own.values()))
+
+    def _all(self, things: Any) -> None:
+        for thing in things:
+            self._visit(thing)
+
+    def _visit_cell(self, cell: CellTree) -> None:
+        self.cells.append(cell)
+        own = cell.__dict__
+        for registry in ("_params", "_cells"):
+            self._all(list(own.get(registry, {}).values()))
+        self._all([v for k, v in own.items() if k not in ("_params", "_cells", "_recorded")])
+
+    def _visit_function(self, function: types.FunctionType) -> None:
+        if _is_ours(function) and not function.__closure__:
+            return
+        self.functions.append(function)
+        self._all(_closure(function).values())
+        self._all(function.__defaults__ or ())
+        self._all((function.__kwdefaults__ or {}).values())
+        self._all(_named_globals(function).values())
+
+
+def _is_ours(thing: Any) -> bool:
+    """Whether it is part of this package, where plain values don't change what a run does."""
+    module = thing.__module__ if isinstance(thing, types.FunctionType) else type(thing).__module__
+    return module.split(".")[0] == "lamella"
+
+
+def _closure(function: types.FunctionType) -> dict[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return found
+
+
+def _named_globals(function: types.FunctionType) -> dict[str, Any]:
+    around = function.__globals__
+    if _is_ours(function):
+        return {}
+    return {name: around[name] for name in function.__code__.co_names if name in around}
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+
+
+def fingerprint(reach: Reach) -> tuple:
+    """The plain values that a run may depend on: attributes of objects, variables of functions."""
+    return (tuple(_cell_values(cell) for cell in reach.cells),
+            tuple(_function_values(function) for function in reach.functions),
+            tuple(_object_values(thing) for thing in reach.objects))
+
+
+def _plain(value: Any) -> Any:
+    """What tells a value from another: itself if it is plain, its parts, or its identity."""
+    if isinstance(value, _PLAIN):
+        return type(value), value
+    if isinstance(value, (tuple, list)) and len(value) < 32:
+        return tuple([_plain(v) for v in value])
+    if isinstance(value, dict) and len(value) < 32:
+        return tuple([(name, _plain(v)) for name, v in value.items()])
+    return id(value)
+
+
+def _cell_values(cell: CellTree) -> tuple:
+    own = cell.__dict__
+    return (*_object_values(cell),
+            *[id(c) for c in own["_cells"].values()],
+            *[id(b) for b in own["_buffers"].values()],
+            *[(id(p), p is not None and p.requires_grad) for p in own["_params"].values()])
+
+
+def _object_values(thing: Any) -> list:
+    # objects under private names are what it keeps for itself, such as work done once
+    return [(name, _plain(value)) for name, value in thing.__dict__.items()
+            if name[0] != "_" or isinstance(value, _PLAIN) or name == "_call_hooks"]
+
+
+def _function_values(function: types.FunctionType) -> tuple:
+    values = {**_closure(function), **_named_globals(function)}
+    return tuple((name, _plain(value)) for name, value in values.items())
