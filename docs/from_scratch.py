@@ -2,13 +2,14 @@
 
     python docs/from_scratch.py
 
-Lamella records on PyTorch's tape. Here we write a tape of our own, forty lines of it, so that nothing
-is hidden, and then the five ideas that `lamella.autodiff` adds to a tape:
+Lamella records on PyTorch's tape. Here we write a tape of our own, forty lines of it, so that
+nothing is hidden, and then the five ideas that `lamella.autodiff` adds to a tape:
 
 1. a gradient call replaces its inputs by *aliases*, and records only what is computed from those;
 2. a gradient call inside another makes its aliases *views* that stay connected: any order follows;
 3. Parameters are found through an *overlay* of the running gradient call;
-4. a rule of the user's (`bprop`) is one node on the tape, whose own operations can be recorded again;
+4. a rule of the user's (`bprop`) is one node on the tape, whose own operations can be recorded
+again;
 5. a function on the way back (`InsertGradientOf`) is an identity with a hook.
 
 Each part ends with assertions; the program prints one line when all of them hold.
@@ -25,10 +26,10 @@ import numpy as np
 # Part 0. A tape.
 #
 # An Array holds a NumPy array. If it was computed from something a gradient is wanted for, it also
-# holds a node: the Arrays it was computed from, and a function that takes the gradient of the output
-# and gives the gradients of those inputs. That function computes on Arrays, not on NumPy arrays. So
-# if the gradient is an Array with a node, the backward pass is itself recorded. That is all there
-# is to higher derivatives.
+# holds a node: the Arrays it was computed from, and a function that takes the gradient of the
+# output and gives the gradients of those inputs. That function computes on Arrays, not on NumPy
+# arrays. So if the gradient is an Array with a node, the backward pass is itself recorded. That is
+# all there is to higher derivatives.
 # ----------------------------------------------------------------------------------------------
 
 
@@ -138,17 +139,17 @@ def backward_pass(output: Array, wanted: list[Array]) -> list[Array]:
 # Parts 1 to 3. `grad`: aliases, nesting, and the overlay.
 #
 # `grad(fn)` must not record anything that was not asked for. So the input itself is never marked:
-# `fn` gets an *alias*, a new Array of the same value, and the alias is the leaf. Whatever `fn` reads
-# from elsewhere is not marked, and operations on it alone cost nothing.
+# `fn` gets an *alias*, a new Array of the same value, and the alias is the leaf. Whatever `fn`
+# reads from elsewhere is not marked, and operations on it alone cost nothing.
 #
-# Is there a gradient call around this one, and is the input connected to it? Then the alias must not
-# cut that connection: it is a view, an identity with a node. The backward pass gives its
+# Is there a gradient call around this one, and is the input connected to it? Then the alias must
+# not cut that connection: it is a view, an identity with a node. The backward pass gives its
 # gradient like that of any other Array, and the outer call can go on through it.
 #
-# A Parameter is an object that `fn` reaches by itself, through a closure or a network, so it can't be
-# handed in as an alias. Instead it looks itself up: the running gradient call keeps, by identity,
-# the aliases of the Parameters it was asked for. When the call is over the overlay is gone, and the
-# Parameter was never touched. (In Lamella the overlay belongs to a thread.)
+# A Parameter is an object that `fn` reaches by itself, through a closure or a network, so it can't
+# be handed in as an alias. Instead it looks itself up: the running gradient call keeps, by
+# identity, the aliases of the Parameters it was asked for. When the call is over the overlay is
+# gone, and the Parameter was never touched. (In Lamella the overlay belongs to a thread.)
 # ----------------------------------------------------------------------------------------------
 
 overlay: dict[int, Array] = {}  # of the innermost gradient call, its outer ones' included
@@ -171,7 +172,7 @@ class Parameter:
 
 
 def alias(array: Array) -> Array:
-    """A stand-in for an input: a leaf, or inside another gradient call a view of what is connected."""
+    """A stand-in for an input: a leaf, or a view of what an outer gradient call is connected to."""
     if array.wanted:
         return Array(array.value, (array,), lambda g: (g,))
     leaf = Array(array.value)
@@ -180,7 +181,7 @@ def alias(array: Array) -> Array:
 
 
 def grad(fn: Callable, position: int | None = 0, weights: tuple[Parameter, ...] = ()) -> Callable:
-    """The function that computes the gradient of `fn` by one input, or by Parameters, or by both."""
+    """The function that computes the gradient of `fn` by one input, by Parameters, or by both."""
 
     def gradient(*args: Any) -> Any:
         global overlay, depth
@@ -227,11 +228,11 @@ def check_parts_1_to_3() -> None:
 # ----------------------------------------------------------------------------------------------
 # Part 4. A rule of the user's.
 #
-# `Cell.bprop` says what the gradient of `construct` is. So `construct` runs on the bare values, where
-# nothing is recorded, and its result becomes *one* node whose backward function is the rule. The
-# rule is called with the connected inputs and output. What it computes from them is recorded
-# whenever someone differentiates the gradient, because the gradient itself is an Array: second order
-# goes through the operations inside the rule, not through those of `construct`.
+# `Cell.bprop` says what the gradient of `construct` is. So `construct` runs on the bare values,
+# where nothing is recorded, and its result becomes *one* node whose backward function is the rule.
+# The rule is called with the connected inputs and output. What it computes from them is recorded
+# whenever someone differentiates the gradient, because the gradient itself is an Array: second
+# order goes through the operations inside the rule, not through those of `construct`.
 # ----------------------------------------------------------------------------------------------
 
 
@@ -264,8 +265,9 @@ def check_part_4() -> None:
 # ----------------------------------------------------------------------------------------------
 # Part 5. A function on the way back.
 #
-# `InsertGradientOf(f)` leaves the value alone and passes the gradient through `f`. It is an identity
-# with a node. `f` gets the gradient as it is, a value: it may branch on it, print it, replace it.
+# `InsertGradientOf(f)` leaves the value alone and passes the gradient through `f`. It is an
+# identity with a node. `f` gets the gradient as it is, a value: it may branch on it, print it,
+# replace it.
 # ----------------------------------------------------------------------------------------------
 
 
@@ -289,9 +291,9 @@ def check_part_5() -> None:
 
 
 # ----------------------------------------------------------------------------------------------
-# The same in Lamella: `grad` is `lamella.autodiff.reverse`, the overlay `lamella.autodiff.level` and
-# `lamella.parameter`, rules `lamella.autodiff.custom`, hooks `lamella.autodiff.hooks`. Where the
-# package is installed, its answers are compared with ours.
+# The same in Lamella: `grad` is `lamella.autodiff.reverse`, the overlay `lamella.autodiff.level`
+# and `lamella.parameter`, rules `lamella.autodiff.custom`, hooks `lamella.autodiff.hooks`. Where
+# the package is installed, its answers are compared with ours.
 # ----------------------------------------------------------------------------------------------
 
 

@@ -23,15 +23,16 @@ _settings: dict[str, Any] = {
 # Options that steer Ascend's compiler or the original's own graph machinery. They are kept, so that
 # `get_context` answers what was set, and have no effect here.
 _INERT = frozenset(
-    "save_graphs save_graphs_path enable_dump save_dump_path variable_memory_max_size enable_profiling "
-    "profiling_options enable_auto_mixed_precision enable_graph_kernel graph_kernel_flags "
-    "reserve_class_name_in_scope check_bprop max_device_memory mempool_block_size print_file_path "
-    "env_config_path auto_tune_mode grad_for_scalar save_compile_cache runtime_num_threads "
-    "enable_compile_cache compile_cache_path disable_format_transform support_binary op_timeout "
-    "memory_optimize_level memory_offload ascend_config gpu_config exec_order jit_syntax_level "
-    "precompile_only enable_reduce_precision pynative_synchronize aoe_tune_mode aoe_config "
-    "debug_level jit_enable_inplace_ops enable_sparse enable_task_sink enable_mem_reuse "
-    "enable_loop_sink enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
+    "save_graphs save_graphs_path enable_dump save_dump_path variable_memory_max_size "
+    "enable_profiling profiling_options enable_auto_mixed_precision enable_graph_kernel "
+    "graph_kernel_flags reserve_class_name_in_scope check_bprop max_device_memory "
+    "mempool_block_size print_file_path env_config_path auto_tune_mode grad_for_scalar "
+    "save_compile_cache runtime_num_threads enable_compile_cache compile_cache_path "
+    "disable_format_transform support_binary op_timeout memory_optimize_level memory_offload "
+    "ascend_config gpu_config exec_order jit_syntax_level precompile_only "
+    "enable_reduce_precision pynative_synchronize aoe_tune_mode aoe_config debug_level "
+    "jit_enable_inplace_ops enable_sparse enable_task_sink enable_mem_reuse enable_loop_sink "
+    "enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
 )
 
 _device = torch.device("cpu")
@@ -46,8 +47,8 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     """Choose the device that tensors, parameters and random numbers are created on.
 
     Args:
-        device_target: ``"CPU"``, ``"GPU"``, or ``"Ascend"``. There is no Ascend here: it chooses the
-            GPU where there is one, else the CPU, so that a script written for Ascend runs.
+        device_target: ``"CPU"``, ``"GPU"``, or ``"Ascend"``. There is no Ascend here: it chooses
+            the GPU where there is one, else the CPU, so that a script written for Ascend runs.
         device_id: which GPU; default 0.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Errors of operators: one place that turns a kernel's complaint into a message a user can act on."""
+"""Errors of operators: a kernel's complaint turned into a message that a user can act on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this thread is doing: the gradient call it is in, and the aliases that Parameters have there."""
+"""What this thread is doing: the gradient call or trace it is in, and the aliases in use there."""
 
 from __future__ import annotations
 

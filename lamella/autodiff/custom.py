@@ -1,7 +1,8 @@
 """Backward rules of the user's: `Cell.bprop`, and `_Function` with its own forward and backward.
 
-Either becomes one node on PyTorch's tape. The forward code runs unrecorded; the rule's own operations
-are recorded when a higher derivative needs them, with the inputs and outputs still connected.
+Either becomes one node on PyTorch's tape. The forward code runs unrecorded; the rule's own
+operations are recorded when a higher derivative needs them, with the inputs and outputs still
+connected.
 """
 
 from __future__ import annotations
@@ -170,8 +171,8 @@ def _parameter_gradients(call: _BpropCall, given: dict) -> dict[int, Any]:
     for key, value in given.items():
         parameter = known.get(key) if isinstance(key, str) else key
         if not isinstance(parameter, Parameter):
-            raise ValueError(f"The {call.rule} returned a gradient for {key!r}, which is no Parameter "
-                             f"of the Cell; it has {sorted(known)}.")
+            raise ValueError(f"The {call.rule} returned a gradient for {key!r}, which is no "
+                             f"Parameter of the Cell; it has {sorted(known)}.")
         found[id(parameter)] = value
     return found
 

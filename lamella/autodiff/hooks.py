@@ -1,7 +1,7 @@
 """Rules on the way back: `InsertGradientOf`, `HookBackward`, `Tensor.register_hook`.
 
-Each is an identity going forward. On the way back it calls the user's function with the gradient and
-puts what it returns in its place.
+Each is an identity going forward. On the way back it calls the user's function with the gradient
+and puts what it returns in its place.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class DumpGradient(Primitive):
     Inputs:
         - **path** - the file.
         - **x** - a Tensor.
-        - **input_output** - ``"in"`` or ``"out"``; the gradient by the input and by the output of an
-          identity are one.
+        - **input_output** - ``"in"`` or ``"out"``; the gradient by the input and by the output of
+          an identity are one.
 
     Examples:
         >>> import os, tempfile
@@ -148,7 +148,8 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
     return hook
 
 
-def _with_rule(x: Tensor, rule: Callable[[Tensor], Any], name: str, numbers: bool = False) -> Tensor:
+def _with_rule(x: Tensor, rule: Callable[[Tensor], Any], name: str,
+               numbers: bool = False) -> Tensor:
     raw = x._raw
     if not raw.requires_grad or not torch.is_grad_enabled():
         return wrap(raw) if isinstance(x, Parameter) else x
@@ -230,7 +231,8 @@ class HookHandle:
 
     _count = 0
 
-    def __init__(self, hooks: dict[int, Any] | None = None, hook: Any = None, raw_handle: Any = None):
+    def __init__(self, hooks: dict[int, Any] | None = None, hook: Any = None,
+                 raw_handle: Any = None):
         HookHandle._count += 1
         self.handle_id = HookHandle._count
         self._hooks = hooks

@@ -22,7 +22,8 @@ from .tree import map_tensors, tensors
 
 
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
-         weights: Any = None, has_aux: bool = False, return_ids: bool = False) -> Callable[..., Any]:
+         weights: Any = None, has_aux: bool = False,
+         return_ids: bool = False) -> Callable[..., Any]:
     """The function that computes the gradient of `fn`.
 
     All outputs of `fn` are summed first, unless `has_aux`. An input the outputs don't depend on has
@@ -38,8 +39,9 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
 
     Returns:
         A function of `fn`'s arguments. It gives the gradient by the inputs (a Tensor for one
-        position, a tuple for several), that by the weights (a tuple, or a Tensor for one Parameter),
-        or a pair of both; with `has_aux`, a pair of that and a tuple of the other outputs.
+        position, a tuple for several), that by the weights (a tuple, or a Tensor for one
+        Parameter), or a pair of both; with `has_aux`, a pair of that and a tuple of the other
+        outputs.
 
     Raises:
         ValueError: if `grad_position` and `weights` are both None.
@@ -310,7 +312,7 @@ def _once_each(weights: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
 
 
 class Run:
-    """One recorded run of a function on aliases of the inputs and weights it is differentiated by."""
+    """A recorded run of a function on aliases of what it is differentiated by."""
 
     def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
                  positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
@@ -324,7 +326,8 @@ class Run:
         given = list(args)
         for p in positions:
             arg = given[p]
-            given[p] = self._aliased(arg) if type(arg) is Tensor else map_tensors(self._aliased, arg)
+            given[p] = (self._aliased(arg) if type(arg) is Tensor
+                        else map_tensors(self._aliased, arg))
         for weight in weights:
             level.overlay[weight] = self._alias(weight)
             level.assigned[id(weight)] = []
@@ -362,7 +365,7 @@ class Run:
         return wrap(self._alias(tensor))
 
     def backward(self, outputs: Any, sens: Any = None):
-        """The gradients by the aliases, one by one, of the sum of `outputs` or weighted by `sens`."""
+        """The gradients by the aliases, one by one, of `outputs` summed, or weighted by `sens`."""
         raws, starts = _starts(outputs, sens)
         nested = self.outer is not None
         wanted = [alias for alias in self.aliases if alias.requires_grad]

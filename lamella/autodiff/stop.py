@@ -15,8 +15,8 @@ def stop_gradient(value: Any) -> Any:
     """The same value, through which no gradient flows back.
 
     Args:
-        value: a Tensor, a tuple, list or dict that holds Tensors, or anything else, which comes back
-            as it is.
+        value: a Tensor, a tuple, list or dict that holds Tensors, or anything else, which comes
+            back as it is.
 
     Examples:
         >>> import lamella as ms

@@ -25,8 +25,8 @@ _tracing = threading.RLock()  # a trace lends copies of data to Parameters
 class Compiled(StandsFor):
     """A function with its recorded graphs.
 
-    Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs, one
-    for each path that Python control flow on tensors has taken.
+    Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
+    one for each path that Python control flow on tensors has taken.
     """
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False):
@@ -174,8 +174,8 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
 
     The whole call becomes one graph: forward, backward, clipping, the optimizer's update. Python
     control flow on tensors works: each path taken is recorded, and a replay checks that the values
-    it depends on are the same, and changes nothing if they are not. A function that prints a tensor or
-    hands it to NumPy can't be held by a graph; it runs eagerly, with one warning that says why.
+    it depends on are the same, and changes nothing if they are not. A function that prints a tensor
+    or hands it to NumPy can't be held by a graph; it runs eagerly, with one warning that says why.
     A call that raises changes no Parameter.
 
     Inside a gradient call, or inside another compiled function, the function runs as it is: what is

@@ -34,7 +34,7 @@ class Path:
             self.rest = trace.graph
 
     def run(self, inputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
-        """The graph's results without the guards, or None if a guard differs: nothing happened then."""
+        """The graph's results; None if a guard differs: then nothing happened."""
         with torch.no_grad():
             if self.first is None:
                 return self.rest(*inputs)

@@ -1,8 +1,9 @@
 """One run of a function, recorded as a graph of kernels.
 
-The function runs for real, below autograd, while every kernel it calls is recorded: forward, backward,
-clipping and the optimizer's update become one graph. Parameters it can reach are lent copies of
-their data meanwhile, so that a run that raises changes nothing. Where the function turns a tensor into
+The function runs for real, below autograd, while every kernel it calls is recorded: forward,
+backward, clipping and the optimizer's update become one graph. Parameters it can reach are lent
+copies of their data meanwhile, so that a run that raises changes nothing. Where the function turns
+a tensor into
 a Python value, the value is noted as a *guard*: the graph stands for this path only.
 """
 
@@ -137,7 +138,7 @@ def _must_stay(node: Node) -> bool:
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
-    """The graph without what nothing uses, and without `detach`, which means nothing off the tape."""
+    """The graph without what nothing uses, and without `detach`: there is no tape."""
     for node in list(graph.graph.nodes):
         if node.target is torch.ops.aten.detach.default:
             node.replace_all_uses_with(node.args[0])

@@ -21,10 +21,11 @@ class Cell(CellState, CellHooks):
     """The base of all networks and layers. A subclass computes in `construct`.
 
     Parameters, Cells and ParameterTuples assigned as attributes belong to the Cell, and Parameters
-    are named after their path. A subclass that defines ``bprop(self, *inputs, out, dout)`` gives its
+    are named after their path. A subclass that defines ``bprop(self, *inputs, out, dout)`` gives
+    its
     own backward rule: it takes the inputs, what `construct` returned, and the gradient of that, and
-    returns a gradient for each input. It may take inputs by name after ``*``, and may end its result
-    with a dict of gradients by Parameter.
+    returns a gradient for each input. It may take inputs by name after ``*``, and may end its
+    result with a dict of gradients by Parameter.
 
     Args:
         auto_prefix: whether Parameters of Cells below get their path before their name.
@@ -102,7 +103,8 @@ class Cell(CellState, CellHooks):
         own["_plain"] = not (hasattr(self, "bprop") or own.get("_call_hooks") or self._recompute
                              or self._float_type is not None or self.requires_grad)
 
-    def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple, weights: tuple) -> Any:
+    def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple,
+                           weights: tuple) -> Any:
         """The run recorded by the last call after `set_grad`, if it was on these very inputs."""
         recorded = self.__dict__.get("_recorded")
         if recorded is None or not recorded.fits(args, kwargs):
@@ -117,7 +119,8 @@ class Cell(CellState, CellHooks):
     def set_train(self, mode: bool = True) -> Cell:
         """Put this Cell and all below it into training mode, or evaluation mode.
 
-        Dropout and batch normalization act differently in the two. A new Cell is in evaluation mode.
+        Dropout and batch normalization act differently in the two. A new Cell is in evaluation
+        mode.
         """
         for _, cell in self.cells_and_names():
             cell.__dict__["training"] = mode
@@ -178,7 +181,7 @@ class Cell(CellState, CellHooks):
         return self._flags
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Say what inputs the Cell will get; dimensions given as None may vary from call to call."""
+        """Say what inputs the Cell will get; dimensions given as None may vary."""
         self.__dict__["_set_inputs"] = (inputs, kwargs)
 
     def get_inputs(self) -> Any:

@@ -54,7 +54,8 @@ class CellHooks(CellTree):
         """Call ``hook_fn(cell, grad_output)`` before the gradient enters the Cell.
 
         Args:
-            hook_fn: takes the tuple of gradients of the outputs; may return the ones to use instead.
+            hook_fn: takes the tuple of gradients of the outputs; may return the ones to use
+                instead.
 
         Returns:
             A handle whose `remove` takes the hook away.
@@ -65,15 +66,16 @@ class CellHooks(CellTree):
         """Call ``hook_fn(cell, grad_input, grad_output)`` when the gradient has left the Cell.
 
         Args:
-            hook_fn: takes tuples of the gradients of inputs and outputs; may return the gradients of
-                the inputs to use instead.
+            hook_fn: takes tuples of the gradients of inputs and outputs; may return the gradients
+                of the inputs to use instead.
 
         Returns:
             A handle whose `remove` takes the hook away.
         """
         return self._add_hook("backward", hook_fn, False, None)
 
-    def _add_hook(self, kind: str, hook: Callable[..., Any], prepend: bool, option: Any) -> HookHandle:
+    def _add_hook(self, kind: str, hook: Callable[..., Any], prepend: bool,
+                  option: Any) -> HookHandle:
         if not callable(hook):
             raise TypeError(f"For 'register_{kind}_hook', 'hook_fn' must be a function, "
                             f"but got {type(hook).__name__}.")

@@ -118,7 +118,7 @@ class CellState(CellTree):
         return self._add_state_hook("state_pre", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(cell, state_dict, prefix, local_metadata)`` after `state_dict` read the Cell."""
+        """Call ``hook(cell, state_dict, prefix, local_metadata)`` after the Cell was read."""
         return self._add_state_hook("state_post", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:

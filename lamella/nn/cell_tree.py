@@ -188,7 +188,8 @@ class CellTree:
                 found[name] = cell
         return found
 
-    def cells_and_names(self, cells: Any = None, name_prefix: str = "") -> Iterator[tuple[str, Any]]:
+    def cells_and_names(self, cells: Any = None,
+                        name_prefix: str = "") -> Iterator[tuple[str, Any]]:
         """This Cell and all below it, each once, with its path (the Cell's own is ``''``)."""
         seen: set[int] = set() if cells is None else cells
         if id(self) in seen:
@@ -275,8 +276,8 @@ class CellTree:
         names: dict[str, str] = {}
         for path, parameter in self.parameters_and_names():
             if parameter.name in names:
-                raise ValueError(f"Parameters '{names[parameter.name]}' and '{path}' are both named "
-                                 f"'{parameter.name}'; give one of them another name.")
+                raise ValueError(f"Parameters '{names[parameter.name]}' and '{path}' are both "
+                                 f"named '{parameter.name}'; give one of them another name.")
             names[parameter.name] = path
 
     def check_names_and_refresh_name(self) -> None:
@@ -304,7 +305,8 @@ class CellTree:
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their paths."""
         seen: set[int] = set()
-        for path, cell in self.cells_and_names(name_prefix=prefix) if recurse else ((prefix, self),):
+        cells = self.cells_and_names(name_prefix=prefix) if recurse else ((prefix, self),)
+        for path, cell in cells:
             for name, buffer in cell._buffers.items():
                 if buffer is None or (remove_duplicate and id(buffer) in seen):
                     continue

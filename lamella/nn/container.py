@@ -184,7 +184,8 @@ class CellList(_Numbered):
 
     def __init__(self, *args: Any, auto_prefix: bool = True, **kwargs: Any):
         super().__init__(auto_prefix=auto_prefix)
-        cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, _Numbered)) else args
+        listed = len(args) == 1 and isinstance(args[0], (list, tuple, _Numbered))
+        cells = args[0] if listed else args
         self.extend(list(cells))
 
     def _sliced(self, items: list[tuple[str, Cell]]) -> CellList:
@@ -280,8 +281,8 @@ class CellDict(Cell):
         pairs = cells.items() if isinstance(cells, (dict, CellDict)) else cells
         for pair in pairs:
             if len(pair) != 2:
-                raise ValueError(f"For 'CellDict.update', each element must be a pair of a name and "
-                                 f"a Cell, but got {len(pair)} elements.")
+                raise ValueError(f"For 'CellDict.update', each element must be a pair of a name "
+                                 f"and a Cell, but got {len(pair)} elements.")
             self[pair[0]] = pair[1]
 
     def construct(self, *inputs: Any) -> Any:

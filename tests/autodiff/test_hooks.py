@@ -54,7 +54,7 @@ def test_second_order_through_the_rule():
 
 
 @pytest.mark.parametrize("rule, error, message", [
-    (lambda g: Tensor([1.0, 2.0, 3.0]), ValueError, r"InsertGradientOf rule .*shape \(2,\).*\(3,\)"),
+    (lambda g: Tensor([1.0, 2.0, 3.0]), ValueError, r"InsertGradientOf rule .*\(2,\).*\(3,\)"),
     (lambda g: "x", TypeError, "InsertGradientOf rule .*test_hooks.py.*returned str"),
 ])
 def test_wrong_rules_are_named(rule, error, message):
@@ -65,7 +65,7 @@ def test_wrong_rules_are_named(rule, error, message):
 
 def test_wrong_structure_is_named():
     op = ops.InsertGradientOf(lambda g: g[0])
-    with pytest.raises(ValueError, match="structure it was given, tuple of 2, but it returned Tensor"):
+    with pytest.raises(ValueError, match="it was given, tuple of 2, but it returned Tensor"):
         ms.grad(lambda x: op((x, x))[0])(X)
     with pytest.raises(TypeError, match="'f' must be a function, but got int"):
         ops.InsertGradientOf(3)
@@ -132,7 +132,8 @@ def test_forward_hooks():
     net = Scale()
     seen = []
     pre = net.register_forward_pre_hook(lambda cell, args: (args[0] * 10,))
-    post = net.register_forward_hook(lambda cell, args, out: seen.append(args[0].asnumpy().tolist()))
+    post = net.register_forward_hook(
+        lambda cell, args, out: seen.append(args[0].asnumpy().tolist()))
     assert net(X).asnumpy().tolist() == [20.0, 60.0] and seen == [[10.0, 20.0]]
     pre.remove()
     post.remove()
