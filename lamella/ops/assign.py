@@ -23,7 +23,8 @@ __all__ = ["assign", "assign_add", "assign_sub", "depend", "identity", "is_tenso
 def store(variable: Any, change: Callable[[torch.Tensor], torch.Tensor], where: str) -> Tensor:
     """Give `variable` the value that `change` makes of its present one; returns the new value.
 
-    The two must have one shape. The value is stored in the variable's own type.
+    The two must have one shape. The value is stored in the variable's own type. A gradient goes
+    through what is returned to the change, but not through the variable, as in MindSpore.
     """
     old = raw_of(variable, where, "variable")
     new = change(old)
@@ -32,7 +33,7 @@ def store(variable: Any, change: Callable[[torch.Tensor], torch.Tensor], where: 
         variable.assign_raw(new)
     else:
         in_place(variable, lambda raw: raw.copy_(new))
-    return wrap(variable._raw)
+    return wrap(new if new.requires_grad else variable._raw)
 
 
 def _value(variable: Any, value: Any, where: str) -> torch.Tensor:
@@ -44,10 +45,8 @@ def _value(variable: Any, value: Any, where: str) -> torch.Tensor:
     """
     old = raw_of(variable, where, "variable")
     new = raw_or_number(value, old)
-    if not isinstance(value, Tensor):
-        if new.dim() or promote_types(old.dtype, new.dtype) == old.dtype or (
-                old.is_floating_point()):
-            new = new.to(old.dtype)
+    if not isinstance(value, Tensor) and (old.is_floating_point() or not new.is_floating_point()):
+        new = new.to(old.dtype)  # Python's numbers take the type of what they meet
     if new.shape != old.shape and not (new.numel() == old.numel() == 1):
         raise ValueError(f"For '{where}', 'value' must have the shape of 'variable', "
                          f"{tuple(old.shape)}, but got {tuple(new.shape)}.")
@@ -80,7 +79,8 @@ def assign(variable: Any, value: Any) -> Tensor:
         [3. 4.]
     """
     new = _value(variable, value, "assign")
-    return store(variable, lambda old: new, "assign")
+    store(variable, lambda old: new, "assign")
+    return wrap(variable._raw)  # no gradient goes to `value`
 
 
 @op

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as mstype
-from ..dtype import Type, get_py_obj_dtype
+from ..dtype import Type, get_py_obj_dtype, to_raw
 from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .primitive import Primitive
 
 __all__ = [
     "HyperMap", "Map", "MultitypeFuncGraph", "Partial", "PyFunc", "ReduceOp", "add_flags",
-    "constexpr", "make_list", "make_range", "make_tuple", "partial", "prim_arg_register",
+    "constexpr", "make_list", "make_range", "make_tuple", "mixed_precision_cast", "partial",
+    "prim_arg_register",
     "prim_attr_register", "tuple_getitem", "tuple_len", "typeof",
 ]
 
@@ -356,6 +357,25 @@ def add_flags(fn: Any = None, **flags: Any) -> Any:
     kept = {**getattr(fn, "_func_graph_flags", {}), **flags}
     fn._func_graph_flags = kept
     return fn
+
+
+def mixed_precision_cast(dst_dtype: Any, x: Any) -> Any:
+    """The floating Tensors of nested tuples, lists and dicts in another type; the rest as it is.
+
+    Examples:
+        >>> import lamella as ms
+        >>> out = ms.ops.mixed_precision_cast(ms.float16, (ms.Tensor([1.0]), ms.Tensor([1])))
+        >>> [t.dtype for t in out]
+        [mindspore.float16, mindspore.int64]
+    """
+    if isinstance(x, Tensor):
+        raw = x._raw
+        return wrap(raw.to(to_raw(dst_dtype))) if raw.is_floating_point() else x
+    if isinstance(x, (tuple, list)):
+        return tuple([mixed_precision_cast(dst_dtype, v) for v in x])
+    if isinstance(x, dict):
+        return {k: mixed_precision_cast(dst_dtype, v) for k, v in x.items()}
+    return x
 
 
 def tuple_len(value: Any) -> int:

@@ -12,7 +12,7 @@ import torch
 
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import axis_in, indices_of, raw_of
+from .arguments import as_int, axis_in, indices_of, raw_of
 
 __all__ = ["gather", "gather_d", "gather_elements", "gather_nd", "index_select", "take"]
 
@@ -34,7 +34,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     Raises:
         TypeError: if `input_indices` is no Tensor of whole numbers.
         ValueError: if `axis` or `batch_dims` is out of range.
-        IndexError: if a place is out of range.
+        RuntimeError: if a place is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -47,13 +47,13 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     index = indices_of(wrap(raw_of(input_indices, "gather", "input_indices")), "gather",
                        "input_indices")
     axis = axis_in(axis, raw.dim(), "gather")
-    lead = axis_in(batch_dims, index.dim() + 1, "gather", "batch_dims")
-    if lead > axis:
-        raise ValueError(f"For 'gather', 'batch_dims' must not be more than 'axis' {axis}, "
-                         f"but got {batch_dims}.")
+    lead = as_int(batch_dims, "gather", "batch_dims")
+    lead = lead + index.dim() if lead < 0 else lead
+    if not 0 <= lead <= min(axis, index.dim()):
+        raise ValueError(f"For 'gather', 'batch_dims' must be at most 'axis' {axis} and the rank "
+                         f"{index.dim()} of 'input_indices', but got {batch_dims}.")
     if lead == 0:
-        flat = _from_front(index, raw.shape[axis]).reshape(-1)
-        out = raw.index_select(axis, flat)
+        out = _slices(raw, axis, index.reshape(-1), "gather")
         return wrap(out.reshape(*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:]))
     index = _from_front(index, raw.shape[axis])
     batch = math.prod(raw.shape[:lead])
@@ -63,6 +63,17 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     out = out.movedim(1, axis - lead + 1)
     shape = (*raw.shape[:axis], *index.shape[lead:], *raw.shape[axis + 1:])
     return wrap(out.reshape(shape))
+
+
+def _slices(raw: torch.Tensor, axis: int, places: torch.Tensor, where: str) -> torch.Tensor:
+    length = raw.shape[axis]
+    try:
+        return raw.index_select(axis, _from_front(places, length))
+    except (IndexError, RuntimeError) as error:  # which, depends on the axis and the device
+        if "range" not in str(error):
+            raise
+        raise RuntimeError(f"For '{where}', the places must be in [{-length}, {length}), the slices "
+                           f"along axis {axis}, but got {places.tolist()[:8]}.") from error
 
 
 def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:
@@ -90,7 +101,7 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Raises:
         TypeError: if `index` is not of whole numbers.
-        ValueError: if the shapes do not fit or `dim` is out of range.
+        ValueError: if the shapes do not fit, or `dim` or a place is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -120,14 +131,15 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
 
     Args:
         input_x: any shape and type.
-        indices: whole numbers, of shape ``(..., k)``; k is at most the rank of `input_x`.
+        indices: whole numbers, of shape ``(..., k)``; k is at most the rank of `input_x`. Negative
+            ones, which MindSpore refuses, count from the end.
 
     Returns:
         Tensor of shape ``indices.shape[:-1] + input_x.shape[k:]``.
 
     Raises:
         ValueError: if k is more than the rank.
-        IndexError: if a place is out of range, which a negative one is too.
+        IndexError: if a place is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -148,7 +160,7 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
 
     Raises:
         ValueError: if `axis` is out of range or `index` has not rank 1.
-        IndexError: if a place is out of range.
+        RuntimeError: if a place is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -160,7 +172,7 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     if places.dim() > 1:
         raise ValueError(f"For 'index_select', 'index' must have rank 1, "
                          f"but got shape {tuple(places.shape)}.")
-    return wrap(raw.index_select(axis, _from_front(places, raw.shape[axis])))
+    return wrap(_slices(raw, axis, places.reshape(-1), "index_select"))
 
 
 @op
@@ -218,7 +230,7 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
     elif mode not in ("clip", "raise"):
         raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
                          f"but got {mode!r}.")
-    out = raw.index_select(along, _from_front(places, length).reshape(-1))
+    out = _slices(raw, along, places.reshape(-1), "Tensor.take")
     return wrap(out.reshape(*raw.shape[:along], *places.shape, *raw.shape[along + 1:]))
 
 

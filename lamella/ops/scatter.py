@@ -272,8 +272,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: Any
         Tensor of shape ``(num_segments,) + input_x.shape[segment_ids.ndim:]``; 0 without slices.
 
     Raises:
-        ValueError: if the shapes do not fit or `num_segments` is not positive.
-        IndexError: if an id is too great.
+        ValueError: if the shapes do not fit, `num_segments` is not positive or an id too great.
 
     Examples:
         >>> import lamella as ms

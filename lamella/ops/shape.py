@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -362,6 +363,17 @@ def _tensor_expand_as(self: Tensor, other: Any = None, x: Any = None) -> Tensor:
     return expand_as(self, x if other is None else other)
 
 
+def _resize(self: Tensor, *new_shape: Any) -> Tensor:
+    """The elements in another shape, cut off or followed by zeros where their number differs."""
+    lengths = varargs(new_shape, "Tensor.resize", "new_shape")
+    flat, count = self._raw.reshape(-1), math.prod(lengths)
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"For 'Tensor.resize', the lengths must be 0 or more, but got {lengths}.")
+    if count > flat.numel():
+        flat = torch.cat((flat, flat.new_zeros(count - flat.numel())))
+    return wrap(flat[:count].reshape(lengths))
+
+
 def _tensor_unflatten(self: Tensor, axis: int, unflattened_size: Any) -> Tensor:
     """Dimension `axis` as several, of the lengths `unflattened_size`."""
     axis = axis_in(as_int(axis, "Tensor.unflatten"), self._raw.dim(), "Tensor.unflatten")
@@ -371,4 +383,4 @@ def _tensor_unflatten(self: Tensor, axis: int, unflattened_size: Any) -> Tensor:
 tensor_methods(reshape=_tensor_reshape, view=_tensor_view, view_as=view_as, reshape_as=view_as,
                flatten=_tensor_flatten, ravel=ravel, squeeze=_tensor_squeeze, unsqueeze=unsqueeze,
                expand_dims=expand_dims, broadcast_to=_tensor_broadcast_to, expand=_tensor_expand,
-               expand_as=_tensor_expand_as, unflatten=_tensor_unflatten)
+               expand_as=_tensor_expand_as, resize=_resize, unflatten=_tensor_unflatten)

@@ -31,7 +31,7 @@ from ..creation import (
     zeros,
     zeros_like,
 )
-from ..diagonal import diag, tril, triu
+from ..diagonal import diag, matrix_band_part, tril, triu
 from ..gather import gather, gather_d, gather_nd
 from ..join import concat, stack
 from ..primitive import Primitive, primitive
@@ -55,13 +55,13 @@ from ..sorting import unique_with_pad as _unique_with_pad
 from ..split import split, unstack
 
 __all__ = [
-    "BatchToSpaceND", "BroadcastTo", "Bucketize", "Cast", "Concat", "DType", "DepthToSpace", "Diag",
+    "BatchToSpaceND", "BroadcastTo", "Bucketize", "Cast", "Concat", "DType", "Diag",
     "DynamicShape", "ExpandDims", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "Flatten", "Gather",
     "GatherD", "GatherNd", "GatherV2", "IdentityN", "InvertPermutation", "LinSpace", "ListDiff", "LogSpace",
-    "MaskedFill", "MaskedScatter", "MaskedSelect", "Meshgrid", "NonZero", "Ones", "OnesLike", "Pack",
+    "MaskedFill", "MaskedScatter", "MaskedSelect", "MatrixBandPart", "Meshgrid", "NonZero", "Ones", "OnesLike", "Pack",
     "ParallelConcat", "Range", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll",
     "ScalarCast", "ScalarToArray", "ScalarToTensor", "SearchSorted", "Select", "Shape", "Size",
-    "Slice", "Sort", "SpaceToBatchND", "SpaceToDepth", "Split", "SplitV", "Squeeze", "Stack", "StridedSlice",
+    "Slice", "Sort", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "StridedSlice",
     "TensorShape", "TensorToTuple", "Tile", "TopK", "Transpose", "Tril", "TrilIndices", "Triu",
     "TriuIndices", "TupleToArray", "Unique", "UniqueConsecutive", "UniqueWithPad", "Unpack",
     "UnravelIndex", "Unstack", "Zeros", "ZerosLike",
@@ -78,6 +78,7 @@ GatherD = primitive("GatherD", gather_d)
 GatherNd = primitive("GatherNd", gather_nd)
 Eye = primitive("Eye", eye)
 LinSpace = primitive("LinSpace", linspace)
+MatrixBandPart = primitive("MatrixBandPart", matrix_band_part)
 MaskedFill = primitive("MaskedFill", masked_fill)
 MaskedScatter = primitive("MaskedScatter", masked_scatter)
 MaskedSelect = primitive("MaskedSelect", masked_select)
@@ -510,61 +511,6 @@ class SpaceToBatchND(Primitive):
 
     def __call__(self, input_x: Tensor) -> Tensor:
         return space_to_batch_nd(input_x, self.block_shape, self.paddings)
-
-
-class _Block(Primitive):
-    @prim_attr_register
-    def __init__(self, block_size: int):
-        if as_int(block_size, type(self).__name__, "block_size") < 2:
-            raise ValueError(f"For '{type(self).__name__}', 'block_size' must be 2 or more, "
-                             f"but got {block_size}.")
-
-    def _images(self, x: Any) -> torch.Tensor:
-        raw = raw_of(x, self.name, "x")
-        if raw.dim() != 4:
-            raise ValueError(f"For '{self.name}', the input must have 4 dimensions, "
-                             f"but got shape {tuple(raw.shape)}.")
-        return raw
-
-
-class SpaceToDepth(_Block):
-    """Blocks of an image as channels: (N, C, H, W) to (N, C * b * b, H / b, W / b).
-
-    The place within a block counts first, the channel it came from second.
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.SpaceToDepth(2)(ms.ops.ones((1, 3, 4, 4))).shape
-        (1, 12, 2, 2)
-    """
-
-    def __call__(self, x: Tensor) -> Tensor:
-        raw, b = self._images(x), self.block_size
-        n, c, h, w = raw.shape
-        if h % b or w % b:
-            raise ValueError(f"For 'SpaceToDepth', the image's sides ({h}, {w}) must be multiples "
-                             f"of 'block_size' {b}.")
-        parts = raw.reshape(n, c, h // b, b, w // b, b)
-        return wrap(parts.permute(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b))
-
-
-class DepthToSpace(_Block):
-    """The inverse of `SpaceToDepth`: (N, C, H, W) to (N, C / (b * b), H * b, W * b).
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.DepthToSpace(2)(ms.ops.ones((1, 12, 1, 1))).shape
-        (1, 3, 2, 2)
-    """
-
-    def __call__(self, x: Tensor) -> Tensor:
-        raw, b = self._images(x), self.block_size
-        n, c, h, w = raw.shape
-        if c % (b * b):
-            raise ValueError(f"For 'DepthToSpace', the {c} channels must be a multiple of "
-                             f"'block_size' squared, {b * b}.")
-        parts = raw.reshape(n, b, b, c // (b * b), h, w)
-        return wrap(parts.permute(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b))
 
 
 class UnravelIndex(Primitive):

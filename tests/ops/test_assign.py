@@ -1,0 +1,88 @@
+"""Assignment to Parameters and Tensors, also while a gradient is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, ops
+
+
+def parameter(values: object = (1.0, 2.0), dtype: ms.Type = ms.float32) -> Parameter:
+    return Parameter(Tensor(values, dtype), name="w")
+
+
+def test_assign_changes_the_parameter_where_it_lies() -> None:
+    w = parameter()
+    memory = w.asnumpy()
+    out = ops.assign(w, Tensor([3.0, 4.0]))
+    assert memory.tolist() == w.tolist() == out.tolist() == [3.0, 4.0]
+    assert not isinstance(out, Parameter)
+
+
+@pytest.mark.parametrize("function, want", [
+    (ops.assign_add, [5.0, 7.0]), (ops.AssignAdd(), [5.0, 7.0]),
+    (ops.assign_sub, [-3.0, -3.0]), (ops.AssignSub(), [-3.0, -3.0]), (ops.Assign(), [4.0, 5.0]),
+])
+def test_faces(function: object, want: list[float]) -> None:
+    for variable in (parameter(), Tensor([1.0, 2.0])):
+        assert function(variable, Tensor([4, 5])).tolist() == want  # type: ignore[operator]
+        assert variable.tolist() == want
+
+
+def test_numbers_and_types() -> None:
+    step = parameter(0, ms.int32)
+    ops.assign_add(step, 1)
+    assert step.dtype == ms.int32 and int(step) == 1
+    with pytest.raises(TypeError, match="'variable' is torch.int32"):
+        ops.assign_add(step, Tensor(0.5))
+    with pytest.raises(ValueError, match=r"the shape of 'variable', \(2,\), but got \(3,\)"):
+        ops.assign(parameter(), Tensor([1.0, 2.0, 3.0]))
+    with pytest.raises(TypeError, match="'variable' must be a Tensor, but got"):
+        ops.assign(1.0, Tensor(1.0))
+
+
+def test_assignment_inside_a_gradient_keeps_what_was_recorded() -> None:
+    w = parameter()
+
+    def loss(x: Tensor) -> Tensor:
+        out = (w * w * x).sum()
+        ops.assign_add(w, Tensor([10.0, 10.0]))
+        return out
+
+    gradient = ms.grad(loss, None, ms.ParameterTuple([w]))(Tensor([1.0, 1.0]))
+    gradient = gradient[0] if isinstance(gradient, tuple) else gradient
+    assert gradient.tolist() == [2.0, 4.0] and w.tolist() == [11.0, 12.0]
+
+
+def test_gradients_of_what_assignments_give() -> None:
+    """MindSpore 2.10's numbers: through a sum to the value, not through a plain assignment."""
+    w, v = parameter(), parameter()
+    x = Tensor([1.0, 2.0])
+    assert ms.grad(lambda x: (ops.assign(w, x * 3) * x).sum())(x).tolist() == [3.0, 6.0]
+    value, (gx, gv) = ms.value_and_grad(
+        lambda x: (ops.assign_add(v, x * 3) * x).sum(), 0, ms.ParameterTuple([v]))(x)
+    assert float(value) == 20.0
+    assert gx.tolist() == [7.0, 14.0] and gv[0].tolist() == [1.0, 2.0]
+
+
+def test_scatter_into_parameters() -> None:
+    w = parameter([[1.0, 2.0], [3.0, 4.0]])
+    ops.ScatterUpdate()(w, Tensor([0], ms.int32), Tensor([[5.0, 6.0]]))
+    ops.scatter_add(w, Tensor([[1, 1]]), ops.ones((1, 2, 2)))
+    assert w.tolist() == [[5.0, 6.0], [5.0, 6.0]]
+    ops.scatter_nd_sub(w, Tensor([[0, 1]]), Tensor([6.0]))
+    assert w.tolist() == [[5.0, 0.0], [5.0, 6.0]]
+    with pytest.raises(ValueError, match="'updates' must have shape"):
+        ops.scatter_update(w, Tensor([0]), Tensor([1.0]))
+
+
+def test_whole_numbers_divide_towards_zero() -> None:
+    out = ops.tensor_scatter_div(Tensor([7, -7, 9]), Tensor([[0], [1]]), Tensor([2, 2]))
+    np.testing.assert_array_equal(out.asnumpy(), [3, -3, 9])
+
+
+def test_print_shows_types(capsys: pytest.CaptureFixture[str]) -> None:
+    ops.Print()("loss", Tensor([1, 2]), 3)
+    assert capsys.readouterr().out == "loss\nTensor(shape=[2], dtype=Int64, value= [1, 2])\n3\n"

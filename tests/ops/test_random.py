@@ -1,0 +1,150 @@
+"""Random operators: shapes and types as MindSpore 2.10 gives them, and their distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lamella as ms
+from lamella import Tensor, ops
+
+F = Tensor([1.0, 2.0])
+X = ops.zeros((2, 3))
+I32 = Tensor(0, ms.int32), Tensor(5, ms.int32)
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    ms.set_seed(42)
+
+
+@pytest.mark.parametrize("make, shape, dtype", [
+    (lambda: ops.randn(2, 3), (2, 3), ms.float32),
+    (lambda: ops.randn(), (1,), ms.float32),
+    (lambda: ops.randn((2, 3), dtype=ms.float16), (2, 3), ms.float16),
+    (lambda: ops.rand(2, dtype=ms.float64), (2,), ms.float64),
+    (lambda: ops.randint(0, 5, (2,)), (2,), ms.int64),
+    (lambda: ops.randint(0, 5, (2,), dtype=ms.int32), (2,), ms.int32),
+    (lambda: ops.randn_like(Tensor([1, 2], ms.int32)), (2,), ms.float32),
+    (lambda: ops.randint_like(Tensor([1, 2], ms.int32), 0, 5), (2,), ms.int32),
+    (lambda: ops.randperm(5), (5,), ms.int64),
+    (lambda: ops.uniform((3, 2), F, F + 1), (3, 2), ms.float32),
+    (lambda: ops.uniform((2,), *I32, dtype=ms.int32), (2,), ms.int32),
+    (lambda: ops.normal((2,), Tensor([[0.0], [5.0]]), F), (2, 2), ms.float32),
+    (lambda: ops.standard_normal((2, 2)), (2, 2), ms.float32),
+    (lambda: ops.multinomial(F, 4), (4,), ms.int32),
+    (lambda: ops.multinomial(ops.ones((2, 3)), 4), (2, 4), ms.int32),
+    (lambda: ops.gamma((3, 2), F, F), (3, 2), ms.float32),
+    (lambda: ops.random_poisson(Tensor([2, 2], ms.int32), F), (2, 2, 2), ms.float32),
+    (lambda: ops.laplace((2,), Tensor(0.0), Tensor(1.0)), (2,), ms.float32),
+    (lambda: ops.bernoulli(Tensor([1, 2], ms.int32), 0.5), (2,), ms.int32),
+    (lambda: ops.random_categorical(ops.ones((1, 3)), 4), (1, 4), ms.int64),
+    (lambda: ops.UniformInt(seed=2)((2,), *I32), (2,), ms.int32),
+    (lambda: ops.UniformReal()((2,)), (2,), ms.float32),
+    (lambda: ops.TruncatedNormal()((2, 2)), (2, 2), ms.float32),
+    (lambda: ops.RandomPoisson()(Tensor([2]), F), (2, 2), ms.int64),
+    (lambda: ops.RandpermV2(seed=1)(4), (4,), ms.int64),
+    (lambda: X.cauchy(), (2, 3), ms.float32),
+])
+def test_shape_and_type(make: Any, shape: tuple, dtype: ms.Type) -> None:
+    out = make()
+    assert out.shape == shape and out.dtype == dtype
+
+
+N = 4000
+
+
+@pytest.mark.parametrize("make, cdf", [
+    (lambda: ops.randn(N), stats.norm.cdf),
+    (lambda: ops.rand(N), stats.uniform.cdf),
+    (lambda: ops.uniform((N,), Tensor(2.0), Tensor(5.0)), stats.uniform(2, 3).cdf),
+    (lambda: ops.normal((N,), 3.0, 2.0), stats.norm(3, 2).cdf),
+    (lambda: ops.standard_laplace((N,)), stats.laplace.cdf),
+    (lambda: ops.laplace((N,), Tensor(1.0), Tensor(2.0)), stats.laplace(1, 2).cdf),
+    (lambda: ops.gamma((N,), Tensor(2.0), Tensor(4.0)), stats.gamma(2, scale=0.25).cdf),
+    (lambda: ops.random_gamma((N,), Tensor(3.0)), stats.gamma(3).cdf),
+    (lambda: ops.StandardNormal(seed=3)((N,)), stats.norm.cdf),
+    (lambda: ops.StandardLaplace(seed=3)((N,)), stats.laplace.cdf),
+    (lambda: ops.Gamma(seed=3)((N,), Tensor([2.0]), Tensor([4.0])), stats.gamma(2, scale=0.25).cdf),
+    (lambda: ops.TruncatedNormal(seed=3)((N,)), stats.truncnorm(-2, 2).cdf),
+    (lambda: ops.zeros(N).cauchy(1.0, 2.0), stats.cauchy(1, 2).cdf),
+    (lambda: ops.zeros(N).log_normal(0.0, 1.0), stats.lognorm(1).cdf),
+])
+def test_continuous_distribution(make: Any, cdf: Any) -> None:
+    assert stats.kstest(make().asnumpy().ravel(), cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("make, chances", [
+    (lambda: ops.randint(2, 6, (N,)), [0, 0, 0.25, 0.25, 0.25, 0.25]),
+    (lambda: ops.uniform((N,), *I32, dtype=ms.int32), [0.2] * 5),
+    (lambda: ops.UniformInt()((N,), *I32), [0.2] * 5),
+    (lambda: ops.multinomial(Tensor([1.0, 0.0, 3.0]), N), [0.25, 0, 0.75]),
+    (lambda: ops.Multinomial(seed=4)(Tensor([1.0, 0.0, 3.0]), N), [0.25, 0, 0.75]),
+    (lambda: ops.bernoulli(ops.zeros(N), 0.3), [0.7, 0.3]),
+    (lambda: ops.random_categorical(Tensor(np.log([[0.2, 0.8]]), ms.float32), N), [0.2, 0.8]),
+    (lambda: ops.poisson((N,), Tensor(0.5)), stats.poisson(0.5).pmf(np.arange(12))),
+])
+def test_discrete_distribution(make: Any, chances: Any) -> None:
+    counts = np.bincount(make().asnumpy().ravel().astype(int), minlength=len(chances))
+    assert len(counts) == len(chances)
+    expected = np.asarray(chances) * N
+    assert (counts[expected == 0] == 0).all()
+    rare = expected < 5
+    if rare.any():  # the chi-square test wants five or more in each class
+        counts = np.append(counts[~rare], counts[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    kept = expected > 0.5
+    statistic = ((counts[kept] - expected[kept]) ** 2 / expected[kept]).sum()
+    assert stats.chi2(kept.sum() - 1).sf(statistic) > 1e-3
+
+
+def test_permutations() -> None:
+    assert sorted(ops.randperm(20).tolist()) == list(range(20))
+    rows = ops.shuffle(ops.arange(40).reshape(20, 2)).asnumpy()
+    assert sorted(rows[:, 0]) == list(range(0, 40, 2)) and (rows[:, 1] == rows[:, 0] + 1).all()
+    assert ops.Randperm(5, pad=-1)(Tensor([3], ms.int32)).tolist()[3:] == [-1, -1]
+
+
+def test_without_replacement_draws_each_once() -> None:
+    assert sorted(ops.multinomial(ops.ones(6), 6, replacement=False).tolist()) == list(range(6))
+
+
+def test_choice_with_mask() -> None:
+    mask = Tensor([[True, False], [True, True]])
+    places, valid = ops.RandomChoiceWithMask(count=4)(mask)
+    assert places.dtype == ms.int32 and valid.tolist() == [True, True, True, False]
+    assert sorted(places.tolist()[:3]) == [[0, 0], [1, 0], [1, 1]] and places.tolist()[3] == [0, 0]
+
+
+def test_candidate_samplers_give_expected_counts() -> None:
+    _, true, drawn = ops.uniform_candidate_sampler(Tensor([[1], [3]]), 1, 3, False, 4)
+    assert true.tolist() == [[0.75], [0.75]] and drawn.tolist() == [0.75] * 3
+    classes, _, _ = ops.log_uniform_candidate_sampler(Tensor([[1, 3]]), 2, 5, True, 5)
+    assert sorted(classes.tolist()) == list(range(5))
+
+
+def test_gradients_reach_the_parameters() -> None:
+    gradient = ms.grad(lambda m, s: ops.normal((50,), m, s).sum(), (0, 1))(Tensor(1.0), Tensor(2.0))
+    assert gradient[0] == 50.0 and gradient[1] != 0
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: ops.uniform((2,), 0.0, 1.0), TypeError, "'minval' must be a Tensor"),
+    (lambda: ops.normal(2, 0.0, 1.0), TypeError, "'shape' must be a tuple"),
+    (lambda: ops.randn(2, dtype=ms.int32), ValueError, "must be a floating type"),
+    (lambda: ops.rand_like(Tensor([1])), ValueError, "must be a floating type"),
+    (lambda: ops.randint_like(Tensor([1.0]), 0, 5), ValueError, "must be an int type"),
+    (lambda: ops.randint(0, 5, 2), ValueError, "'size' must be a tuple"),
+    (lambda: ops.randint(5, 0, (2,)), ValueError, "'low' must be less than 'high'"),
+    (lambda: ops.multinomial(F, 4, replacement=False), ValueError, "at most 2 without"),
+    (lambda: ops.bernoulli(X, 2.0), ValueError, r"must be in \[0, 1\], but got 2.0"),
+    (lambda: ops.bernoulli(X, F), ValueError, r"shape of 'input' \(2, 3\)"),
+    (lambda: ops.StandardNormal(seed=-1), ValueError, "'seed' must be 0 or more"),
+    (lambda: ops.Randperm(2)(Tensor([4], ms.int32)), ValueError, "'max_length' = 2"),
+])
+def test_errors(call: Any, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,118 @@
+"""Seeds and generators: what repeats, what differs, and what threads may do."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, ops
+from lamella.random import generator
+
+
+def same(a: Tensor, b: Tensor) -> bool:
+    return bool((a == b).all())
+
+
+def test_global_seed_repeats_operators_and_numpy() -> None:
+    drawn = []
+    for _ in range(2):
+        ms.set_seed(5)
+        drawn.append((ops.randn(4), ops.randn(4), np.random.rand()))
+    first, second = drawn
+    assert same(first[0], second[0]) and same(first[1], second[1]) and first[2] == second[2]
+    assert not same(first[0], first[1])
+    np.random.seed(5)
+    assert first[2] == np.random.rand()
+    assert ms.get_seed() == 5
+
+
+def test_op_seed_continues_its_stream_until_the_global_seed_is_set_again() -> None:
+    def draw() -> tuple[Tensor, Tensor]:
+        ms.set_seed(5)
+        bounds = Tensor(1.0), Tensor(2.0)
+        return tuple(ops.uniform((1, 4), *bounds, seed=1) for _ in range(2))
+
+    (a1, a2), (b1, b2) = draw(), draw()
+    assert same(a1, b1) and same(a2, b2) and not same(a1, a2)
+    ms.set_seed(6)
+    assert not same(a1, ops.uniform((1, 4), Tensor(1.0), Tensor(2.0), seed=1))
+
+
+def test_op_seeds_do_not_disturb_the_default_stream() -> None:
+    ms.set_seed(1)
+    expected = ops.randn(3), ops.randn(3)
+    ms.set_seed(1)
+    first = ops.randn(3)
+    ops.randn(100, seed=9)
+    assert same(first, expected[0]) and same(ops.randn(3), expected[1])
+
+
+def test_primitive_with_seed_has_its_own_stream() -> None:
+    one, other = ops.StandardNormal(seed=2), ops.StandardNormal(seed=2)
+    a1, a2 = one((3,)), one((3,))
+    assert same(a1, other((3,))) and not same(a1, a2)
+
+
+def test_generator_state() -> None:
+    g = ms.Generator()
+    assert g.initial_seed() == 0
+    assert g.manual_seed(3) is g and g.initial_seed() == 3
+    state = g.get_state()
+    a = ops.zeros(4).uniform(generator=g)
+    b = ops.zeros(4).uniform(generator=g)
+    g.set_state(state)
+    assert same(a, ops.zeros(4).uniform(generator=g)) and not same(a, b)
+    assert g.seed() == g.initial_seed()
+
+
+def test_rng_state_of_the_default_generator() -> None:
+    assert ms.manual_seed(13) is ms.default_generator
+    assert ms.initial_seed() == 13
+    state = ms.get_rng_state()
+    a = ops.rand(3)
+    ms.set_rng_state(state)
+    assert same(a, ops.rand(3))
+    assert ms.seed() == ms.initial_seed()
+
+
+@pytest.mark.parametrize("seed, error", [(-1, ValueError), (2**32, ValueError), (1.5, TypeError),
+                                         (True, TypeError), (None, TypeError)])
+def test_bad_global_seeds(seed: object, error: type) -> None:
+    with pytest.raises(error, match="For 'set_seed', 'seed' must be"):
+        ms.set_seed(seed)  # type: ignore[arg-type]
+
+
+def test_bad_op_seed_and_state() -> None:
+    with pytest.raises(ValueError, match="must be an int of 0 or more, but got -1"):
+        ops.randn(2, seed=-1)
+    with pytest.raises(TypeError, match="must be a Tensor of uint8"):
+        ms.set_rng_state(Tensor([1.0]))
+    with pytest.raises(ValueError, match="not the state of a generator"):
+        ms.set_rng_state(Tensor([1, 2], ms.uint8))
+
+
+def test_threads_share_one_stream_without_losing_numbers() -> None:
+    """Four threads that draw from one op seed get, together, what one thread gets."""
+    ms.set_seed(11)
+    source = generator(7)
+    assert all(generator(7) is source for _ in range(3))
+    alone = sorted(float(ops.rand(1, seed=7).asnumpy()[0]) for _ in range(400))
+    ms.set_seed(11)
+    together: list[float] = []
+    found = []
+
+    def draw() -> None:
+        found.append(generator(8))
+        for _ in range(100):
+            together.append(float(ops.rand(1, seed=7).asnumpy()[0]))
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(together) == alone
+    assert len({id(g) for g in found}) == 1
