@@ -1,5 +1,686 @@
-"""Activation layers."""
+"""Activation layers: Cells over the functions of `lamella.ops`."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+
+from .. import dtype as mstype
+from .. import ops
+from ..parameter import Parameter
+from ..tensor import Tensor
+from . import checks
+from .cell import Cell
+
+__all__ = [
+    "Softmin", "Softmax", "Softmax2d", "LogSoftmax", "LogSoftmaxExt", "ReLU", "ReLU6", "RReLU",
+    "SeLU", "SiLU", "Tanh", "Tanhshrink", "Hardtanh", "GELU", "FastGelu", "Sigmoid", "Softsign",
+    "PReLU", "PReLUExt", "get_activation", "LeakyReLU", "HSigmoid", "HSwish", "ELU", "LogSigmoid",
+    "LRN", "SoftShrink", "HShrink", "CELU", "Threshold", "Mish", "GLU",
+]
+
+
+class ReLU(Cell):
+    """max(x, 0) of each element.
+
+    Inputs:
+        - **input** - Tensor of any shape.
+
+    Outputs:
+        Tensor of the same shape and type.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.ReLU()(ms.Tensor([-1.0, 0.0, 2.0])))
+        [0. 0. 2.]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.relu(input)
+
+
+class ReLU6(Cell):
+    """min(max(x, 0), 6) of each element.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.ReLU6()(ms.Tensor([-1.0, 2.0, 8.0])))
+        [0. 2. 6.]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.relu6(x)
+
+
+class LeakyReLU(Cell):
+    """x where x >= 0, else alpha * x.
+
+    Args:
+        alpha: the slope of the negative part.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.LeakyReLU()(ms.Tensor([-1.0, 2.0])))
+        [-0.2  2. ]
+    """
+
+    def __init__(self, alpha: float = 0.2):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.leaky_relu(x, self.alpha)
+
+
+class RReLU(Cell):
+    """x where x >= 0, else a * x with a drawn evenly from [lower, upper] for each element.
+
+    Args:
+        lower, upper: the range of the slope.
+
+    Raises:
+        ValueError: if lower > upper.
+
+    Examples:
+        >>> import lamella as ms
+        >>> y = ms.nn.RReLU(0.1, 0.2)(ms.Tensor([-10.0, 2.0]))
+        >>> -2 <= y[0].item() <= -1, y[1].item()
+        (True, 2.0)
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3):
+        super().__init__()
+        name = type(self).__name__
+        checks.of_type(lower, (float, int), "lower", name)
+        checks.of_type(upper, (float, int), "upper", name)
+        if lower > upper:
+            raise ValueError(f"For '{name}', 'lower' must not be above 'upper', "
+                             f"but got lower={lower} and upper={upper}.")
+        self.lower = lower
+        self.upper = upper
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.rrelu(x, self.lower, self.upper)
+
+
+class ELU(Cell):
+    """x where x >= 0, else alpha * (exp(x) - 1).
+
+    Args:
+        alpha: the scale of the negative part.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.ELU()(ms.Tensor([-1.0, 2.0])))
+        [-0.63212055  2.        ]
+    """
+
+    def __init__(self, alpha: float = 1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.elu(x, self.alpha)
+
+
+class CELU(Cell):
+    """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0).
+
+    Args:
+        alpha: the scale of the negative part, not 0.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.CELU()(ms.Tensor([-1.0, 2.0])))
+        [-0.63212055  2.        ]
+    """
+
+    def __init__(self, alpha: float = 1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.celu(x, self.alpha)
+
+
+class SeLU(Cell):
+    """The self-normalizing ELU of Klambauer et al. (2017).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.SeLU()(ms.Tensor([-1.0, 2.0])))
+        [-1.1113307  2.101402 ]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.selu(input_x)
+
+
+class SiLU(Cell):
+    """x * sigmoid(x).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.SiLU()(ms.Tensor([0.0, 2.0])))
+        [0.       1.761594]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.silu(x)
+
+
+class GELU(Cell):
+    """x times the share of the normal distribution below x (Hendrycks and Gimpel, 2016).
+
+    Args:
+        approximate: whether the tanh formula is used instead of the exact one.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.GELU(approximate=False)(ms.Tensor([0.0, 2.0])))
+        [0.        1.9544997]
+    """
+
+    def __init__(self, approximate: bool = True):
+        super().__init__()
+        checks.boolean(approximate, "approximate", type(self).__name__)
+        self.approximate = "tanh" if approximate else "none"
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.gelu(x, self.approximate)
+
+
+class FastGelu(Cell):
+    """x / (1 + exp(-1.702 |x|)) * exp(0.851 (x - |x|)), an approximation of GELU.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.FastGelu()(ms.Tensor([0.0, 2.0])))
+        [0.        1.9356586]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.fast_gelu(x)
+
+
+class Sigmoid(Cell):
+    """1 / (1 + exp(-x)).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Sigmoid()(ms.Tensor([0.0, 2.0])))
+        [0.5       0.880797]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.sigmoid(x)
+
+
+class LogSigmoid(Cell):
+    """log(sigmoid(x)), computed without overflow.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.LogSigmoid()(ms.Tensor([0.0, -200.0])))
+        [-6.931472e-01 -2.000000e+02]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.logsigmoid(input_x)
+
+
+class Tanh(Cell):
+    """The hyperbolic tangent.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Tanh()(ms.Tensor([0.0, 2.0])))
+        [0.       0.964028]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.tanh(x)
+
+
+class Tanhshrink(Cell):
+    """x - tanh(x).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Tanhshrink()(ms.Tensor([0.0, 2.0])))
+        [0.       1.035972]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.tanhshrink(x)
+
+
+class Hardtanh(Cell):
+    """x cut off at `min_val` and `max_val`.
+
+    Args:
+        min_val, max_val: the range.
+
+    Raises:
+        ValueError: unless min_val < max_val.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Hardtanh()(ms.Tensor([-3.0, 0.5, 2.0])))
+        [-1.   0.5  1. ]
+    """
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0):
+        super().__init__()
+        if min_val >= max_val:
+            raise ValueError(f"For '{type(self).__name__}', 'min_val' must be below 'max_val', "
+                             f"but got {min_val} and {max_val}.")
+        self.min_val = min_val
+        self.max_val = max_val
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.hardtanh(x, self.min_val, self.max_val)
+
+
+class Softmax(Cell):
+    """exp(x) over its sum along `axis`.
+
+    Args:
+        axis: the axis along which the results add up to 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Softmax()(ms.Tensor([0.0, 1.0])))
+        [0.26894143 0.7310586 ]
+    """
+
+    def __init__(self, axis: int = -1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.softmax(input, self.axis)
+
+
+class LogSoftmax(Cell):
+    """log(softmax(x)) along `axis`, computed without overflow.
+
+    Args:
+        axis: the axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.LogSoftmax()(ms.Tensor([0.0, 0.0])))
+        [-0.6931472 -0.6931472]
+    """
+
+    def __init__(self, axis: int = -1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.log_softmax(x, self.axis)
+
+
+class LogSoftmaxExt(Cell):
+    """`LogSoftmax` as `mint.nn` has it.
+
+    Args:
+        dim: the axis; default: 0 for inputs of rank 0, 1 and 3, else 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.LogSoftmaxExt(dim=0)(ms.Tensor([0.0, 0.0])))
+        [-0.6931472 -0.6931472]
+    """
+
+    def __init__(self, dim: int | None = None):
+        super().__init__()
+        self.dim = dim
+
+    def construct(self, x: Tensor) -> Tensor:
+        dim = self.dim
+        if dim is None:
+            dim = 0 if x.ndim in (0, 1, 3) else 1
+        return ops.log_softmax(x, dim)
+
+
+class Softmin(Cell):
+    """softmax(-x) along `axis`.
+
+    Args:
+        axis: the axis along which the results add up to 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Softmin()(ms.Tensor([0.0, 1.0])))
+        [0.7310586  0.26894143]
+    """
+
+    def __init__(self, axis: int = -1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.softmin(x, self.axis)
+
+
+class Softmax2d(Cell):
+    """Softmax over the channels of a (N, C, H, W) or (C, H, W) input.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Softmax2d()(ms.ops.zeros((1, 2, 1, 1))).reshape(-1))
+        [0.5 0.5]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        checks.rank(x.shape, (3, 4), type(self).__name__)
+        return ops.softmax(x, -3)
+
+
+class Softsign(Cell):
+    """x / (1 + |x|).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Softsign()(ms.Tensor([-1.0, 3.0])))
+        [-0.5   0.75]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.softsign(x)
+
+
+class HSigmoid(Cell):
+    """min(max((x + 3) / 6, 0), 1).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.HSigmoid()(ms.Tensor([-4.0, 0.0, 1.5])))
+        [0.   0.5  0.75]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.hardsigmoid(input)
+
+
+class HSwish(Cell):
+    """x * min(max(x + 3, 0), 6) / 6.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.HSwish()(ms.Tensor([-4.0, 0.0, 3.0])))
+        [-0.  0.  3.]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.hardswish(input)
+
+
+class HShrink(Cell):
+    """x where |x| > lambd, else 0.
+
+    Args:
+        lambd: the threshold.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.HShrink()(ms.Tensor([-1.0, 0.3, 3.0])))
+        [-1.  0.  3.]
+    """
+
+    def __init__(self, lambd: float = 0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.hardshrink(input, self.lambd)
+
+
+class SoftShrink(Cell):
+    """x moved towards 0 by lambd, and no further than 0.
+
+    Args:
+        lambd: the threshold, 0 or more.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.SoftShrink()(ms.Tensor([-1.0, 0.3, 3.0])))
+        [-0.5  0.   2.5]
+    """
+
+    def __init__(self, lambd: float = 0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.softshrink(input, self.lambd)
+
+
+class Mish(Cell):
+    """x * tanh(softplus(x)).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Mish()(ms.Tensor([0.0, 2.0])))
+        [0.       1.943959]
+    """
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.mish(input_x)
+
+
+class GLU(Cell):
+    """One half of the input along `axis` times the sigmoid of the other.
+
+    Args:
+        axis: the axis, of even length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.GLU()(ms.Tensor([2.0, 0.0])))
+        [1.]
+    """
+
+    def __init__(self, axis: int = -1):
+        super().__init__()
+        self.dim = axis
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.glu(x, self.dim)
+
+
+class Threshold(Cell):
+    """x where x > threshold, else `value`.
+
+    Args:
+        threshold: the threshold.
+        value: what smaller elements are replaced by.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.Threshold(0.1, 20)(ms.Tensor([0.0, 0.5])))
+        [20.   0.5]
+    """
+
+    def __init__(self, threshold: float, value: float):
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.threshold(input_x, self.threshold, self.value)
+
+
+class PReLU(Cell):
+    """x where x >= 0, else w * x with a learned w for each channel or one for all.
+
+    Args:
+        channel: how many w there are.
+        w: their first value: a float, a list of `channel` floats or a Tensor (channel,).
+
+    Inputs:
+        - **x** - Tensor (N, C, ...).
+
+    Outputs:
+        Tensor of the same shape and type.
+
+    Raises:
+        TypeError, ValueError: if `channel` is not a positive int, or `w` of another kind or length.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.PReLU()(ms.Tensor([[-1.0, 2.0]])))
+        [[-0.25  2.  ]]
+    """
+
+    def __init__(self, channel: int = 1, w: Any = 0.25):
+        super().__init__()
+        name = type(self).__name__
+        checks.positive_int(channel, "channel", name)
+        if isinstance(w, (float, np.floating)):
+            w = Tensor(np.full(channel, w, np.float32))
+        elif isinstance(w, list):
+            if len(w) != channel or not all(isinstance(v, (float, np.floating)) for v in w):
+                raise ValueError(f"For '{name}', a list 'w' must have {channel} floats, one for each "
+                                 f"'channel', but got {w}.")
+            w = Tensor(w, mstype.float32)
+        elif isinstance(w, Tensor):
+            if w.dtype not in (mstype.float16, mstype.float32) or w.shape != (channel,):
+                raise ValueError(f"For '{name}', a Tensor 'w' must have shape ({channel},) and type "
+                                 f"Float16 or Float32, but got {w.shape} and {w.dtype}.")
+        else:
+            raise TypeError(f"For '{name}', 'w' must be a float, a list or a Tensor, but got {w!r} "
+                            f"of type {type(w).__name__}.")
+        self.w = Parameter(w, name="a")
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.prelu(x, self.w.astype(x.dtype))
+
+
+class PReLUExt(Cell):
+    """`PReLU` as `mint.nn` has it.
+
+    Args:
+        num_parameters: how many learned slopes there are.
+        init: their first value.
+        dtype: their type; default float32.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.PReLUExt()(ms.Tensor([[-1.0, 2.0]])))
+        [[-0.25  2.  ]]
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None):
+        super().__init__()
+        self.weight = Parameter(
+            Tensor(np.full(num_parameters, init, np.float32), dtype), name="weight")
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.prelu(input, self.weight)
+
+
+class LRN(Cell):
+    """Local response normalization: x / (bias + alpha * s)^beta, where s is the sum of squares of the
+    channels at most `depth_radius` away.
+
+    Args:
+        depth_radius: how many channels on either side count.
+        bias, alpha, beta: the constants of the formula.
+        norm_region: ``"ACROSS_CHANNELS"``.
+
+    Inputs:
+        - **input_x** - Tensor (N, C, H, W).
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.LRN()(ms.ops.ones((1, 1, 1, 2))).reshape(-1))
+        [0.70710677 0.70710677]
+    """
+
+    def __init__(self, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0,
+                 beta: float = 0.5, norm_region: str = "ACROSS_CHANNELS"):
+        super().__init__()
+        self.options = (depth_radius, bias, alpha, beta, norm_region)
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.lrn(input_x, *self.options)
+
+
+_ACTIVATIONS: dict[str, type[Cell]] = {
+    "softmin": Softmin, "softmax": Softmax, "softmax2d": Softmax2d, "logsoftmax": LogSoftmax,
+    "logsoftmaxExt": LogSoftmaxExt, "relu": ReLU, "relu6": ReLU6, "rrelu": RReLU, "silu": SiLU,
+    "tanh": Tanh, "tanhshrink": Tanhshrink, "hardtanh": Hardtanh, "gelu": GELU,
+    "fast_gelu": FastGelu, "elu": ELU, "sigmoid": Sigmoid, "softsign": Softsign, "prelu": PReLU,
+    "preluExt": PReLUExt, "leakyrelu": LeakyReLU, "hswish": HSwish, "hsigmoid": HSigmoid,
+    "logsigmoid": LogSigmoid, "softshrink": SoftShrink, "hshrink": HShrink, "threshold": Threshold,
+    "mish": Mish,
+}
+
+
+def get_activation(name: str | None, prim_name: str | None = None) -> Cell | None:
+    """A new activation layer of a name such as ``"relu"`` or ``"hswish"``; None for None.
+
+    Args:
+        name: the name, in small letters.
+        prim_name: who asks, for the error message.
+
+    Raises:
+        KeyError: if there is no activation of that name.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.nn.get_activation("sigmoid")
+        Sigmoid()
+    """
+    if name is None:
+        return None
+    if name not in _ACTIVATIONS:
+        raise KeyError(f"For '{prim_name or 'get_activation'}', 'name' must be one of "
+                       f"{list(_ACTIVATIONS)}, but got {name!r}.")
+    return _ACTIVATIONS[name]()

@@ -271,7 +271,7 @@ class Cell(CellState, CellHooks):
 
     def __repr__(self) -> str:
         extra = self.extend_repr()
-        if not self._cells:
+        if not self._cells and "\n" not in extra:
             return f"{type(self).__name__}({extra})"
         lines = [extra] if extra else []
         lines += [f"({name}): {cell!r}" for name, cell in self._cells.items()]

@@ -1,5 +1,431 @@
-"""Recurrent layers."""
+"""Recurrent layers: RNN, LSTM and GRU over sequences, and their cells for one step."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from .. import dtype as mstype
+from .. import ops
+from ..common.initializer import Uniform, initializer
+from ..parameter import Parameter, ParameterTuple
+from ..tensor import Tensor, wrap
+from . import checks
+from .cell import Cell
+from .dropout import Dropout
+
+__all__ = ["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"]
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_KERNELS = {"LSTM": torch._VF.lstm, "GRU": torch._VF.gru,  # type: ignore[attr-defined]
+            "RNN_TANH": torch._VF.rnn_tanh,  # type: ignore[attr-defined]
+            "RNN_RELU": torch._VF.rnn_relu}  # type: ignore[attr-defined]
+_FLOATING = (mstype.float16, mstype.float32, mstype.float64, mstype.bfloat16)
+
+
+# -- the engine of a sequence: these Cells have no Parameters; they are there to be printed ----------
+
+
+class _DynamicRNN(Cell):
+    """Runs layers of one kind over a sequence on PyTorch's kernels."""
+
+    _mode = ""
+
+    def construct(self, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
+                  layers: int, has_bias: bool, bidirectional: bool,
+                  sizes: list[int] | None) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        kernel = _KERNELS[self._mode]
+        hx = state if self._mode == "LSTM" else state[0]
+        if sizes is None:
+            out, *last = kernel(x, hx, weights, has_bias, layers, 0.0, False, bidirectional, False)
+            return out, tuple(last)
+        return _run_packed(kernel, x, state, weights, layers, has_bias, bidirectional, sizes)
+
+
+class _DynamicRNNTanh(_DynamicRNN):
+    _mode = "RNN_TANH"
+
+
+class _DynamicRNNRelu(_DynamicRNN):
+    _mode = "RNN_RELU"
+
+
+class _DynamicGRUCPUGPU(_DynamicRNN):
+    _mode = "GRU"
+
+
+class _DynamicLSTMCPUGPU(_DynamicRNN):
+    _mode = "LSTM"
+
+
+_ENGINES = {engine._mode: engine for engine in (
+    _DynamicRNNTanh, _DynamicRNNRelu, _DynamicGRUCPUGPU, _DynamicLSTMCPUGPU)}
+
+
+def _run_packed(kernel: Any, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
+                layers: int, has_bias: bool, bidirectional: bool, sizes: list[int]) -> tuple:
+    """Run sequences of the lengths `sizes`: outputs behind an end are 0, states stop there."""
+    # the kernel wants the longest sequence first and none empty
+    order = torch.tensor(sorted(range(len(sizes)), key=lambda i: -sizes[i]), device=x.device)
+    back = order.argsort()
+    lengths = torch.tensor([max(sizes[i], 1) for i in order.tolist()])
+    packed = torch.nn.utils.rnn.pack_padded_sequence(x.index_select(1, order), lengths)
+    hx = tuple(s.index_select(1, order) for s in state)
+    data, *last = kernel(packed.data, packed.batch_sizes, hx if len(hx) == 2 else hx[0], weights,
+                         has_bias, layers, 0.0, False, bidirectional)
+    out, _ = torch.nn.utils.rnn.pad_packed_sequence(
+        torch.nn.utils.rnn.PackedSequence(data, packed.batch_sizes), total_length=x.shape[0])
+    out = out.index_select(1, back)
+    final = tuple(s.index_select(1, back) for s in last)
+    if min(sizes) == 0:
+        empty = torch.tensor([n == 0 for n in sizes], device=x.device).view(1, -1, 1)
+        out = torch.where(empty, torch.zeros_like(out), out)
+        final = tuple(torch.where(empty, a, b) for a, b in zip(state, final, strict=True))
+    return out, final
+
+
+# -- layers over sequences ---------------------------------------------------------------------------
+
+
+class _RNNBase(Cell):
+    """Parameters, checks and the loop over layers that RNN, LSTM and GRU share."""
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1,
+                 has_bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+                 bidirectional: bool = False, dtype: Any = mstype.float32):
+        super().__init__()
+        name = type(self).__name__
+        self.input_size = checks.positive_int(input_size, "input_size", name)
+        self.hidden_size = checks.positive_int(hidden_size, "hidden_size", name)
+        self.num_layers = checks.positive_int(num_layers, "num_layers", name)
+        self.has_bias = checks.boolean(has_bias, "has_bias", name)
+        self.batch_first = checks.boolean(batch_first, "batch_first", name)
+        checks.within(checks.of_type(dropout, float, "dropout", name), 0, 1, "[)", "dropout", name)
+        self.dropout = dropout
+        self.bidirectional = checks.boolean(bidirectional, "bidirectional", name)
+        self.is_lstm = mode == "LSTM"
+        self.rnn = _ENGINES[mode]()
+        self.dropout_op = Dropout(p=dropout)
+        gates, directions = _GATES[mode] * hidden_size, 2 if bidirectional else 1
+        shapes: dict[str, list[tuple[str, tuple[int, ...]]]] = {
+            "weight_ih": [], "weight_hh": [], "bias_ih": [], "bias_hh": []}
+        for layer in range(num_layers):
+            width = input_size if layer == 0 else hidden_size * directions
+            for suffix in ("", "_reverse")[:directions]:
+                place = f"_l{layer}{suffix}"
+                shapes["weight_ih"].append((place, (gates, width)))
+                shapes["weight_hh"].append((place, (gates, hidden_size)))
+                shapes["bias_ih"].append((place, (gates,)))
+                shapes["bias_hh"].append((place, (gates,)))
+        bound = 1 / math.sqrt(hidden_size)
+
+        def parameters(kind: str) -> ParameterTuple:
+            return ParameterTuple(
+                Parameter(initializer(Uniform(bound), shape, dtype), name=kind + place)
+                for place, shape in shapes[kind])
+
+        self.w_ih_list = parameters("weight_ih")
+        self.w_hh_list = parameters("weight_hh")
+        self.b_ih_list = parameters("bias_ih") if has_bias else ParameterTuple(())
+        self.b_hh_list = parameters("bias_hh") if has_bias else ParameterTuple(())
+
+    def construct(self, x: Tensor, hx: Any = None, seq_length: Tensor | None = None) -> tuple:
+        name = type(self).__name__
+        checks.rank(checks.tensor(x, "x", name).shape, (3,), name)
+        raw = x._raw.transpose(0, 1) if self.batch_first else x._raw
+        batch = raw.shape[1]
+        state = self._state(x, hx, batch)
+        sizes = None if seq_length is None else self._lengths(seq_length, batch, raw.shape[0])
+        out, last = self._run(raw, state, sizes)
+        output = wrap(out.transpose(0, 1) if self.batch_first else out)
+        if self.is_lstm:
+            return output, (wrap(last[0]), wrap(last[1]))
+        return output, wrap(last[0])
+
+    def _run(self, raw: torch.Tensor, state: tuple[torch.Tensor, ...], sizes: list[int] | None
+             ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        """All layers in one call of the kernel; one after the other with dropout between."""
+        directions = 2 if self.bidirectional else 1
+        if not (self.dropout and self.training and self.num_layers > 1):
+            weights = self._weights(0, self.num_layers * directions, raw.dtype)
+            return self.rnn(raw, state, weights, self.num_layers, self.has_bias,
+                            self.bidirectional, sizes)
+        last = []
+        for layer in range(self.num_layers):
+            begin, end = layer * directions, (layer + 1) * directions
+            raw, final = self.rnn(raw, tuple(s[begin:end].contiguous() for s in state),
+                                  self._weights(begin, end, raw.dtype), 1, self.has_bias,
+                                  self.bidirectional, sizes)
+            last.append(final)
+            if layer < self.num_layers - 1:
+                raw = self.dropout_op(wrap(raw))._raw
+        return raw, tuple(torch.cat(parts) for parts in zip(*last, strict=True))
+
+    def _weights(self, begin: int, end: int, kind: torch.dtype) -> list[torch.Tensor]:
+        """The parameters of some directions of layers, in the order that the kernel takes."""
+        lists = [self.w_ih_list, self.w_hh_list]
+        if self.has_bias:
+            lists += [self.b_ih_list, self.b_hh_list]
+        return [parameters[i]._raw.to(kind) for i in range(begin, end) for parameters in lists]
+
+    def _state(self, x: Tensor, hx: Any, batch: int) -> tuple[torch.Tensor, ...]:
+        """The first state, checked; zeros if none is given."""
+        name = type(self).__name__
+        count = 2 if self.is_lstm else 1
+        shape = (self.num_layers * (2 if self.bidirectional else 1), batch, self.hidden_size)
+        if hx is None:
+            return tuple(x._raw.new_zeros(shape) for _ in range(count))
+        if self.is_lstm and (not isinstance(hx, tuple) or len(hx) != 2):
+            raise TypeError(f"For '{name}', 'hx' must be a tuple of two Tensors, but got {hx!r}.")
+        parts = hx if self.is_lstm else (hx,)
+        for part in parts:
+            checks.tensor(part, "hx", name)
+            if part.dtype != x.dtype or part.dtype not in _FLOATING:
+                raise TypeError(f"For '{name}', 'x' and 'hx' must have one floating type, "
+                                f"but got {x.dtype} and {part.dtype}.")
+            if part.shape != shape:
+                raise ValueError(f"For '{name}', 'hx' must have shape {shape}, "
+                                 f"but got {part.shape}.")
+        return tuple(part._raw.contiguous() for part in parts)
+
+    def _lengths(self, seq_length: Tensor, batch: int, steps: int) -> list[int]:
+        name = type(self).__name__
+        if seq_length.dtype not in (mstype.int32, mstype.int64):
+            raise TypeError(f"For '{name}', 'seq_length' must be int32 or int64, "
+                            f"but got {seq_length.dtype}.")
+        if seq_length.shape != (batch,):
+            raise ValueError(f"For '{name}', 'seq_length' must have a length for each of the "
+                             f"{batch} sequences, but got shape {seq_length.shape}.")
+        return [min(int(n), steps) for n in seq_length]
+
+
+class RNN(_RNNBase):
+    """An Elman network over sequences: h' = tanh(W x + b + U h + c).
+
+    Args:
+        input_size: the length of the input's last dimension.
+        hidden_size: that of the state.
+        num_layers: how many layers follow each other.
+        nonlinearity: ``"tanh"`` or ``"relu"``; by keyword.
+        has_bias: whether there are biases.
+        batch_first: whether the batch is the first dimension of input and output.
+        dropout: the probability to zero an element between layers while training.
+        bidirectional: whether a second network runs backwards.
+        dtype: type of the parameters.
+
+    Inputs:
+        - **x** - Tensor (T, N, input_size), or (N, T, input_size) with `batch_first`.
+        - **hx** - Tensor (layers * directions, N, hidden_size), the first state; default zeros.
+        - **seq_length** - Tensor (N,), the length of each sequence; default T.
+
+    Outputs:
+        Tensor (T, N, directions * hidden_size), and the last state of the shape of `hx`.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type, shape or range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> net = ms.nn.RNN(10, 16, 2, has_bias=True, batch_first=True)
+        >>> output, hn = net(ms.ops.ones((3, 5, 10)), ms.ops.zeros((2, 3, 16)))
+        >>> output.shape, hn.shape
+        ((3, 5, 16), (2, 3, 16))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        checks.one_of(nonlinearity, ("tanh", "relu"), "nonlinearity", type(self).__name__)
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+
+
+class GRU(_RNNBase):
+    """Gated recurrent units over sequences (Cho et al., 2014), the reset gate behind the product.
+
+    Args: those of `RNN`, without `nonlinearity`.
+
+    Inputs and outputs: those of `RNN`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> net = ms.nn.GRU(10, 16, 2, bidirectional=True)
+        >>> output, hn = net(ms.ops.ones((5, 3, 10)))
+        >>> output.shape, hn.shape
+        ((5, 3, 32), (4, 3, 16))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__("GRU", *args, **kwargs)
+
+
+class LSTM(_RNNBase):
+    """Long short-term memory over sequences (Hochreiter and Schmidhuber, 1997).
+
+    Args: those of `RNN`, without `nonlinearity`.
+
+    Inputs: those of `RNN`; **hx** is a pair of Tensors, the state and the memory.
+
+    Outputs:
+        Tensor (T, N, directions * hidden_size), and the pair of the last state and memory.
+
+    Examples:
+        >>> import lamella as ms
+        >>> net = ms.nn.LSTM(10, 16, 2, has_bias=True, batch_first=True, bidirectional=False)
+        >>> output, (hn, cn) = net(ms.ops.ones((3, 5, 10)))
+        >>> output.shape, hn.shape, cn.shape
+        ((3, 5, 16), (2, 3, 16), (2, 3, 16))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__("LSTM", *args, **kwargs)
+
+
+# -- cells for one step ------------------------------------------------------------------------------
+
+
+class RNNCellBase(Cell):
+    """The parameters and checks that the cells share.
+
+    Args:
+        input_size, hidden_size: lengths of the input's and the state's last dimension.
+        has_bias: whether there are biases.
+        num_chunks: how many gates the cell has.
+        dtype: type of the parameters.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool, num_chunks: int,
+                 dtype: Any = mstype.float32):
+        super().__init__()
+        name = type(self).__name__
+        self.has_bias = checks.boolean(has_bias, "has_bias", name)
+        self.input_size = checks.positive_int(input_size, "input_size", name)
+        self.hidden_size = checks.positive_int(hidden_size, "hidden_size", name)
+        gates = num_chunks * hidden_size
+        bound = 1 / math.sqrt(hidden_size)
+
+        def parameter(*shape: int) -> Parameter:
+            return Parameter(initializer(Uniform(bound), shape, dtype))
+
+        self.weight_ih = parameter(gates, input_size)
+        self.weight_hh = parameter(gates, hidden_size)
+        self.bias_ih = parameter(gates) if has_bias else None
+        self.bias_hh = parameter(gates) if has_bias else None
+
+    def reset_parameters(self, dtype: Any = mstype.float32) -> None:
+        """Draw the parameters again."""
+        for parameter in self.get_parameters():
+            parameter.set_data(initializer(Uniform(1 / math.sqrt(self.hidden_size)),
+                                           parameter.shape, dtype))
+
+    def _check(self, **inputs: Any) -> None:
+        name = type(self).__name__
+        for what, value in inputs.items():
+            if checks.tensor(value, what, name).dtype not in _FLOATING:
+                raise TypeError(f"For '{name}', '{what}' must be floating, but got {value.dtype}.")
+
+    def _gates(self, x: Tensor, hx: Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The products with the input and with the state."""
+        return (ops.dense(x, self.weight_ih, self.bias_ih)._raw,
+                ops.dense(hx, self.weight_hh, self.bias_hh)._raw)
+
+
+class RNNCell(RNNCellBase):
+    """One step of an Elman network: tanh(W x + b + U h + c).
+
+    Args:
+        input_size, hidden_size: lengths of the input's and the state's last dimension.
+        has_bias: whether there are biases.
+        nonlinearity: ``"tanh"`` or ``"relu"``.
+        dtype: type of the parameters.
+
+    Inputs:
+        - **x** - Tensor (N, input_size).
+        - **hx** - Tensor (N, hidden_size).
+
+    Outputs:
+        Tensor (N, hidden_size), the new state.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.nn.RNNCell(10, 16)(ms.ops.ones((3, 10)), ms.ops.ones((3, 16))).shape
+        (3, 16)
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True,
+                 nonlinearity: str = "tanh", dtype: Any = mstype.float32):
+        super().__init__(input_size, hidden_size, has_bias, 1, dtype)
+        name = type(self).__name__
+        checks.of_type(nonlinearity, str, "nonlinearity", name)
+        self.nonlinearity = checks.one_of(nonlinearity, ("tanh", "relu"), "nonlinearity", name)
+
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
+        self._check(x=x, hx=hx)
+        inner, outer = self._gates(x, hx)
+        return wrap((torch.tanh if self.nonlinearity == "tanh" else F.relu)(inner + outer))
+
+
+class LSTMCell(RNNCellBase):
+    """One step of a long short-term memory.
+
+    Args: those of `RNNCell`, without `nonlinearity`.
+
+    Inputs:
+        - **x** - Tensor (N, input_size).
+        - **hx** - a pair of Tensors (N, hidden_size), the state and the memory.
+
+    Outputs:
+        The pair of the new state and memory.
+
+    Examples:
+        >>> import lamella as ms
+        >>> h = ms.ops.ones((3, 16))
+        >>> hy, cy = ms.nn.LSTMCell(10, 16)(ms.ops.ones((3, 10)), (h, h))
+        >>> hy.shape, cy.shape
+        ((3, 16), (3, 16))
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True,
+                 dtype: Any = mstype.float32):
+        super().__init__(input_size, hidden_size, has_bias, 4, dtype)
+
+    def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        if not isinstance(hx, tuple) or len(hx) != 2:
+            raise TypeError(f"For '{type(self).__name__}', 'hx' must be a tuple of two Tensors, "
+                            f"but got {type(hx).__name__}.")
+        self._check(x=x, hx=hx[0], cx=hx[1])
+        inner, outer = self._gates(x, hx[0])
+        take, keep, value, show = (inner + outer).chunk(4, -1)
+        memory = keep.sigmoid() * hx[1]._raw + take.sigmoid() * value.tanh()
+        return wrap(show.sigmoid() * memory.tanh()), wrap(memory)
+
+
+class GRUCell(RNNCellBase):
+    """One step of a gated recurrent unit.
+
+    Args: those of `RNNCell`, without `nonlinearity`.
+
+    Inputs:
+        - **x** - Tensor (N, input_size).
+        - **hx** - Tensor (N, hidden_size).
+
+    Outputs:
+        Tensor (N, hidden_size), the new state.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.nn.GRUCell(10, 16)(ms.ops.ones((3, 10)), ms.ops.ones((3, 16))).shape
+        (3, 16)
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True,
+                 dtype: Any = mstype.float32):
+        super().__init__(input_size, hidden_size, has_bias, 3, dtype)
+
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
+        self._check(x=x, hx=hx)
+        inner, outer = self._gates(x, hx)
+        (reset_i, keep_i, new_i), (reset_h, keep_h, new_h) = inner.chunk(3, -1), outer.chunk(3, -1)
+        new = (new_i + (reset_i + reset_h).sigmoid() * new_h).tanh()
+        return wrap(new + (keep_i + keep_h).sigmoid() * (hx._raw - new))

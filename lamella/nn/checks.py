@@ -1,0 +1,95 @@
+"""Checks of the arguments that layers are built with; each returns the value it let through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..tensor import Tensor
+
+
+def of_type(value: Any, types: type | tuple[type, ...], name: str, owner: str) -> Any:
+    """`value`, which must be of one of `types`; a bool counts only where bool is named."""
+    types = types if isinstance(types, tuple) else (types,)
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        wanted = " or ".join(t.__name__ for t in types)
+        raise TypeError(f"For '{owner}', '{name}' must be {wanted}, but got {value!r} "
+                        f"of type {type(value).__name__}.")
+    return value
+
+
+def boolean(value: Any, name: str, owner: str) -> bool:
+    """`value`, which must be a bool."""
+    return of_type(value, bool, name, owner)
+
+
+def positive_int(value: Any, name: str, owner: str) -> int:
+    """`value`, which must be an int above 0."""
+    if of_type(value, int, name, owner) <= 0:
+        raise ValueError(f"For '{owner}', '{name}' must be a positive int, but got {value}.")
+    return value
+
+
+def int_at_least_0(value: Any, name: str, owner: str) -> int:
+    """`value`, which must be an int of 0 or more."""
+    if of_type(value, int, name, owner) < 0:
+        raise ValueError(f"For '{owner}', '{name}' must be 0 or more, but got {value}.")
+    return value
+
+
+def one_of(value: Any, allowed: Iterable[str], name: str, owner: str) -> str:
+    """`value`, which must be one of the strings `allowed`."""
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise ValueError(f"For '{owner}', '{name}' must be one of {list(allowed)}, "
+                         f"but got {value!r}.")
+    return value
+
+
+def within(value: Any, low: float, high: float, ends: str, name: str, owner: str) -> Any:
+    """`value`, which must lie between `low` and `high`; `ends` is such as ``"[)"``."""
+    above = value >= low if ends[0] == "[" else value > low
+    below = value <= high if ends[1] == "]" else value < high
+    if not (above and below):
+        raise ValueError(f"For '{owner}', '{name}' must be in the range "
+                         f"{ends[0]}{low}, {high}{ends[1]}, but got {value}.")
+    return value
+
+
+def sizes(value: Any, count: int, name: str, owner: str, low: int = 1) -> tuple[int, ...]:
+    """`count` ints of `low` or more, from an int or a tuple of them."""
+    if isinstance(value, (tuple, list)) and not isinstance(value, bool):
+        if len(value) != count:
+            raise ValueError(f"For '{owner}', '{name}' must be an int or a tuple of {count} ints, "
+                             f"but got {value}.")
+    else:
+        value = (of_type(value, (int, tuple), name, owner),) * count
+    for item in value:
+        if of_type(item, int, name, owner) < low:
+            raise ValueError(f"For '{owner}', '{name}' must be made of ints of {low} or more, "
+                             f"but got {tuple(value)}.")
+    return tuple(value)
+
+
+def tensor(value: Any, name: str, owner: str) -> Tensor:
+    """`value`, which must be a Tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"For '{owner}', '{name}' must be a Tensor, but got {value!r} "
+                        f"of type {type(value).__name__}.")
+    return value
+
+
+def init_shape(value: Any, shape: tuple[int, ...], name: str, owner: str) -> Any:
+    """`value`, an initializer, which must have `shape` if it is a Tensor."""
+    if isinstance(value, Tensor) and value.shape != shape:
+        raise ValueError(f"For '{owner}', the Tensor '{name}' must have shape {shape}, "
+                         f"but got {value.shape}.")
+    return value
+
+
+def rank(shape: tuple[int, ...], allowed: tuple[int, ...], owner: str) -> None:
+    """Raise unless an input of `shape` has one of the `allowed` numbers of dimensions."""
+    if len(shape) not in allowed:
+        wanted = " or ".join(str(n) for n in allowed)
+        raise ValueError(f"For '{owner}', the input must have {wanted} dimensions, "
+                         f"but got shape {shape}.")
