@@ -1,13 +1,14 @@
 """Random numbers: the seeds of the process and the generators that operators draw from.
 
-There are two levels of seed. `set_seed` sets the global one: it seeds the default generator of every
-device and NumPy's. A seed given to an operator (``ops.uniform(..., seed=1)``) selects a stream of
-its own, made from both seeds: calls with one op seed continue its stream, so they differ from each
-other, and `set_seed` starts all streams again, so the program repeats them.
+There are two levels of seed. `set_seed` sets the global one: it seeds the default generator of
+every device and NumPy's. A seed given to an operator (``ops.uniform(..., seed=1)``) selects a stream
+of its own, made from both seeds: calls with one op seed continue its stream, so they differ from
+each other, and `set_seed` starts all streams again, so the program repeats them.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
 from typing import Any
 
@@ -168,7 +169,7 @@ class Generator:
 
     def seed(self) -> int:
         """Seed the generator with a random number, which is returned."""
-        return self.manual_seed(int(np.random.SeedSequence().entropy) >> 65).initial_seed()
+        return self.manual_seed(secrets.randbits(63)).initial_seed()
 
     def manual_seed(self, seed: int) -> Generator:
         """Seed the generator; returns it.

@@ -39,6 +39,7 @@ from .piecewise import *
 from .pooling import *
 from .random import *
 from .reduce import *
+from .sampling import *
 from .scan import *
 from .scatter import *
 from .scatter_nd import *

@@ -389,8 +389,8 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = mstype.int
         [[0 1 1]
          [0 0 1]]
     """
-    shape = as_shape((row, col), "tril_indices", "row, col")
-    return wrap(torch.tril_indices(*shape, offset, device=current_device()).to(
+    rows, columns = as_shape((row, col), "tril_indices", "row, col")
+    return wrap(torch.tril_indices(rows, columns, offset, device=current_device()).to(
         to_raw(dtype, "tril_indices")))
 
 
@@ -404,8 +404,8 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = mstype.int
         [[0 0 1]
          [0 1 1]]
     """
-    shape = as_shape((row, col), "triu_indices", "row, col")
-    return wrap(torch.triu_indices(*shape, offset, device=current_device()).to(
+    rows, columns = as_shape((row, col), "triu_indices", "row, col")
+    return wrap(torch.triu_indices(rows, columns, offset, device=current_device()).to(
         to_raw(dtype, "triu_indices")))
 
 

@@ -235,7 +235,8 @@ def _places(rows: int, columns: int, band: tuple[int, int], align: str, where: s
     right = torch.where(d > 0, above == "RIGHT", below == "RIGHT") & (length < longest)
     place = torch.arange(longest) - torch.where(right, longest - length, 0)
     inside = (place >= 0) & (place < length)
-    return (place - d.clamp(max=0)).where(inside, 0), (place + d.clamp(min=0)).where(inside, 0), inside
+    rows_of, columns_of = place - d.clamp(max=0), place + d.clamp(min=0)
+    return rows_of.where(inside, 0), columns_of.where(inside, 0), inside
 
 
 @op
@@ -320,7 +321,7 @@ def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT
 
 
 def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """The tensor with `fill_value` on its diagonal; with `wrap` it starts again in tall matrices."""
+    """The tensor with `fill_value` on its diagonal; `wrap` starts it again in tall ones."""
     raw = self._raw.clone()
     raw.fill_diagonal_(fill_value, wrap)
     out = object.__new__(Tensor)

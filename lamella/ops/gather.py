@@ -72,8 +72,9 @@ def _slices(raw: torch.Tensor, axis: int, places: torch.Tensor, where: str) -> t
     except (IndexError, RuntimeError) as error:  # which, depends on the axis and the device
         if "range" not in str(error):
             raise
-        raise RuntimeError(f"For '{where}', the places must be in [{-length}, {length}), the slices "
-                           f"along axis {axis}, but got {places.tolist()[:8]}.") from error
+        raise RuntimeError(f"For '{where}', the places must be in [{-length}, {length}), "
+                           f"the slices along axis {axis}, but got {places.tolist()[:8]}."
+                           ) from error
 
 
 def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:

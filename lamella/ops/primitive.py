@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class Primitive:
@@ -18,6 +18,9 @@ class Primitive:
         >>> print(add(ms.Tensor([1, 2]), ms.Tensor([3, 4])), add.name)
         [4 6] Add
     """
+
+    if TYPE_CHECKING:  # the attributes that `add_prim_attr` sets
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, name: str):
         self.name = name

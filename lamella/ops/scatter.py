@@ -40,7 +40,7 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
 @op
 def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0,
                             reduction: str = "none") -> Tensor:
-    """`input_x` with elements replaced: each update goes to its own place, but `indices` along `axis`.
+    """`input_x` with elements replaced: each update goes to its place, but `indices` along `axis`.
 
     Args:
         input_x: rank 1 or more.
@@ -55,7 +55,8 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     Examples:
         >>> import lamella as ms
         >>> x = ms.ops.zeros((2, 3))
-        >>> print(ms.ops.tensor_scatter_elements(x, ms.Tensor([[0, 2]]), ms.Tensor([[5.0, 6.0]]), 1))
+        >>> places, updates = ms.Tensor([[0, 2]]), ms.Tensor([[5.0, 6.0]])
+        >>> print(ms.ops.tensor_scatter_elements(x, places, updates, 1))
         [[5. 0. 6.]
          [0. 0. 0.]]
     """
@@ -284,7 +285,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: Any
 
 @op
 def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The greatest elements of the slices that have one segment id; the type's least without slices.
+    """The greatest elements of the slices of one segment id; the type's least without slices.
 
     Examples:
         >>> import lamella as ms
@@ -296,7 +297,7 @@ def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: Any) -> T
 
 @op
 def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The least elements of the slices that have one segment id; the type's greatest without slices.
+    """The least elements of the slices of one segment id; the type's greatest without slices.
 
     Examples:
         >>> import lamella as ms
@@ -338,7 +339,7 @@ def _tensor_scatter_add(self: Tensor, *args: Any, **named: Any) -> Tensor:
 
 def _tensor_index_add(self: Tensor, *args: Any, use_lock: bool = True,
                       check_index_bound: bool = True, alpha: Any = 1, **named: Any) -> Tensor:
-    """``index_add(indices, y, axis)`` or ``index_add(dim, index, source, alpha=1)``; not in place."""
+    """``index_add(indices, y, axis)`` or ``index_add(dim, index, source, alpha=1)``."""
     if "dim" in named or (args and not isinstance(args[0], Tensor)):
         names = [n for n in ("dim", "index", "source") if n in named]
         axis, indices, y = args + tuple(named[n] for n in names)

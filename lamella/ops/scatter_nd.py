@@ -1,7 +1,7 @@
-"""Rows and elements that index tuples name: written, added, combined; into new tensors or Parameters.
+"""Rows and elements that index tuples name: written, added or combined.
 
 The last dimension of `indices` names a place by its leading coordinates: with k of them each update
-is a slice of rank ``input_x.ndim - k``. The functions without ``nd`` index the first dimension only.
+is a slice of rank ``input_x.ndim - k``. ``scatter_add`` and the like index dimension 0 only.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def scattered_rows(raw: torch.Tensor, places: torch.Tensor, updates: torch.Tenso
     """
     k = places.shape[-1] if places.dim() else 0
     if not 0 < k <= raw.dim():
-        raise ValueError(f"For '{where}', the rows of 'indices' must have 1 to {raw.dim()} numbers, "
-                         f"but 'indices' has shape {tuple(places.shape)}.")
+        raise ValueError(f"For '{where}', the rows of 'indices' must have 1 to {raw.dim()} "
+                         f"numbers, but 'indices' has shape {tuple(places.shape)}.")
     expected = (*places.shape[:-1], *raw.shape[k:])
     if tuple(updates.shape) != expected:
         raise ValueError(f"For '{where}', 'updates' must have shape {expected} with 'indices' of "
@@ -70,8 +70,8 @@ def _new(x: Any, indices: Any, updates: Any, how: str, where: str) -> Tensor:
 def _stored(x: Any, indices: Any, updates: Any, how: str, where: str, rows: bool = False) -> Tensor:
     places = indices_of(indices, where)
     places = places.unsqueeze(-1) if rows else places
-    return store(x, lambda old: scattered_rows(old, places, raw_or_number(updates, old), how, where),
-                 where)
+    return store(x, lambda old: scattered_rows(old, places, raw_or_number(updates, old), how,
+                                               where), where)
 
 
 @op
@@ -201,7 +201,7 @@ def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 @op
 def scatter_nd_update(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = True) -> Tensor:
-    """`tensor_scatter_update` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_update` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms
@@ -233,7 +233,7 @@ def scatter_update(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
 @op
 def scatter_nd_add(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_add` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_add` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms
@@ -265,7 +265,7 @@ def scatter_add(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
 @op
 def scatter_nd_sub(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_sub` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_sub` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms
@@ -297,7 +297,7 @@ def scatter_sub(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
 @op
 def scatter_nd_mul(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_mul` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_mul` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms
@@ -329,7 +329,7 @@ def scatter_mul(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
 @op
 def scatter_nd_div(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_div` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_div` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms
@@ -361,7 +361,7 @@ def scatter_div(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
 @op
 def scatter_nd_max(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_max` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_max` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms
@@ -393,7 +393,7 @@ def scatter_max(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
 @op
 def scatter_nd_min(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_min` in place: a Parameter or Tensor gets and the call gives the new value.
+    """`tensor_scatter_min` in place: a Parameter or Tensor gets the new value.
 
     Examples:
         >>> import lamella as ms

@@ -68,8 +68,8 @@ def slice(input_x: Tensor, begin: Any, size: Any) -> Tensor:  # noqa: A001
         have = raw.shape[axis]
         n = have - b if n == -1 else n
         if b < 0 or n < 0 or b + n > have:
-            raise ValueError(f"For 'slice', 'begin' and 'size' must stay within the {have} elements "
-                             f"along axis {axis}, but got begin={first}, size={count}.")
+            raise ValueError(f"For 'slice', 'begin' and 'size' must stay within the {have} "
+                             f"elements along axis {axis}, but got begin={first}, size={count}.")
         raw = raw.narrow(axis, b, n)
     return wrap(raw)
 
@@ -89,7 +89,7 @@ def strided_slice(input_x: Tensor, begin: Any, end: Any, strides: Any, begin_mas
         begin_mask, end_mask: where bit i is set, ``begin[i]`` or ``end[i]`` counts as not given.
         ellipsis_mask: where bit i is set (one may be), place i stands for all dimensions between.
         new_axis_mask: where bit i is set, place i makes a new dimension.
-        shrink_axis_mask: where bit i is set, only element ``begin[i]`` is taken, its dimension goes.
+        shrink_axis_mask: where bit i is set, only element ``begin[i]`` is taken.
 
     Raises:
         ValueError: for a stride of 0, lists of different lengths or more places than dimensions.

@@ -1,4 +1,4 @@
-"""Array operators against NumPy and PyTorch, with gradients by finite differences to second order."""
+"""Array operators against NumPy and PyTorch, with gradients to second order."""
 
 from __future__ import annotations
 
@@ -53,9 +53,11 @@ CASES = {
     "gather_nd": (ops.gather_nd, lambda x, i: x[tuple(i.T)], (X, np.array([[0, 2], [1, 0]]))),
     "gather_elements": (ops.gather_elements, lambda x, d, i: np.take_along_axis(x, i, d),
                         (M, 1, np.array([[0, 0], [3, 1], [2, 2]]))),
-    "index_select": (ops.index_select, lambda x, a, i: np.take(x, i, a), (X, 2, np.array([3, 0, 3]))),
+    "index_select": (ops.index_select, lambda x, a, i: np.take(x, i, a),
+                     (X, 2, np.array([3, 0, 3]))),
     "take": (ops.take, lambda x, i: np.take(x, i), (X, np.array([[0, 23], [5, 5]]))),
-    "masked_fill": (ops.masked_fill, lambda x, m, v: np.where(m, np.float32(v), x), (M, M > 0, 9.0)),
+    "masked_fill": (ops.masked_fill, lambda x, m, v: np.where(m, np.float32(v), x),
+                    (M, M > 0, 9.0)),
     "masked_select": (ops.masked_select, lambda x, m: x[m], (M, M > 0)),
     "where": (ops.where, np.where, (M > 0, M, M * 2)),
     "sort": (ops.sort, lambda x, a: (np.sort(x, a), np.argsort(x, a).astype(np.int32)), (X, 1)),
@@ -68,7 +70,8 @@ CASES = {
         ops.reverse_sequence,
         lambda x, n, s, b: np.stack([np.r_[r[:k][::-1], r[k:]] for r, k in zip(x, n, strict=True)]),
         (M, np.array([2, 4, 0]), 1, 0)),
-    "matrix_band_part": (ops.matrix_band_part, lambda x, a, b: np.tril(np.triu(x, -a), b), (X, 1, 0)),
+    "matrix_band_part": (ops.matrix_band_part, lambda x, a, b: np.tril(np.triu(x, -a), b),
+                         (X, 1, 0)),
     "unstack": (ops.unstack, lambda x, a: list(np.moveaxis(x, a, 0)), (X, 1)),
     "split": (ops.split, lambda x, s, a: np.split(x, [1, 3], a), (M, (1, 2, 1), 1)),
     "tensor_split": (ops.tensor_split, np.array_split, (M, 3, 1)),
@@ -88,8 +91,8 @@ def test_scatter_gradients(name: str) -> None:
     places = Tensor([[0, 1], [2, 0]])
     function = getattr(ops, f"tensor_scatter_{name}")
     updates = RNG.standard_normal((2, 4)) + 3
-    check_gradient(lambda x, u: function(x, places, u), [X.transpose(1, 0, 2).copy(), updates], (0, 1),
-                   order=1 if name in ("mul", "div") else 2)
+    check_gradient(lambda x, u: function(x, places, u), [X.transpose(1, 0, 2).copy(), updates],
+                   (0, 1), order=1 if name in ("mul", "div") else 2)
 
 
 @pytest.mark.parametrize("name", ["sum", "max", "min"])

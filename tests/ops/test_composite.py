@@ -48,7 +48,8 @@ def test_gradient_clipping_as_programs_write_it() -> None:
 
     @clip.register("Number", "Tensor")
     def _clip(limit: float, gradient: Tensor) -> Tensor:
-        return ops.select(gradient > limit, ops.fill(gradient.dtype, gradient.shape, limit), gradient)
+        most = ops.fill(gradient.dtype, gradient.shape, limit)
+        return ops.select(gradient > limit, most, gradient)
 
     gradients = (Tensor([1.0, 5.0]), Tensor([[7.0]]))
     clipped = ops.HyperMap()(ops.partial(clip, 2.0), gradients)
@@ -95,7 +96,8 @@ def test_constexpr_and_add_flags() -> None:
 
 
 def test_pyfunc_gives_tuples_of_the_types_asked_for() -> None:
-    both = ops.PyFunc(lambda x: (x.sum(), x > 1), [ms.float32], [(2,)], [ms.float64, ms.bool_], [(), (2,)])
+    both = ops.PyFunc(lambda x: (x.sum(), x > 1), [ms.float32], [(2,)], [ms.float64, ms.bool_],
+                      [(), (2,)])
     total, more = both(Tensor([1.0, 2.0]))
     assert total.dtype == ms.float64 and float(total) == 3.0
     np.testing.assert_array_equal(more.asnumpy(), [False, True])

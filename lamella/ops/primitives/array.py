@@ -56,15 +56,16 @@ from ..split import split, unstack
 
 __all__ = [
     "BatchToSpaceND", "BroadcastTo", "Bucketize", "Cast", "Concat", "DType", "Diag",
-    "DynamicShape", "ExpandDims", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "Flatten", "Gather",
-    "GatherD", "GatherNd", "GatherV2", "IdentityN", "InvertPermutation", "LinSpace", "ListDiff", "LogSpace",
-    "MaskedFill", "MaskedScatter", "MaskedSelect", "MatrixBandPart", "Meshgrid", "NonZero", "Ones", "OnesLike", "Pack",
-    "ParallelConcat", "Range", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll",
-    "ScalarCast", "ScalarToArray", "ScalarToTensor", "SearchSorted", "Select", "Shape", "Size",
-    "Slice", "Sort", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "StridedSlice",
-    "TensorShape", "TensorToTuple", "Tile", "TopK", "Transpose", "Tril", "TrilIndices", "Triu",
-    "TriuIndices", "TupleToArray", "Unique", "UniqueConsecutive", "UniqueWithPad", "Unpack",
-    "UnravelIndex", "Unstack", "Zeros", "ZerosLike",
+    "DynamicShape", "ExpandDims", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "Flatten",
+    "Gather", "GatherD", "GatherNd", "GatherV2", "IdentityN", "InvertPermutation", "LinSpace",
+    "ListDiff", "LogSpace", "MaskedFill", "MaskedScatter", "MaskedSelect", "MatrixBandPart",
+    "Meshgrid", "NonZero", "Ones", "OnesLike", "Pack", "ParallelConcat", "Range", "Rank",
+    "Reshape", "ReverseSequence", "ReverseV2", "Roll", "ScalarCast", "ScalarToArray",
+    "ScalarToTensor", "SearchSorted", "Select", "Shape", "Size", "Slice", "Sort",
+    "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "StridedSlice", "TensorShape",
+    "TensorToTuple", "Tile", "TopK", "Transpose", "Tril", "TrilIndices", "Triu", "TriuIndices",
+    "TupleToArray", "Unique", "UniqueConsecutive", "UniqueWithPad", "Unpack", "UnravelIndex",
+    "Unstack", "Zeros", "ZerosLike",
 ]
 
 Cast = primitive("Cast", cast)
@@ -226,7 +227,7 @@ class Split(Primitive):
 
 
 class SplitV(Primitive):
-    """A tensor as `num_split` pieces of given lengths; one length may be -1, which is worked out."""
+    """A tensor as `num_split` pieces of given lengths; one may be -1, which is worked out."""
 
     @prim_attr_register
     def __init__(self, size_splits: Any, split_dim: int, num_split: int):
@@ -261,8 +262,8 @@ class ParallelConcat(Primitive):
 
     def __call__(self, values: Any) -> Tensor:
         if any(v.shape[:1] != (1,) for v in values):
-            raise ValueError(f"For 'ParallelConcat', dimension 0 of each tensor must have length 1, "
-                             f"but got shapes {[v.shape for v in values]}.")
+            raise ValueError(f"For 'ParallelConcat', dimension 0 of each tensor must have length "
+                             f"1, but got shapes {[v.shape for v in values]}.")
         return concat(values, 0)
 
 
@@ -569,7 +570,8 @@ class ListDiff(Primitive):
         pass
 
     def __call__(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        places = (~torch.isin(raw_of(x, "ListDiff", "x"), raw_of(y, "ListDiff", "y"))).nonzero()[:, 0]
+        known = torch.isin(raw_of(x, "ListDiff", "x"), raw_of(y, "ListDiff", "y"))
+        places = (~known).nonzero()[:, 0]
         return wrap(x._raw[places]), cast(wrap(places), self.out_idx)
 
 

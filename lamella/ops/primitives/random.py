@@ -16,14 +16,8 @@ from ...tensor import Tensor, wrap
 from ..arguments import as_int, as_shape, raw_of, raw_or_number
 from ..composite import prim_attr_register
 from ..primitive import Primitive
-from ..random import (
-    choice_with_mask,
-    draw,
-    laplace_from,
-    random_categorical,
-    randperm,
-    standard_gamma,
-)
+from ..random import draw, laplace_from, standard_gamma
+from ..sampling import choice_with_mask, random_categorical, randperm
 
 __all__ = [
     "Gamma", "Multinomial", "Poisson", "RandomCategorical", "RandomChoiceWithMask", "RandomGamma",
