@@ -1,8 +1,8 @@
 """Random numbers: the seeds of the process and the generators that operators draw from.
 
 There are two levels of seed. `set_seed` sets the global one: it seeds the default generator of
-every device and NumPy's. A seed given to an operator (``ops.uniform(..., seed=1)``) selects a stream
-of its own, made from both seeds: calls with one op seed continue its stream, so they differ from
+every device and NumPy's. A seed given to an operator (``ops.uniform(..., seed=1)``) selects a
+stream of its own, made from both seeds: calls with one op seed continue it, so they differ from
 each other, and `set_seed` starts all streams again, so the program repeats them.
 """
 
