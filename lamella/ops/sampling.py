@@ -5,6 +5,8 @@ Seeds work as in `lamella.ops.random`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -239,16 +241,35 @@ def choice_with_mask(input_x: Tensor, count: int = 256,
 
 
 def _candidates(true_classes: Tensor, num_sampled: int, unique: bool, range_max: int, seed: int,
-                chances: torch.Tensor, where: str) -> tuple[Tensor, Tensor, Tensor]:
+                chance: Callable[[torch.Tensor], torch.Tensor], where: str,
+                ) -> tuple[Tensor, Tensor, Tensor]:
     raw = raw_of(true_classes, where, "true_classes")
     if unique and num_sampled > range_max:
         raise ValueError(f"For '{where}', 'num_sampled' must be at most 'range_max' {range_max} "
                          f"when 'unique', but got {num_sampled}.")
-    chances = chances.to(raw.device)
-    drawn = torch.multinomial(chances, num_sampled, not unique, generator=seeded(seed))
-    # expected counts; for distinct samples, the chance to be among as many independent draws
-    expected = (1 - (1 - chances) ** num_sampled if unique else chances * num_sampled).float()
-    return wrap(drawn.to(raw.dtype)), wrap(expected[raw.long()]), wrap(expected[drawn])
+    weights = chance(torch.arange(range_max, dtype=torch.float64, device=raw.device))
+    drawn, tries = _drawn(weights, num_sampled, unique, seeded(seed))
+
+    def expected(classes: torch.Tensor) -> torch.Tensor:
+        p = chance(classes.double())
+        return (-torch.expm1(tries * torch.log1p(-p)) if unique else p * num_sampled).float()
+
+    return wrap(drawn.to(raw.dtype)), wrap(expected(raw)), wrap(expected(drawn))
+
+
+def _drawn(weights: torch.Tensor, count: int, unique: bool,
+           source: torch.Generator | None) -> tuple[torch.Tensor, int]:
+    """Classes drawn one after the other, and how many draws that took: more where repeats go."""
+    if not unique:
+        return torch.multinomial(weights, count, True, generator=source), count
+    found: dict[int, None] = {}
+    tries = 0
+    while True:
+        for value in torch.multinomial(weights, 4 * count, True, generator=source).tolist():
+            tries += 1
+            found[value] = None
+            if len(found) == count:
+                return torch.tensor(list(found), device=weights.device), tries
 
 
 @op
@@ -266,9 +287,8 @@ def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: 
         >>> print(out[2])
         [0.75 0.75 0.75]
     """
-    chances = torch.full((range_max,), 1 / range_max, dtype=torch.float64)
-    return _candidates(true_classes, num_sampled, unique, range_max, seed, chances,
-                       "uniform_candidate_sampler")
+    return _candidates(true_classes, num_sampled, unique, range_max, seed,
+                       lambda c: torch.full_like(c, 1 / range_max), "uniform_candidate_sampler")
 
 
 @op
@@ -286,10 +306,9 @@ def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_s
         >>> [x.shape for x in ms.ops.log_uniform_candidate_sampler(classes, 2, 3, True, 5)]
         [(3,), (2, 2), (3,)]
     """
-    c = torch.arange(range_max, dtype=torch.float64)
-    chances = ((c + 2) / (c + 1)).log() / torch.tensor(range_max + 1.0).log()
-    return _candidates(true_classes, num_sampled, unique, range_max, seed, chances,
-                       "log_uniform_candidate_sampler")
+    whole = math.log(range_max + 1.0)
+    return _candidates(true_classes, num_sampled, unique, range_max, seed,
+                       lambda c: ((c + 2) / (c + 1)).log() / whole, "log_uniform_candidate_sampler")
 
 
 def _tensor_bernoulli(self: Tensor, *, generator: Any = None) -> Tensor:

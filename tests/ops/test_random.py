@@ -124,6 +124,17 @@ def test_candidate_samplers_give_expected_counts() -> None:
     assert true.tolist() == [[0.75], [0.75]] and drawn.tolist() == [0.75] * 3
     classes, _, _ = ops.log_uniform_candidate_sampler(Tensor([[1, 3]]), 2, 5, True, 5)
     assert sorted(classes.tolist()) == list(range(5))
+    # recorded from MindSpore 2.10; true classes may lie outside the range
+    _, true, drawn = ops.log_uniform_candidate_sampler(Tensor([[1, 7], [0, 4]]), 2, 5, False, 5)
+    np.testing.assert_allclose(true.asnumpy(), [[1.1314719, 0.3286798], [1.934264, 0.508778]],
+                               rtol=1e-6)
+    counts = {0: 1.934264, 1: 1.1314719, 2: 0.8027921, 3: 0.622694, 4: 0.508778}
+    assert len(drawn.tolist()) == 5 and all(
+        min(abs(c - v) for v in counts.values()) < 1e-6 for c in drawn.tolist())
+    # 1 - 0.75 ** tries, with as many tries as it took to meet all four
+    _, _, drawn = ops.uniform_candidate_sampler(Tensor([[0]]), 1, 4, True, 4)
+    tries = np.log(1 - drawn.asnumpy()[0]) / np.log(0.75)
+    assert abs(tries - round(tries)) < 1e-3 and round(tries) >= 4
 
 
 def test_gradients_reach_the_parameters() -> None:

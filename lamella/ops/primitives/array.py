@@ -470,14 +470,14 @@ class SearchSorted(Primitive):
 
 
 class Bucketize(Primitive):
-    """`ops.bucketize` with the boundaries as an attribute."""
+    """`ops.bucketize` with the boundaries as an attribute; what equals one lies after it."""
 
     @prim_attr_register
     def __init__(self, boundaries: Any):
         pass
 
     def __call__(self, input: Tensor) -> Tensor:
-        return bucketize(input, self.boundaries)
+        return bucketize(input, self.boundaries, right=True)
 
 
 class UniqueConsecutive(Primitive):
