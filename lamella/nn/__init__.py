@@ -1,13 +1,13 @@
 """Cells: layers, containers, losses, optimizers, and wrappers around networks."""
 
 from ..parameter import no_init_parameters
-from .cell import Cell
-from .container import CellDict, CellList, SequentialCell
 from .activation import *
 from .adaptive_pooling import *
 from .basic import *
+from .cell import Cell
 from .class_loss import *
 from .combined import *
+from .container import CellDict, CellList, SequentialCell
 from .convolution import *
 from .dense import *
 from .dropout import *
@@ -15,12 +15,16 @@ from .dynamic_lr import *
 from .embedding import *
 from .image import *
 from .learning_rate_schedule import *
+from .likelihood_loss import *
 from .loss import *
+from .margin_loss import *
 from .math import *
+from .matrix import *
 from .normalization import *
+from .optim import *
 from .padding import *
 from .pooling import *
+from .rectifier import *
 from .recurrent import *
 from .transformer import *
 from .wrap import *
-from .optim import *

@@ -237,7 +237,8 @@ class MaxUnpool1d(_MaxUnpool):
     """
 
     def _unpool(self, x: Tensor, indices: Tensor, output_size: tuple | None) -> Tensor:
-        return ops.max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return ops.max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding,
+                                output_size)
 
 
 class MaxUnpool2d(_MaxUnpool):
@@ -254,7 +255,8 @@ class MaxUnpool2d(_MaxUnpool):
     """
 
     def _unpool(self, x: Tensor, indices: Tensor, output_size: tuple | None) -> Tensor:
-        return ops.max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return ops.max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding,
+                                output_size)
 
 
 class MaxUnpool3d(_MaxUnpool):
@@ -271,7 +273,8 @@ class MaxUnpool3d(_MaxUnpool):
     """
 
     def _unpool(self, x: Tensor, indices: Tensor, output_size: tuple | None) -> Tensor:
-        return ops.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return ops.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding,
+                                output_size)
 
 
 class LPPool1d(Cell):

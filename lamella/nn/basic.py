@@ -13,9 +13,8 @@ from . import checks
 from .cell import Cell
 
 __all__ = [
-    "Flatten", "ClipByNorm", "Norm", "OneHot", "Pad", "Unfold", "Tril", "Triu", "MatrixDiag",
-    "MatrixDiagPart", "MatrixSetDiag", "L1Regularizer", "Upsample", "Roll", "Identity", "Unflatten",
-    "ChannelShuffle", "TimeDistributed",
+    "Flatten", "ClipByNorm", "Norm", "OneHot", "Pad", "Unfold", "L1Regularizer", "Upsample", "Roll",
+    "Identity", "Unflatten", "ChannelShuffle", "TimeDistributed",
 ]
 
 
@@ -150,7 +149,8 @@ class Upsample(Cell):
     Args:
         size: the new size, an int or one for each dimension after (N, C).
         scale_factor: the new size over the old one; give one of the two.
-        mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"``, ``"trilinear"``, ``"area"``.
+        mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"``, ``"trilinear"`` or
+            ``"area"``.
         align_corners: whether corner elements keep their place.
         recompute_scale_factor: whether the factor is computed again from the rounded size.
 
@@ -345,125 +345,6 @@ class OneHot(Cell):
     def construct(self, indices: Tensor) -> Tensor:
         return ops.one_hot(indices, self.depth, Tensor(self.on_value, self.dtype),
                            Tensor(self.off_value, self.dtype), self.axis)
-
-
-class Tril(Cell):
-    """The lower triangle of matrices, zeros above it.
-
-    Inputs:
-        - **x** - Tensor (..., M, N).
-        - **k** - the diagonal that is kept last; default 0, the main one.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.nn.Tril()(ms.Tensor([[1, 2], [3, 4]])))
-        [[1 0]
-         [3 4]]
-    """
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x: Tensor, k: int = 0) -> Tensor:
-        return ops.tril(x, k)
-
-
-class Triu(Cell):
-    """The upper triangle of matrices, zeros below it.
-
-    Inputs:
-        - **x** - Tensor (..., M, N).
-        - **k** - the diagonal that is kept first; default 0, the main one.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.nn.Triu()(ms.Tensor([[1, 2], [3, 4]])))
-        [[1 2]
-         [0 4]]
-    """
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, x: Tensor, k: int = 0) -> Tensor:
-        return ops.triu(x, k)
-
-
-class MatrixDiag(Cell):
-    """Matrices with the input on their diagonals.
-
-    Inputs:
-        - **input_x** - Tensor (..., N).
-
-    Outputs:
-        Tensor (..., N, N).
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.nn.MatrixDiag()(ms.Tensor([1.0, 2.0])))
-        [[1. 0.]
-         [0. 2.]]
-    """
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, input_x: Tensor) -> Tensor:
-        return ops.diag_embed(input_x)
-
-
-class MatrixDiagPart(Cell):
-    """The diagonals of matrices.
-
-    Inputs:
-        - **input_x** - Tensor (..., M, N).
-
-    Outputs:
-        Tensor (..., min(M, N)).
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.nn.MatrixDiagPart()(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [1. 4.]
-    """
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, input_x: Tensor) -> Tensor:
-        return ops.diagonal(input_x, 0, -2, -1)
-
-
-class MatrixSetDiag(Cell):
-    """Matrices with other diagonals.
-
-    Inputs:
-        - **input_x** - Tensor (..., M, N).
-        - **diagonal** - Tensor (..., min(M, N)).
-
-    Outputs:
-        Tensor (..., M, N).
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.nn.MatrixSetDiag()(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([0.0, 9.0])))
-        [[0. 2.]
-         [3. 9.]]
-    """
-
-    def __init__(self):
-        super().__init__()
-
-    def construct(self, input_x: Tensor, diagonal: Tensor) -> Tensor:
-        rows, columns = input_x.shape[-2:]
-        if diagonal.shape != (*input_x.shape[:-2], min(rows, columns)):
-            raise ValueError(f"For '{type(self).__name__}', 'diagonal' must have shape "
-                             f"{(*input_x.shape[:-2], min(rows, columns))}, "
-                             f"but got {diagonal.shape}.")
-        on = ops.eye(rows, columns, mstype.bool_)
-        square = ops.pad(ops.diag_embed(diagonal),
-                         (0, columns - min(rows, columns), 0, rows - min(rows, columns)))
-        return ops.where(on, square, input_x)
 
 
 class L1Regularizer(Cell):

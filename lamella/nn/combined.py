@@ -6,11 +6,11 @@ from typing import Any
 
 from ..tensor import Tensor
 from . import checks
-from .activation import LeakyReLU
 from .cell import Cell
 from .convolution import Conv2d
 from .dense import Dense, make_activation
 from .normalization import BatchNorm1d, BatchNorm2d
+from .rectifier import LeakyReLU
 
 __all__ = ["Conv2dBnAct", "DenseBnAct"]
 
@@ -39,8 +39,8 @@ class Conv2dBnAct(_Combined):
     """`Conv2d`, then if wanted `BatchNorm2d` and an activation.
 
     Args:
-        in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init: those of `Conv2d`.
+        in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group,
+            has_bias, weight_init, bias_init: those of `Conv2d`.
         has_bn: whether there is a normalization.
         momentum, eps: of it.
         activation: the name of an activation, a Cell or a Primitive.

@@ -44,8 +44,9 @@ class _Conv(Cell):
                              f"out_channels={out_channels} and group={group}.")
         self.kernel_size = kernel_size
         self.stride = stride
-        self.pad_mode = checks.one_of(
-            pad_mode.lower() if isinstance(pad_mode, str) else pad_mode, _PAD_MODES, "pad_mode", name)
+        if isinstance(pad_mode, str):
+            pad_mode = pad_mode.lower()
+        self.pad_mode = checks.one_of(pad_mode, _PAD_MODES, "pad_mode", name)
         self.padding = padding
         self.dilation = dilation
         self.data_format = data_format
@@ -99,7 +100,7 @@ def _one_dimensional(name: str, kernel_size: Any, stride: Any, padding: Any, dil
 
 
 def _with_height(weight_init: Any, name: str) -> Any:
-    """A Tensor given as the weight of a one-dimensional layer, with the height 1 the layer keeps."""
+    """A Tensor given as the weight of a one-dimensional layer, with the height 1 added."""
     if not isinstance(weight_init, Tensor):
         return weight_init
     checks.rank(weight_init.shape, (3,), f"{name}' and its 'weight_init")
@@ -173,8 +174,8 @@ class Conv1d(_Conv):
 
     Args:
         kernel_size, stride, padding, dilation: ints.
-        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as those
-            of `Conv2d`; a Tensor `weight_init` has no height.
+        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as
+            those of `Conv2d`; a Tensor `weight_init` has no height.
 
     Inputs:
         - **x** - Tensor (N, in_channels, L).
@@ -212,9 +213,10 @@ class Conv3d(_Conv):
 
     Args:
         kernel_size, stride, dilation: an int or (depth, height, width).
-        padding: an int or (head, tail, top, bottom, left, right); 0 unless `pad_mode` is ``"pad"``.
-        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as those
-            of `Conv2d`.
+        padding: an int or (head, tail, top, bottom, left, right); 0 unless `pad_mode` is
+            ``"pad"``.
+        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as
+            those of `Conv2d`.
         data_format: ``"NCDHW"``.
 
     Inputs:
@@ -269,8 +271,8 @@ class _ConvTranspose(_Conv):
                                  f"'stride' and 'dilation', but got {output_padding}, "
                                  f"{self.stride} and {self.dilation}.")
         if any(self._extra) and self.pad_mode != "pad":
-            raise ValueError(f"For '{name}', 'output_padding' must be 0 unless 'pad_mode' is 'pad', "
-                             f"but got {output_padding} and {self.pad_mode!r}.")
+            raise ValueError(f"For '{name}', 'output_padding' must be 0 unless 'pad_mode' is "
+                             f"'pad', but got {output_padding} and {self.pad_mode!r}.")
 
 
 class Conv2dTranspose(_ConvTranspose):
@@ -324,8 +326,8 @@ class Conv1dTranspose(_ConvTranspose):
 
     Args:
         kernel_size, stride, padding, dilation: ints.
-        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as those
-            of `Conv2dTranspose`.
+        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as
+            those of `Conv2dTranspose`.
 
     Inputs:
         - **x** - Tensor (N, in_channels, L).
@@ -364,8 +366,8 @@ class Conv3dTranspose(_ConvTranspose):
         kernel_size, stride, dilation: an int or (depth, height, width).
         padding: an int or (head, tail, top, bottom, left, right).
         output_padding: an int or (depth, height, width): zeros added at the end.
-        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as those
-            of `Conv2dTranspose`.
+        in_channels, out_channels, pad_mode, group, has_bias, weight_init, bias_init, dtype: as
+            those of `Conv2dTranspose`.
         data_format: ``"NCDHW"``.
 
     Inputs:

@@ -26,7 +26,8 @@ class Dense(Cell):
         out_channels: that of the output.
         weight_init: initializer of the weight (out_channels, in_channels); default
             ``HeUniform(sqrt(5))``.
-        bias_init: initializer of the bias (out_channels,); default ``Uniform(1 / sqrt(in_channels))``.
+        bias_init: initializer of the bias (out_channels,); default
+            ``Uniform(1 / sqrt(in_channels))``.
         has_bias: whether a bias is added.
         activation: the name of an activation (see `get_activation`), a Cell or a Primitive.
         dtype: type of the parameters.
@@ -38,8 +39,8 @@ class Dense(Cell):
         Tensor (..., out_channels).
 
     Raises:
-        TypeError, ValueError: if an argument is of the wrong type, not positive, or a Tensor given as
-            an initializer has the wrong shape.
+        TypeError, ValueError: if an argument is of the wrong type, not positive, or a Tensor given
+            as an initializer has the wrong shape.
 
     Examples:
         >>> import lamella as ms

@@ -24,7 +24,7 @@ class Embedding(Cell):
         embedding_size: their length.
         use_one_hot: compute by a product with one-hot rows.
         embedding_table: initializer of the table.
-        dtype: the type of the one-hot rows; the table is float32.
+        dtype: accepted for MindSpore's sake; the table has the type of its initializer, float32.
         padding_idx: a row that starts as zeros.
 
     Inputs:
@@ -63,7 +63,8 @@ class Embedding(Cell):
 
     def construct(self, ids: Tensor) -> Tensor:
         if self.use_one_hot:
-            hot = ops.one_hot(ids, self.vocab_size, Tensor(1.0, self.dtype), Tensor(0.0, self.dtype))
+            kind = self.embedding_table.dtype
+            hot = ops.one_hot(ids, self.vocab_size, Tensor(1.0, kind), Tensor(0.0, kind))
             return ops.matmul(hot, self.embedding_table)
         return ops.embedding(ids, self.embedding_table)
 
@@ -193,8 +194,8 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
     """Rows of a table, weighted, and joined for each field they belong to.
 
     Args:
-        vocab_size, embedding_size, param_init, target, slice_mode, max_norm, sparse, dtype: as those
-            of `EmbeddingLookup`.
+        vocab_size, embedding_size, param_init, target, slice_mode, max_norm, sparse, dtype: as
+            those of `EmbeddingLookup`.
         field_size: the number of fields.
         feature_num_list: accepted for MindSpore's sake.
         operator: how rows of one field are joined: ``"SUM"``, ``"MEAN"`` or ``"MAX"``.

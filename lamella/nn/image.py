@@ -11,11 +11,11 @@ from .. import dtype as mstype
 from .. import ops
 from ..tensor import Tensor
 from . import checks
-from .activation import ReLU
 from .cell import Cell
 from .container import CellList
 from .convolution import Conv2d
 from .pooling import AvgPool2d
+from .rectifier import ReLU
 
 __all__ = [
     "ImageGradients", "SSIM", "MSSSIM", "PSNR", "CentralCrop", "PixelShuffle", "PixelUnshuffle",

@@ -127,7 +127,8 @@ class MaxPool1d(_MaxPool):
     def __init__(self, kernel_size: int = 1, stride: int = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
                  ceil_mode: bool = False):
-        super().__init__(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+        super().__init__(kernel_size, stride, pad_mode, padding, dilation, return_indices,
+                         ceil_mode)
         ones = (1, 1) if self.pad_mode == "PAD" else (1,)  # MindSpore prints its inner dimensions
         self.kernel_size = (*ones, kernel_size)
         self.stride = (*ones, stride)
@@ -192,7 +193,8 @@ class MaxPool3d(_MaxPool):
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
                  ceil_mode: bool = False):
-        super().__init__(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+        super().__init__(kernel_size, stride, pad_mode, padding, dilation, return_indices,
+                         ceil_mode)
 
 
 class _AvgPool(_Pool):
@@ -344,8 +346,8 @@ class MaxPool2dExt(_PoolExt):
 
     _dims = 2
 
-    def __init__(self, kernel_size: Any = 1, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                 return_indices: bool = False, ceil_mode: bool = False):
+    def __init__(self, kernel_size: Any = 1, stride: Any = None, padding: Any = 0,
+                 dilation: Any = 1, return_indices: bool = False, ceil_mode: bool = False):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride

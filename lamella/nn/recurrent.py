@@ -26,7 +26,7 @@ _KERNELS = {"LSTM": torch._VF.lstm, "GRU": torch._VF.gru,  # type: ignore[attr-d
 _FLOATING = (mstype.float16, mstype.float32, mstype.float64, mstype.bfloat16)
 
 
-# -- the engine of a sequence: these Cells have no Parameters; they are there to be printed ----------
+# -- the engine of a sequence: these Cells have no Parameters; they are there to be printed -------
 
 
 class _DynamicRNN(Cell):
@@ -87,7 +87,7 @@ def _run_packed(kernel: Any, x: torch.Tensor, state: tuple[torch.Tensor, ...], w
     return out, final
 
 
-# -- layers over sequences ---------------------------------------------------------------------------
+# -- layers over sequences ------------------------------------------------------------------------
 
 
 class _RNNBase(Cell):
@@ -180,7 +180,7 @@ class _RNNBase(Cell):
             return tuple(x._raw.new_zeros(shape) for _ in range(count))
         if self.is_lstm and (not isinstance(hx, tuple) or len(hx) != 2):
             raise TypeError(f"For '{name}', 'hx' must be a tuple of two Tensors, but got {hx!r}.")
-        parts = hx if self.is_lstm else (hx,)
+        parts: tuple[Any, ...] = hx if self.is_lstm else (hx,)
         for part in parts:
             checks.tensor(part, "hx", name)
             if part.dtype != x.dtype or part.dtype not in _FLOATING:
@@ -282,7 +282,7 @@ class LSTM(_RNNBase):
         super().__init__("LSTM", *args, **kwargs)
 
 
-# -- cells for one step ------------------------------------------------------------------------------
+# -- cells for one step ---------------------------------------------------------------------------
 
 
 class RNNCellBase(Cell):

@@ -10,12 +10,13 @@ from ..common.initializer import XavierNormal, XavierUniform, initializer
 from ..ops.attention import multi_head_attention
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .activation import GELU, ReLU
+from .activation import GELU
 from .cell import Cell
 from .container import CellList
 from .dense import Dense
 from .dropout import Dropout
 from .normalization import LayerNorm
+from .rectifier import ReLU
 
 __all__ = [
     "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer",
@@ -40,7 +41,8 @@ class MultiheadAttention(Cell):
     Inputs:
         - **query** - Tensor (T, N, E), with `batch_first` (N, T, E), or (T, E).
         - **key**, **value** - Tensors (S, N, kdim) and (S, N, vdim), likewise.
-        - **key_padding_mask** - Tensor (N, S): True leaves a key out; a float is added to its score.
+        - **key_padding_mask** - Tensor (N, S): True leaves a key out; a float is added
+          to its score.
         - **need_weights** - whether the weights are given.
         - **attn_mask** - Tensor (T, S) or (N * num_heads, T, S), likewise.
         - **average_attn_weights** - whether the weights are the mean of all heads'.
@@ -90,8 +92,9 @@ class MultiheadAttention(Cell):
             self.q_proj_weight = weight("q_proj_weight", embed_dim, embed_dim)
             self.k_proj_weight = weight("k_proj_weight", embed_dim, self.kdim)
             self.v_proj_weight = weight("v_proj_weight", embed_dim, self.vdim)
-        self.in_proj_bias = weight("in_proj_bias", 3 * embed_dim, init="zeros") if has_bias else None
-        self.bias_k = self.bias_v = None
+        self.in_proj_bias = self.bias_k = self.bias_v = None
+        if has_bias:
+            self.in_proj_bias = weight("in_proj_bias", 3 * embed_dim, init="zeros")
         if add_bias_kv:
             self.bias_k = weight("bias_k", 1, 1, embed_dim, init=XavierNormal())
             self.bias_v = weight("bias_v", 1, 1, embed_dim, init=XavierNormal())
@@ -104,11 +107,15 @@ class MultiheadAttention(Cell):
         swap = self.batch_first and query.ndim == 3
         if swap:
             query, key, value = (t.swapaxes(0, 1) for t in (query, key, value))
+        # under `to_float` the Parameters of the Cell below have not been converted
+        out_weight, out_bias = (p if p is None or p._raw.dtype is query._raw.dtype
+                                else p.astype(query.dtype)
+                                for p in (self.out_proj.weight, self.out_proj.bias))
         out, weights = multi_head_attention(
             query, key, value, self.num_heads, need_weights, embed_dim_to_check=self.embed_dim,
             in_proj_weight=self.in_proj_weight, in_proj_bias=self.in_proj_bias, bias_k=self.bias_k,
             bias_v=self.bias_v, add_zero_attn=self.add_zero_attn, dropout_p=self.dropout,
-            out_proj_weight=self.out_proj.weight, out_proj_bias=self.out_proj.bias,
+            out_proj_weight=out_weight, out_proj_bias=out_bias,
             training=self.training, key_padding_mask=key_padding_mask, attn_mask=attn_mask,
             use_separate_proj_weight=not self._qkv_same_embed_dim,
             q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import op
+from ..state import state
 from ..tensor import Tensor, wrap
 
 __all__ = ["flash_attention_score", "prompt_flash_attention", "incre_flash_attention",
@@ -22,8 +25,17 @@ def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tens
                        scale: float | None) -> torch.Tensor:
     """softmax(Q Kᵀ scale + bias) V for (B, heads, T, d), where heads may share keys and values."""
     grouped = query.shape[1] != key.shape[1]
-    return F.scaled_dot_product_attention(query, key, value, bias, dropout_p, is_causal,
-                                          scale=scale, enable_gqa=grouped)
+    with _differentiable():
+        return F.scaled_dot_product_attention(query, key, value, bias, dropout_p, is_causal,
+                                              scale=scale, enable_gqa=grouped)
+
+
+def _differentiable() -> Any:
+    """Inside a gradient of a gradient, the kernel whose derivative has a derivative."""
+    level = state.level
+    if level is None or level.outer is None:
+        return nullcontext()
+    return sdpa_kernel(SDPBackend.MATH)
 
 
 def _raw(tensor: Tensor | None) -> torch.Tensor | None:
@@ -34,8 +46,10 @@ def multi_head_attention(query: Tensor, key: Tensor, value: Tensor, num_heads: i
                          need_weights: bool, **options: Any) -> tuple[Tensor, Tensor | None]:
     """`multi_head_attention_forward` that can leave out the weights, and is then faster."""
     given: dict[str, Any] = {k: v._raw if isinstance(v, Tensor) else v for k, v in options.items()}
-    out, weights = F.multi_head_attention_forward(
-        query._raw, key._raw, value._raw, num_heads=num_heads, need_weights=need_weights, **given)
+    with _differentiable():
+        out, weights = F.multi_head_attention_forward(
+            query._raw, key._raw, value._raw, num_heads=num_heads, need_weights=need_weights,
+            **given)
     return wrap(out), None if weights is None else wrap(weights)
 
 

@@ -18,8 +18,16 @@ __all__ = [
     "fractional_max_pool2d", "fractional_max_pool3d",
 ]
 
+
+def _avg_pool3d(raw: torch.Tensor, *options: Any) -> torch.Tensor:
+    """The kernel, which PyTorch lacks for half precision on the CPU."""
+    if raw.dtype is torch.float16 and raw.device.type == "cpu":
+        return F.avg_pool3d(raw.float(), *options).to(raw.dtype)
+    return F.avg_pool3d(raw, *options)
+
+
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
-_AVG = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+_AVG = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: _avg_pool3d}
 
 
 def _reached(pairs: Pairs, lengths: Any, kernel: Any, stride: Any) -> list[int] | None:
