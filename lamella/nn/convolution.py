@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import torch.nn.functional as F
+
 from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import (
@@ -15,7 +17,7 @@ from ..common.initializer import (
 )
 from ..ops.convolution import convolve_transposed, transposed_length
 from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
 
@@ -28,6 +30,8 @@ class _Conv(Cell):
     """What the six layers share: checked arguments, weight and bias, printed form."""
 
     _transposed = False
+    _kernel: Any = None  # PyTorch's, and the function around it that checks and pads
+    _function: Any = None
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
                  stride: tuple[int, ...], pad_mode: str, padding: Any, dilation: tuple[int, ...],
@@ -55,6 +59,7 @@ class _Conv(Cell):
         if self.pad_mode != "pad" and any(sum(self._sides, ())):
             raise ValueError(f"For '{name}', 'padding' must be 0 unless 'pad_mode' is 'pad', "
                              f"but got padding={padding} and pad_mode={pad_mode!r}.")
+        self._pads = self._fixed_padding()
         first, second = out_channels, in_channels // group
         if self._transposed:
             first, second = in_channels, out_channels // group
@@ -70,6 +75,29 @@ class _Conv(Cell):
                 fan_in, _ = _calculate_fan_in_and_fan_out(shape)
                 self.bias_init = Uniform(1 / math.sqrt(fan_in))
             self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
+
+    def _fixed_padding(self) -> tuple[int, ...] | None:
+        """The padding at both ends where it is the same and does not depend on the input's size."""
+        sides = self._sides
+        if self.pad_mode == "same":
+            whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            if set(self.stride) != {1}:
+                return None
+            sides = tuple((n // 2, n - n // 2) for n in whole)
+        return tuple(a for a, _ in sides) if all(a == b for a, b in sides) else None
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        """The convolution; by the kernel at once where `convolve` would only compute paddings."""
+        raw, bias = x._raw, self.bias
+        if self._pads is not None and raw.dim() == 2 + len(self.kernel_size):
+            try:
+                return wrap(self._kernel(
+                    raw, self.weight._raw, None if bias is None else bias._raw, self.stride,
+                    self._pads, self.dilation, self.group))
+            except RuntimeError:
+                pass  # the function below explains it
+        return self._function(x, self.weight, bias, self.stride, self.pad_mode, self.padding,
+                              self.dilation, self.group)
 
     def extend_repr(self) -> str:
         return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
@@ -143,6 +171,9 @@ class Conv2d(_Conv):
         (1, 8, 16, 16)
     """
 
+    _kernel = staticmethod(F.conv2d)
+    _function = staticmethod(ops.conv2d)
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, dilation: Any = 1, group: int = 1,
                  has_bias: bool = False, weight_init: Any = None, bias_init: Any = None,
@@ -153,17 +184,15 @@ class Conv2d(_Conv):
             checks.sizes(stride, 2, "stride", name), pad_mode, padding,
             checks.sizes(dilation, 2, "dilation", name), group, has_bias, weight_init, bias_init,
             _channels_first(data_format, ("NCHW", "NHWC"), name), dtype)
-        self._padding = tuple(sum(self._sides, ())) if isinstance(padding, tuple) else padding
 
     def construct(self, x: Tensor) -> Tensor:
         if self.data_format == "NHWC":
             return self._channels_last(x)
-        return ops.conv2d(x, self.weight, self.bias, self.stride, self.pad_mode, self._padding,
-                          self.dilation, self.group)
+        return self._convolve(x)
 
     def _channels_last(self, x: Tensor) -> Tensor:
         out = ops.conv2d(x.permute(0, 3, 1, 2), self.weight.permute(0, 3, 1, 2), self.bias,
-                         self.stride, self.pad_mode, self._padding, self.dilation, self.group)
+                         self.stride, self.pad_mode, self.padding, self.dilation, self.group)
         return out.permute(0, 2, 3, 1)
 
 
@@ -190,6 +219,9 @@ class Conv1d(_Conv):
         (1, 240, 640)
     """
 
+    _kernel = staticmethod(F.conv2d)
+    _function = staticmethod(ops.conv2d)
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1,
                  pad_mode: str = "same", padding: int = 0, dilation: int = 1, group: int = 1,
                  has_bias: bool = False, weight_init: Any = None, bias_init: Any = None,
@@ -203,9 +235,7 @@ class Conv1d(_Conv):
 
     def construct(self, x: Tensor) -> Tensor:
         checks.rank(x.shape, (3,), type(self).__name__)
-        out = ops.conv2d(x.unsqueeze(2), self.weight, self.bias, self.stride, self.pad_mode,
-                         self.padding, self.dilation, self.group)
-        return out.squeeze(2)
+        return self._convolve(x.unsqueeze(2)).squeeze(2)
 
 
 class Conv3d(_Conv):
@@ -231,6 +261,9 @@ class Conv3d(_Conv):
         (2, 4, 10, 8, 8)
     """
 
+    _kernel = staticmethod(F.conv3d)
+    _function = staticmethod(ops.conv3d)
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, dilation: Any = 1, group: int = 1,
                  has_bias: bool = False, weight_init: Any = None, bias_init: Any = None,
@@ -243,8 +276,7 @@ class Conv3d(_Conv):
             _channels_first(data_format, ("NCDHW",), name), dtype)
 
     def construct(self, x: Tensor) -> Tensor:
-        return ops.conv3d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding,
-                          self.dilation, self.group)
+        return self._convolve(x)
 
 
 class _ConvTranspose(_Conv):

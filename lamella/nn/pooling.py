@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch.nn.functional as F
+
 from ..ops.pooling import max_over_windows, mean_over_windows
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
 
@@ -92,7 +94,15 @@ class _MaxPool(_Pool):
     def _only_ceil(self) -> bool:
         return not (any(self.padding) or self.return_indices or set(self._dilation) != {1})
 
+    _kernel_function: Any = None
+
     def _windows(self, x: Tensor) -> Any:
+        if self.pad_mode != "SAME" and not self.return_indices:
+            try:  # nothing to compute first
+                return wrap(self._kernel_function(x._raw, self._kernel, self._stride, self.padding,
+                                                  self._dilation, self.ceil_mode))
+            except RuntimeError:
+                pass  # the function below explains it
         return max_over_windows(type(self).__name__, x, self._kernel, self._stride, self.pad_mode,
                                 self.padding, self._dilation, self.ceil_mode, self.return_indices)
 
@@ -123,6 +133,7 @@ class MaxPool1d(_MaxPool):
     """
 
     _dims = 1
+    _kernel_function = staticmethod(F.max_pool1d)
 
     def __init__(self, kernel_size: int = 1, stride: int = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
@@ -163,6 +174,7 @@ class MaxPool2d(_MaxPool):
     """
 
     _dims = 2
+    _kernel_function = staticmethod(F.max_pool2d)
 
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
@@ -189,6 +201,7 @@ class MaxPool3d(_MaxPool):
     """
 
     _dims = 3
+    _kernel_function = staticmethod(F.max_pool3d)
 
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
