@@ -7,6 +7,7 @@ Families of operators under `lamella.ops` add their methods with `tensor_methods
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -233,8 +234,8 @@ class Tensor:
     def item(self, index: Any = None) -> Any:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
         if index is not None:
-            part = self._raw.reshape(-1)[index] if isinstance(index, int) else self._raw[index]
-            return wrap(part)._one("a number by 'item'")
+            part = wrap(self._raw.reshape(-1)) if isinstance(index, int) else self
+            return part[index]._one("a number by 'item'")
         return self._one("a number by 'item'")
 
     def tolist(self) -> Any:
@@ -513,6 +514,9 @@ def _delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:
         if length is not None and (not isinstance(length, int) or length < 0):
             raise ValueError(f"For 'Tensor', 'shape' must hold ints of 0 or more, or None, "
                              f"but got {shape!r}.")
+    if math.prod(n for n in lengths if n) >= 2**63:
+        raise ValueError(f"For 'Tensor', 'shape' asks for more elements than memory has addresses, "
+                         f"but got {shape!r}.")
     # counts as zeros until `init_data`, and takes no memory
     return torch.zeros((), dtype=to_raw(dtype, "Tensor"), device=context.current_device()).expand(
         tuple(0 if n is None else n for n in lengths))
@@ -548,6 +552,14 @@ def promote(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
     return a.to(common), b.to(common)
 
 
+def promote_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `promote`, for products and quotients: there a tensor of rank 0 yields to the other.
+
+    MindSpore 2.10 promotes these two as PyTorch does, and everything else by the types alone.
+    """
+    return (a, b) if (a.dim() == 0) is not (b.dim() == 0) else promote(a, b)
+
+
 def operand(value: Any, like: torch.Tensor) -> Any:
     """What a kernel gets for the other side of a binary operator: a raw tensor or a number."""
     if isinstance(value, _NUMBERS):
@@ -563,13 +575,15 @@ def operand(value: Any, like: torch.Tensor) -> Any:
 
 
 def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
+    joined = promote_factors if name in ("mul", "truediv") else promote
+
     def method(self: Tensor, other: Any) -> Any:
         a = self._raw
         kind = type(other)
         if kind is Tensor or isinstance(other, Tensor):
             b = other._raw
             if a.dtype is not b.dtype:
-                a, b = promote(a, b)
+                a, b = joined(a, b)
         elif kind is float or kind is int:
             b = other
         else:
@@ -577,7 +591,7 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
             if b is NotImplemented:
                 return b
             if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
-                a, b = promote(a, b)
+                a, b = joined(a, b)
         try:
             out = _new(Tensor)
             out._raw = kernel(a, b)
@@ -599,6 +613,8 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
     if "ZeroDivision" in complaint:
         raise ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. "
                                 f"Convert it to a floating type first.")
+    if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
+        return kernel(a, float(b))
     if "negative integer powers" in complaint:
         return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
     if "not implemented for 'Bool'" in complaint and name in ("floordiv", "mod") and whole:

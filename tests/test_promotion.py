@@ -265,7 +265,7 @@ def test_wide_unsigned_types_compute_as_numpy(dtype, name):
 def test_numbers_are_weak_and_rank_zero_tensors_are_not():
     half = Tensor([1.0], ms.float16)
     assert (half * 2.5).dtype is ms.float16
-    assert (half * Tensor(2.5)).dtype is ms.float32
+    assert (half + Tensor(2.5)).dtype is ms.float32
     assert (Tensor([1], ms.int8) + 1000).dtype is ms.int8
     assert (Tensor([1], ms.int8) + Tensor(1)).dtype is ms.int64
 
@@ -286,3 +286,22 @@ def test_no_warning_slips_out():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Tensor([1j]) * Tensor([1])
+
+
+@pytest.mark.parametrize("name, expected", [
+    # MindSpore 2.10: a tensor of rank 0 yields in products and quotients, and nowhere else
+    ("mul", ["Float16", "Float16", "Float32", "Int32", "Float32", "Float16"]),
+    ("div", ["Float16", "Float16", "Float32", "Float32", "Float32", "Float16"]),
+    ("add", ["Float32", "Float32", "Float64", "Int64", "Float32", "Float64"]),
+    ("pow", ["Float32", "Float32", "Float64", "Int64", "Float32", "Float64"]),
+])
+def test_tensors_of_rank_0(name, expected):
+    half, single = Tensor([1.0, 2.0], ms.float16), Tensor([1.0, 2.0], ms.float32)
+    whole, scalar = Tensor([1, 2], ms.int32), Tensor(1.0, ms.float32)
+    double, long = Tensor(1.0, ms.float64), Tensor(1, ms.int64)
+    pairs = [(half, scalar), (scalar, half), (single, double), (whole, long), (whole, scalar),
+             (half, double)]
+    symbol = {"mul": operator.mul, "div": operator.truediv, "add": operator.add,
+              "pow": operator.pow}[name]
+    for function in (symbol, getattr(ms.ops, name)):
+        assert [str(function(a, b).dtype) for a, b in pairs] == expected

@@ -10,7 +10,7 @@ from ..errors import op
 from ..inplace import in_place
 from ..kernels import minus
 from ..tensor import Tensor, tensor_methods, wrap
-from .operands import both, sides, spelled
+from .operands import both, factors, sides, spelled
 
 __all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",
            "positive", "pow", "pows", "reciprocal", "rsqrt", "sgn", "sign", "signbit", "sqrt",
@@ -115,7 +115,7 @@ def mul(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.mul(ms.Tensor([1, 2]), 1.5))
         [1.5 3. ]
     """
-    a, b = sides(input, other)
+    a, b = factors(input, other)
     return wrap(torch.mul(a, b))
 
 

@@ -8,9 +8,9 @@ import torch
 
 from ..errors import op
 from ..inplace import in_place
-from ..kernels import floor_quotient
+from ..kernels import floor_quotient, trunc_quotient
 from ..tensor import Tensor, tensor_methods, wrap
-from .operands import both, floats, sides, spelled
+from .operands import both, factors, floats, sides, spelled
 
 __all__ = ["div", "divide", "floor_div", "floor_divide", "floor_mod", "floordiv", "floormod",
            "fmod", "gcd", "lcm", "remainder", "tensor_div", "tensor_floordiv", "tensor_mod",
@@ -43,7 +43,9 @@ def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = Non
     if rounding_mode not in (None, "floor", "trunc"):
         raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', "
                          f"but got {rounding_mode!r}.")
-    a, b = sides(input, other)
+    a, b = factors(input, other)
+    if rounding_mode == "trunc":
+        return wrap(trunc_quotient(a, b))
     return wrap(torch.div(a, b, rounding_mode=rounding_mode))
 
 
@@ -69,7 +71,7 @@ def true_divide(dividend: Tensor, divisor: Tensor | float) -> Tensor:
         >>> print(ms.ops.true_divide(ms.Tensor([4, 5]), 2))
         [2.  2.5]
     """
-    return wrap(torch.true_divide(*sides(dividend, divisor)))
+    return wrap(torch.true_divide(*factors(dividend, divisor)))
 
 
 @op
@@ -168,8 +170,7 @@ def truncate_div(x: Tensor, y: Tensor) -> Tensor:
         >>> print(ms.ops.truncate_div(ms.Tensor([7, -7]), 2))
         [ 3 -3]
     """
-    a, b = sides(x, y)
-    return wrap(torch.div(a, b, rounding_mode="trunc"))
+    return wrap(trunc_quotient(*sides(x, y)))
 
 
 @op
@@ -215,7 +216,7 @@ def tensor_div(x: Tensor, y: Tensor) -> Tensor:
     """
     a, b = both(x, y)
     whole = not (a.is_floating_point() or a.is_complex())
-    return wrap(torch.div(a, b, rounding_mode="trunc" if whole else None))
+    return wrap(trunc_quotient(a, b) if whole else torch.div(a, b))
 
 
 @op
@@ -288,6 +289,8 @@ def xdivy(x: Tensor, y: Tensor) -> Tensor:
 
 def _tensor_div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     value = getattr(other, "_raw", other)
+    if rounding_mode == "trunc":
+        return in_place(self, lambda raw: raw.copy_(trunc_quotient(raw, value)))
     return in_place(self, lambda raw: raw.div_(value, rounding_mode=rounding_mode))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..tensor import as_raw, operand, promote
+from ..tensor import as_raw, operand, promote, promote_factors
 
 _NUMBERS = frozenset((bool, int, float, complex))
 
@@ -30,6 +30,12 @@ def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
         if not isinstance(b, torch.Tensor):
             return a, b
     return (a, b) if a.dtype is b.dtype else promote(a, b)
+
+
+def factors(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
+    """As `sides`, for products and quotients, where a tensor of rank 0 has no say in the width."""
+    a, b = getattr(input, "_raw", None), getattr(other, "_raw", None)
+    return sides(input, other) if a is None or b is None else promote_factors(a, b)
 
 
 def _mixed(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
@@ -88,6 +94,18 @@ def axes(axis: Any, raw: torch.Tensor) -> tuple[int, ...]:
     if axis is not None and not isinstance(axis, (tuple, list)):
         raise TypeError(f"an axis must be an int or a tuple of ints, but got {axis!r}.")
     return tuple(axis) if axis else tuple(range(raw.dim()))
+
+
+def flag(value: Any, where: str, name: str) -> bool:
+    """`value`, if it is a bool.
+
+    Raises:
+        TypeError: if it is anything else.
+    """
+    if value is True or value is False:
+        return value
+    raise TypeError(f"For '{where}', '{name}' must be a bool, but got {value!r} "
+                    f"of type {type(value).__name__}.")
 
 
 def spelled(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
