@@ -190,13 +190,12 @@ def _itemset(self: Tensor, *args: Any) -> Tensor:
     if len(args) == 1 and self.size != 1 or not 1 <= len(args) <= 2:
         raise IndexError(f"For 'Tensor.itemset', give an index and a value for a Tensor of shape "
                          f"{self.shape}, but got {len(args)} arguments.")
-    raw = self._raw.clone()
-    flat = raw.view(-1)
+    out = wrap(self._raw.clone(memory_format=torch.contiguous_format))
     if len(args) == 2 and isinstance(args[0], tuple):
-        raw[args[0]] = args[1]
+        out[args[0]] = args[1]
     else:
-        flat[args[0] if len(args) == 2 else 0] = args[-1]
-    return wrap(raw)
+        wrap(out._raw.view(-1))[args[0] if len(args) == 2 else 0] = args[-1]
+    return out
 
 
 def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:

@@ -211,7 +211,7 @@ def to_raw(dtype: Any, where: str = "dtype") -> torch.dtype:
     elif dtype is not None:  # which NumPy reads as float64
         try:
             return _NAMED[np.dtype(dtype).name].raw  # type: ignore[return-value]
-        except (TypeError, KeyError):
+        except (TypeError, ValueError, KeyError):
             pass
     raise TypeError(f"For '{where}', the data type must be one that a tensor can hold, such as "
                     f"mindspore.float32, but got {dtype!r} of type {type(dtype).__name__}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -11,7 +12,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "must match",
-                "out of range", "channels", "expected input", "numel", "split", "square")
+                "out of range", "channels", "expected input", "numel", "split", "square",
+                "multiple times in the list of dims", "non-negative", "negative n", "not finite",
+                "infs or NaNs", "non-finite", "non-empty", "is empty", "subscript", "equation",
+                "einsum", "at least 1D", "Pivots given", "non-positive", "expects dims",
+                "expects a", "must be", "positive")
+_FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
+             "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
+# the name of a kernel, or the place in its source
+_PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
 _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tensors", "type",
                "found Long", "complex")
 
@@ -24,7 +33,7 @@ def describe(value: Any) -> str:
     ('Tensor[2] Float32', '3', '[Tensor[] Int64]')
     """
     raw = getattr(value, "_raw", None)
-    if raw is not None:
+    if raw is not None and not isinstance(value, type):
         return f"{type(value).__name__}{list(raw.shape)} {value.dtype}"
     if isinstance(value, (list, tuple)):
         inner = ", ".join(describe(v) for v in value[:4]) + (", ..." if len(value) > 4 else "")
@@ -43,19 +52,33 @@ def op_error(name: str, error: BaseException, **arguments: Any) -> Exception:
     if text.startswith("For '"):
         return error  # type: ignore[return-value]
     given = ", ".join(f"{k}={describe(v)}" for k, v in arguments.items())
-    if "object has no attribute '_raw'" in text:
-        kind = text.split("'")[1]
-        culprits = [k for k, v in arguments.items() if type(v).__name__ == kind]
+    if isinstance(error, AttributeError):
+        kind = text.split("'")[1].split(".")[-1] if "'" in text else ""
+        culprits = [k for k, v in arguments.items() if type(v).__name__ == kind
+                    or isinstance(v, type) and kind == "member_descriptor"]
+        if not culprits and "attribute '_raw'" not in text:
+            return error
         which = f"the argument '{culprits[0]}'" if culprits else "an argument"
-        return TypeError(f"For '{name}', {which} must be a Tensor, but got {kind}. "
+        got = "a class" if kind == "member_descriptor" else kind
+        return TypeError(f"For '{name}', {which} must be a Tensor, but got {got}. "
                          f"Arguments: {given}.")
-    message = f"For '{name}', {text} Arguments: {given}."
+    if text == "ZeroDivisionError":
+        return ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. Convert "
+                                 f"them to a floating type first. Arguments: {given}.")
+    if isinstance(error, OverflowError) or "Overflow when unpacking" in text:
+        return ValueError(f"For '{name}', a number is too large for the type it is needed in. "
+                          f"Arguments: {given}.")
+    if "received an invalid combination of arguments" in text:
+        text = "arguments of these types do not go together."
+    message = f"For '{name}', {_PREFIX.sub('', text)} Arguments: {given}."
     if isinstance(error, IndexError):
         return IndexError(message) if "index" in text else ValueError(message)
-    if isinstance(error, TypeError):
-        return TypeError(message)
+    if isinstance(error, (TypeError, ValueError)):
+        return type(error)(message) if type(error) in (TypeError, ValueError) else error
     if not isinstance(error, RuntimeError):
         return error  # type: ignore[return-value]
+    if any(word in text for word in _FAILURES):
+        return RuntimeError(message)
     if any(word in text for word in _TYPE_WORDS) and "size" not in text:
         return TypeError(message)
     if any(word in text for word in _SHAPE_WORDS):
@@ -74,7 +97,8 @@ def op(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except (RuntimeError, AttributeError, IndexError, TypeError) as error:
+        except (RuntimeError, AttributeError, IndexError, TypeError, ValueError,
+                OverflowError) as error:
             explained = _explain(function, args, kwargs, error)
             if explained is error:
                 raise

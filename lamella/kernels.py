@@ -39,3 +39,21 @@ def floor_quotient(a: Any, b: Any) -> torch.Tensor:
     if not isinstance(a, torch.Tensor):
         a = torch.full((), a, dtype=torch.result_type(b, a), device=b.device)
     return torch.div(a, b, rounding_mode="floor")
+
+
+def trunc_quotient(a: Any, b: Any) -> torch.Tensor:
+    """`a` / `b` rounded towards 0.
+
+    The least number of a whole type by -1 wraps around to itself; PyTorch's kernel ends the process
+    there, with the processor's trap.
+    """
+    if not isinstance(a, torch.Tensor):
+        a = torch.full((), a, dtype=torch.result_type(b, a), device=b.device)
+    kind = torch.result_type(a, b)
+    if kind.is_floating_point or kind.is_complex or not kind.is_signed or kind is torch.bool:
+        return torch.div(a, b, rounding_mode="trunc")
+    if not isinstance(b, torch.Tensor):
+        return -a.to(kind) if b == -1 else torch.div(a, b, rounding_mode="trunc")
+    by_minus_one = b == -1
+    quotient = torch.div(a, b.masked_fill(by_minus_one, 1), rounding_mode="trunc")
+    return torch.where(by_minus_one, -quotient, quotient)

@@ -279,9 +279,7 @@ class Tensor:
     # -- printing --------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        if self.init is not None:
-            return (f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, "
-                    f"value=\n<uninitialized>)")
+        self.init_data()
         if state.trace is not None:
             state.trace.refuse("print")
         return printing.to_str(self._raw.detach())

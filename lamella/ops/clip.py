@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
 from .extrema import maximum, minimum
+from .operands import flag
 
 __all__ = ["clamp", "clamp_", "clip", "clip_by_global_norm", "clip_by_norm", "clip_by_value"]
 
@@ -162,6 +164,9 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0,
     """
     raws = tensors(x if isinstance(x, (tuple, list)) else [x], "clip_by_norm", "x")
     total = _total_norm(raws, float(norm_type))
+    flag(error_if_nonfinite, "clip_by_norm", "error_if_nonfinite")
+    if not isinstance(max_norm, numbers.Real):
+        raise TypeError(f"For 'clip_by_norm', 'max_norm' must be a number, but got {max_norm!r}.")
     if error_if_nonfinite and not torch.isfinite(total):
         raise RuntimeError(f"For 'clip_by_norm', the norm of 'x' must be finite, but got {total}.")
     out = _scaled(raws, (max_norm / (total + 1e-6)).clamp(max=1.0))

@@ -89,7 +89,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         [1.5 2.5]
     """
     a, b = both(input, end)
-    w = weight._raw.to(a.dtype) if isinstance(weight, Tensor) else weight
+    w = weight
+    if isinstance(weight, Tensor):
+        if weight._raw.is_complex() and not a.is_complex():
+            raise TypeError(f"For 'lerp', 'weight' must be real as the others are, but got "
+                            f"{weight.dtype}.")
+        w = weight._raw.to(a.dtype)
     return wrap(torch.lerp(a, b, w))
 
 

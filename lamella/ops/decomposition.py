@@ -84,6 +84,8 @@ def eig(A: Tensor) -> tuple[Tensor, Tensor]:
         >>> print(ms.ops.eig(ms.Tensor([[2.0, 0.0], [0.0, 3.0]]))[0])
         [2.+0.j 3.+0.j]
     """
+    if A._raw.dtype in (torch.float16, torch.bfloat16):
+        raise TypeError(f"For 'eig', 'A' must be of 32 bits or more, but got {A.dtype}.")
     values, vectors = torch.linalg.eig(A._raw)
     return wrap(values), wrap(vectors)
 
@@ -99,14 +101,15 @@ def eigvals(A: Tensor) -> Tensor:
         complex Tensor of shape (..., N)
 
     Raises:
-        ValueError: if the matrices are not square.
+        ValueError: if the matrices are not square, or hold nan or infinity.
 
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.eigvals(ms.Tensor([[2.0, 0.0], [0.0, 3.0]])))
         [2.+0.j 3.+0.j]
     """
-    return wrap(torch.linalg.eigvals(A._raw))
+    # not `eigvals`, which ends the process where a matrix holds nan or infinity
+    return wrap(torch.linalg.eig(A._raw).eigenvalues)
 
 
 @op
@@ -218,7 +221,7 @@ def lu_unpack(LU_data: Tensor,
 
     Args:
         LU_data: the factors, shape (..., N, M).
-        LU_pivots: the rows exchanged, counted from 1.
+        LU_pivots: the rows exchanged, counted from 1, shape (..., min(N, M)).
         unpack_data: whether to give the factors.
         unpack_pivots: whether to give the permutation.
 
@@ -234,7 +237,12 @@ def lu_unpack(LU_data: Tensor,
         [[1.  0. ]
          [0.5 1. ]]
     """
-    p, low, up = torch.lu_unpack(LU_data._raw, LU_pivots._raw.int())
+    shape, pivots = LU_data.shape, LU_pivots._raw
+    # PyTorch's kernel reads past the end of pivots of another shape
+    if len(shape) < 2 or pivots.shape != (*shape[:-2], min(shape[-2:])):
+        raise ValueError(f"For 'lu_unpack', 'LU_pivots' of factors of shape (..., N, M) must have "
+                         f"shape (..., min(N, M)), but got shapes {LU_pivots.shape} and {shape}.")
+    p, low, up = torch.lu_unpack(LU_data._raw, pivots.int())
     return (wrap(p) if unpack_pivots else None, wrap(low) if unpack_data else None,
             wrap(up) if unpack_data else None)
 

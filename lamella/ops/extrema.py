@@ -9,7 +9,7 @@ import torch
 
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .operands import axes, both, spelled
+from .operands import axes, both, flag, spelled
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "fmax", "fmin", "max", "maximum",
            "min", "minimum", "reduce_max", "reduce_min"]
@@ -33,12 +33,13 @@ def _extremum(name: str, along: Callable[..., Any], whole: Callable[..., torch.T
               input: Tensor, axis: Any, keepdims: bool, initial: Any,
               where: Any) -> tuple[Tensor, Tensor]:
     raw = input._raw
+    flag(keepdims, name, "keepdims")
     if raw.numel() == 0:
         raise ValueError(f"For '{name}', 'input' must have elements, but got shape "
                          f"{tuple(raw.shape)}.")
     if axis is None:  # MindSpore ignores the other arguments here
         return wrap(whole(raw)), wrap(torch.zeros((), dtype=torch.int64, device=raw.device))
-    if not isinstance(axis, int):
+    if not isinstance(axis, int) or isinstance(axis, bool):
         raise TypeError(f"For '{name}', 'axis' must be an int or None, but got {axis!r}.")
     values, indices = along(_masked(name, raw, initial, where), axis, keepdims)
     return wrap(values), wrap(indices)
@@ -46,9 +47,10 @@ def _extremum(name: str, along: Callable[..., Any], whole: Callable[..., torch.T
 
 def _arg(name: str, kernel: Callable[..., torch.Tensor], input: Tensor, axis: Any,
          keep: bool) -> Tensor:
-    if axis is not None and not isinstance(axis, int):
+    if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
         raise TypeError(f"For '{name}', the axis must be an int or None, but got {axis!r}.")
     raw = input._raw
+    flag(keep, name, "keepdim" if name == "argmax" else "keepdims")
     if raw.dtype is torch.bool:
         raw = raw.to(torch.uint8)
     return wrap(kernel(raw, axis, keep and axis is not None))

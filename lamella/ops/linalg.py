@@ -10,7 +10,7 @@ from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int
-from .operands import floating
+from .operands import flag, floating
 
 __all__ = ["adjoint", "cond", "det", "inverse", "log_matrix_determinant", "logdet", "lstsq",
            "matrix_determinant", "matrix_exp", "matrix_power", "matrix_solve", "pinv",
@@ -201,7 +201,7 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
         Tensor of shape (N, K), with K = 1 for a vector
 
     Raises:
-        ValueError: if the shapes don't fit.
+        ValueError: if the shapes don't fit, or there is nan or infinity.
 
     Examples:
         >>> import lamella as ms
@@ -210,7 +210,13 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
          [2.]]
     """
     b = A._raw if A._raw.dim() > 1 else A._raw.unsqueeze(-1)
-    return wrap(torch.linalg.lstsq(input._raw, b, driver=_driver(b)).solution)
+    try:
+        return wrap(torch.linalg.lstsq(input._raw, b, driver=_driver(b)).solution)
+    except RuntimeError as error:
+        if "illegal value" not in str(error):
+            raise
+        raise ValueError("For 'lstsq', 'input' and 'A' must hold finite numbers, but got nan or "
+                         "infinity.") from None
 
 
 @op
@@ -237,7 +243,14 @@ def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
         [[1.]
          [2.]]
     """
-    return wrap(torch.linalg.solve(matrix._raw.mH if adjoint else matrix._raw, rhs._raw))
+    flag(adjoint, "matrix_solve", "adjoint")
+    try:
+        return wrap(torch.linalg.solve(matrix._raw.mH if adjoint else matrix._raw, rhs._raw))
+    except RuntimeError as error:
+        if "singular" not in str(error):
+            raise
+        raise ValueError(f"For 'matrix_solve', 'matrix' must be invertible, but got a singular one "
+                         f"of shape {matrix.shape}.") from None
 
 
 @op

@@ -9,6 +9,7 @@ import torch
 from ..errors import op
 from ..inplace import in_place
 from ..tensor import Tensor, promote, tensor_methods, wrap
+from .arguments import indices_of
 from .operands import both, spelled
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "batch_dot", "bmm", "cross", "dot",
@@ -524,7 +525,12 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
         [[1.]
          [4.]]
     """
-    rows, ids = x._raw[indices._raw.long()], segment_ids._raw.long()
+    picks, ids = (indices_of(v, "sparse_segment_mean", name).flatten() for v, name in
+                  ((indices, "indices"), (segment_ids, "segment_ids")))
+    if ids.shape != picks.shape or ids.numel() and int(ids.min()) < 0:
+        raise ValueError(f"For 'sparse_segment_mean', 'segment_ids' must be 0 or more, one for "
+                         f"each of 'indices', but got {ids.tolist()[:9]} for {len(picks)}.")
+    rows = x._raw[picks]
     count = int(ids[-1]) + 1 if ids.numel() else 0
     total = rows.new_zeros((count, *rows.shape[1:])).index_add(0, ids, rows)
     sizes = torch.bincount(ids, minlength=count).clamp(min=1).to(rows.dtype)

@@ -10,7 +10,7 @@ import torch
 from ..dtype import int32, to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .operands import axes, floating, floats, spelled
+from .operands import axes, flag, floating, floats, spelled
 
 __all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mean", "nanmean",
            "nansum", "prod", "reduce_mean", "reduce_sum", "sum"]
@@ -36,7 +36,13 @@ def _prod(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Tensor:
         return torch.prod(raw, dims[0], keep)
     if not dims:
         return raw.clone()
+    for d in dims:
+        if not -raw.dim() <= d < raw.dim():
+            raise ValueError(f"For 'prod', 'axis' must be in [{-raw.dim()}, {raw.dim()}), but got "
+                             f"{dims}.")
     gone = sorted({d % raw.dim() for d in dims})
+    if len(gone) < len(dims):
+        raise ValueError(f"For 'prod', the axes must differ, but got {dims}.")
     kept = [d for d in range(raw.dim()) if d not in gone]
     out = raw.permute(*kept, *gone).reshape([raw.shape[d] for d in kept] + [-1]).prod(-1)
     shape = [1 if d in gone else n for d, n in enumerate(raw.shape)]
@@ -102,8 +108,8 @@ def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     dims = axes(axis, raw)
     if raw.is_floating_point() or raw.is_complex():
         return wrap(torch.mean(raw, dims, keep_dims))
-    count = math.prod(raw.shape[d] for d in dims)
     total = torch.sum(raw, dims, keep_dims)
+    count = math.prod(raw.shape[d] for d in dims)
     return wrap(torch.div(total, count, rounding_mode="trunc").to(raw.dtype))
 
 
@@ -131,6 +137,7 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
     """
     raw = input._raw
     kind = to_raw(dtype, "prod") if dtype is not None else _prod_type(raw, axis)
+    flag(keep_dims, "prod", "keep_dims")
     return wrap(_prod(raw.to(kind), axes(axis, raw), keep_dims).to(kind))
 
 
@@ -201,7 +208,7 @@ def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any
         >>> print(ms.ops.count_nonzero(ms.Tensor([[0, 1], [2, 3]]), 0))
         [1 2]
     """
-    raw = x._raw != 0
+    raw = x._raw.ne(0)
     return wrap(torch.sum(raw, axes(axis, raw), keep_dims, dtype=to_raw(dtype, "count_nonzero")))
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,9 +18,23 @@ __all__ = ["bincount", "cov", "histc", "median", "nanmedian", "nanquantile", "qu
            "std_mean", "var", "var_mean"]
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without PyTorch's warning about divisors of 0 or less: the result, nan or inf, says it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*degrees of freedom is <= 0")
+        yield
+
+
 def _var(input: Tensor, axis: Any, ddof: int, keepdims: bool) -> torch.Tensor:
     raw = floating(input._raw)
-    return torch.var(raw, axes(axis, raw), correction=int(ddof), keepdim=keepdims)
+    if not isinstance(ddof, int):
+        raise TypeError(f"'ddof' must be an int, but got {ddof!r} of type {type(ddof).__name__}.")
+    dims = axes(axis, raw)
+    rank = raw.dim()
+    count = math.prod(raw.shape[d] for d in dims if -rank <= d < rank)
+    with contextlib.nullcontext() if count > ddof else _quiet():
+        return torch.var(raw, dims, correction=int(ddof), keepdim=keepdims)
 
 
 def _mean(input: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -262,6 +280,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise ValueError(f"For 'bincount', 'input' must have one dimension, "
                          f"but got shape {input.shape}.")
     given = None if weights is None else weights._raw
+    if given is not None and given.is_complex():
+        raise TypeError(f"For 'bincount', 'weights' must be real, but got {weights.dtype}.")
     return wrap(torch.bincount(input._raw, given, minlength).float())
 
 
@@ -316,8 +336,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
          [-1.  1.]]
     """
     given = [None if w is None else w._raw for w in (fweights, aweights)]
-    return wrap(torch.cov(floating(input._raw), correction=correction, fweights=given[0],
-                          aweights=given[1]))
+    with _quiet():
+        return wrap(torch.cov(floating(input._raw), correction=correction, fweights=given[0],
+                              aweights=given[1]))
 
 
 _SPELLINGS = {"dim": "axis", "correction": "ddof", "keepdim": "keepdims"}

@@ -12,6 +12,8 @@ from ..decomposition import (
     cholesky,
     cholesky_inverse,
     cholesky_solve,
+    eig,
+    eigvals,
     geqrf,
     lu_solve,
     lu_unpack,
@@ -120,9 +122,8 @@ def qr_of(x: Tensor, *, full_matrices: bool) -> tuple[Tensor, Tensor]:
 def eig_of(x: Tensor, *, compute_v: bool) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors; without `compute_v` the vectors are empty."""
     if compute_v:
-        values, vectors = torch.linalg.eig(x._raw)
-        return wrap(values), wrap(vectors)
-    values = torch.linalg.eigvals(x._raw)
+        return eig(x)
+    values = eigvals(x)._raw
     return wrap(values), wrap(values.new_zeros(0))
 
 
