@@ -179,6 +179,33 @@ class Softmax(Cell):
         return ops.softmax(input, self.axis)
 
 
+class SoftmaxExt(Cell):
+    """`Softmax` as `mint.nn` has it.
+
+    Args:
+        dim: the axis; default: 0 for inputs of rank 0, 1 and 3, else 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(SoftmaxExt(dim=0)(ms.Tensor([0.0, 0.0])))
+        [0.5 0.5]
+    """
+
+    def __init__(self, dim: int | None = None):
+        super().__init__()
+        self.dim = dim
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.softmax(input, _class_axis(self.dim, input))
+
+
+def _class_axis(dim: int | None, x: Tensor) -> int:
+    """The axis that counts as that of the classes where none is given."""
+    if dim is None:
+        return 0 if x.ndim in (0, 1, 3) else 1
+    return dim
+
+
 class LogSoftmax(Cell):
     """log(softmax(x)) along `axis`, computed without overflow.
 
@@ -216,10 +243,7 @@ class LogSoftmaxExt(Cell):
         self.dim = dim
 
     def construct(self, x: Tensor) -> Tensor:
-        dim = self.dim
-        if dim is None:
-            dim = 0 if x.ndim in (0, 1, 3) else 1
-        return ops.log_softmax(x, dim)
+        return ops.log_softmax(x, _class_axis(self.dim, x))
 
 
 class Softmin(Cell):

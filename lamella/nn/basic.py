@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtype as mstype
 from .. import ops
 from ..ops.primitive import Primitive
+from ..ops.windows import same_padding
 from ..tensor import Tensor
 from . import checks
 from .cell import Cell
@@ -174,6 +175,62 @@ class Upsample(Cell):
                                self.recompute_scale_factor)
 
 
+class UnfoldExt(Cell):
+    """Cuts patches out of images and makes each a column, as `mint.nn` has it.
+
+    Args:
+        kernel_size, dilation, padding, stride: ints or (height, width).
+
+    Inputs:
+        - **input** - Tensor (N, C, H, W).
+
+    Outputs:
+        Tensor (N, C * height * width, number of patches).
+
+    Examples:
+        >>> import lamella as ms
+        >>> UnfoldExt(2, stride=2)(ms.ops.ones((1, 3, 4, 4))).shape
+        (1, 12, 4)
+    """
+
+    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class Fold(Cell):
+    """Adds the columns that `UnfoldExt` makes back up to images, as `mint.nn` has it.
+
+    Args:
+        output_size: (height, width) of the images, or an int.
+        kernel_size, dilation, padding, stride: those of the unfolding.
+
+    Examples:
+        >>> import lamella as ms
+        >>> Fold(4, 2, stride=2)(ms.ops.ones((1, 12, 4))).shape
+        (1, 3, 4, 4)
+    """
+
+    def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
+                 stride: Any = 1):
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding,
+                        self.stride)
+
+
 class Pad(Cell):
     """Lengthens every dimension at both ends.
 
@@ -199,7 +256,7 @@ class Pad(Cell):
         if len(paddings) > 4 or any(len(pair) != 2 for pair in paddings):
             raise ValueError(f"For '{name}', 'paddings' must have a pair for each of at most 4 "
                              f"dimensions, but got {paddings}.")
-        self._flat = tuple(n for pair in reversed(paddings) for n in pair)
+        self._flat = tuple(n for pair in paddings[::-1] for n in pair)
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != len(self.paddings):
@@ -248,8 +305,7 @@ class Unfold(Cell):
     def construct(self, input_x: Tensor) -> Tensor:
         checks.rank(input_x.shape, (4,), type(self).__name__)
         if self.padding == "same":
-            pairs = ops.windows.same_padding(input_x.shape[2:], self._kernel, self._stride,
-                                             self._rate)
+            pairs = same_padding(input_x.shape[2:], self._kernel, self._stride, self._rate)
             input_x = ops.pad(input_x, (*pairs[1], *pairs[0]))
         n, c, *size = input_x.shape
         out = [(length - (k - 1) * d - 1) // s + 1 for length, k, s, d in

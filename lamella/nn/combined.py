@@ -18,7 +18,7 @@ __all__ = ["Conv2dBnAct", "DenseBnAct"]
 class _Combined(Cell):
     """What both share: what comes behind the layer."""
 
-    def _add(self, norm: type[Cell], channels: int, has_bn: bool, momentum: float, eps: float,
+    def _add(self, norm: Any, channels: int, has_bn: bool, momentum: float, eps: float,
              activation: Any, alpha: float, after_fake: bool) -> None:
         name = type(self).__name__
         self.has_bn = checks.boolean(has_bn, "has_bn", name)

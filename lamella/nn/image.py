@@ -54,8 +54,9 @@ def _whole_range(image: Tensor) -> float:
     return 1.0 if numpy_type.kind == "f" else float(np.iinfo(numpy_type).max)
 
 
-def _to_unit(images: tuple[Tensor, Tensor], max_val: float, name: str) -> tuple:
-    """Both images and the largest value, on the scale of floating images."""
+def _to_unit(images: tuple[Tensor, Tensor], max_val: float, name: str,
+             dtype: Any = mstype.float32) -> tuple:
+    """Both images and the largest value, on the scale of floating images and of type `dtype`."""
     img1, img2 = images
     checks.rank(img1.shape, (4,), name)
     if img1.shape != img2.shape:
@@ -67,7 +68,7 @@ def _to_unit(images: tuple[Tensor, Tensor], max_val: float, name: str) -> tuple:
     scale = _whole_range(img1)
 
     def unit(image: Tensor) -> Tensor:
-        wide = image if image.dtype == mstype.float64 else image.astype(mstype.float32)
+        wide = image.astype(dtype)
         return wide / scale if scale > 1 else wide
 
     return unit(img1), unit(img2), max_val / scale
@@ -154,7 +155,8 @@ class SSIM(_Similarity):
         self.conv = self._make_conv()
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
-        img1, img2, top = _to_unit((img1, img2), self.max_val, type(self).__name__)
+        img1, img2, top = _to_unit((img1, img2), self.max_val, type(self).__name__,
+                                   self.conv.weight.dtype)
         self._check_size(img1)
         ssim, _ = _likeness((self.k1 * top) ** 2, (self.k2 * top) ** 2, img1, img2, self.conv)
         return ssim.mean(-1)
@@ -193,7 +195,8 @@ class MSSSIM(_Similarity):
         self.relu = ReLU()
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
-        img1, img2, top = _to_unit((img1, img2), self.max_val, type(self).__name__)
+        img1, img2, top = _to_unit((img1, img2), self.max_val, type(self).__name__,
+                                   self.multi_convs_list[0].weight.dtype)
         c1, c2 = (self.k1 * top) ** 2, (self.k2 * top) ** 2
         product = None
         for level, (conv, power) in enumerate(

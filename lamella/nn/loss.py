@@ -72,6 +72,9 @@ class LossBase(Cell):
             checks.tensor(value, name, type(self).__name__)
 
 
+_Loss = LossBase  # its name before version 1.3, which programs still derive from
+
+
 class L1Loss(LossBase):
     """The magnitudes of the differences.
 

@@ -1,0 +1,181 @@
+"""Layers without parameters: layouts, edges, and the numbers MindSpore's CPU build can't give."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import special
+
+import lamella as ms
+from lamella import nn
+
+RNG = np.random.default_rng(0)
+
+
+def numbers(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def test_unfold_lays_each_place_s_channels_out():
+    x = numbers(2, 3, 5, 6)
+    got = nn.Unfold([1, 2, 3, 1], [1, 2, 1, 1], [1, 1, 2, 1])(ms.Tensor(x)).asnumpy()
+    assert got.shape == (2, 18, 2, 2)
+    for place, (dy, dx) in enumerate((a, b) for a in range(2) for b in range(3)):
+        for row in range(2):
+            for column in range(2):
+                np.testing.assert_array_equal(got[:, 3 * place:3 * place + 3, row, column],
+                                              x[:, :, 2 * row + dy, column + 2 * dx])
+
+
+def test_unfold_of_the_same_size():
+    out = nn.Unfold([1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "same")(ms.ops.ones((1, 1, 5, 5)))
+    assert out.shape == (1, 9, 3, 3)
+    assert out[0, :, 0, 0].sum() == 4 and out[0, :, 1, 1].sum() == 9
+
+
+@pytest.mark.parametrize(("shift", "axis"), [(1, 0), ([1, -2], [0, 1]), ((3,), (-1,))])
+def test_roll(shift, axis):
+    x = numbers(3, 4)
+    np.testing.assert_array_equal(nn.Roll(shift, axis)(ms.Tensor(x)).asnumpy(),
+                                  np.roll(x, shift, axis))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (2, 2)])
+def test_diagonals(shape):
+    x, d = numbers(4, *shape), numbers(4, min(shape))
+    got = nn.MatrixSetDiag()(ms.Tensor(x), ms.Tensor(d)).asnumpy()
+    want = x.copy()
+    for i in range(min(shape)):
+        want[:, i, i] = d[:, i]
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(nn.MatrixDiagPart()(ms.Tensor(got)).asnumpy(), d)
+    np.testing.assert_array_equal(nn.MatrixDiag()(ms.Tensor(d)).asnumpy(),
+                                  d[..., None] * np.eye(min(shape), dtype=np.float32))
+    with pytest.raises(ValueError, match="diagonal"):
+        nn.MatrixSetDiag()(ms.Tensor(x), ms.Tensor(d[:3]))
+
+
+def test_clip_by_norm_along_axes():
+    x = ms.Tensor([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
+    out = nn.ClipByNorm(1)(x, ms.Tensor(1.0))
+    np.testing.assert_allclose(out.asnumpy(), [[0.6, 0.8], [0.3, 0.4], [0, 0]], rtol=1e-6)
+    gradient = ms.grad(lambda t: nn.ClipByNorm(1)(t, ms.Tensor(1.0)).sum())(x)
+    assert np.isfinite(gradient.asnumpy()).all()
+    np.testing.assert_allclose(gradient[2].asnumpy(), [1, 1])
+
+
+@pytest.mark.parametrize(("time", "other"), [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)])
+def test_time_distributed_joins_axes_as_it_would_loop(time, other):
+    x = ms.Tensor(numbers(2, 3, 4, 5))
+    layer = nn.LayerNorm((5,))
+    joined = nn.TimeDistributed(layer, time, other)(x)
+    assert joined.size == x.size
+    looped = nn.TimeDistributed(layer, time)(x)
+    np.testing.assert_allclose(np.sort(joined.asnumpy().ravel()),
+                               np.sort(looped.asnumpy().ravel()), rtol=1e-5, atol=1e-6)
+
+
+def test_inverse_and_determinant():
+    a = numbers(4, 3, 3)
+    a = a @ a.transpose(0, 2, 1) + 3 * np.eye(3, dtype=np.float32)
+    np.testing.assert_allclose(nn.MatInverse()(ms.Tensor(a)).asnumpy(), np.linalg.inv(a),
+                               rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(nn.MatDet()(ms.Tensor(a)).asnumpy(), np.linalg.det(a), rtol=1e-4)
+
+
+def test_gamma_functions():
+    a, x = np.abs(numbers(20)) + 0.1, np.abs(numbers(20)) + 0.1
+    ta, tx = ms.Tensor(a), ms.Tensor(x)
+    np.testing.assert_allclose(nn.LGamma()(ta).asnumpy(), special.gammaln(a), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(nn.DiGamma()(ta).asnumpy(), special.digamma(a), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(nn.IGamma()(ta, tx).asnumpy(), special.gammainc(a, x), rtol=1e-4)
+    np.testing.assert_allclose(nn.LBeta()(ta, tx).asnumpy(), special.betaln(a, x), rtol=1e-4,
+                               atol=1e-5)
+
+
+def test_log_sum_exp_does_not_overflow():
+    assert nn.ReduceLogSumExp(0)(ms.Tensor([1000.0, 1000.0])).item() == pytest.approx(1000.693)
+
+
+def test_moments_of_half_precision():
+    mean, variance = nn.Moments(axis=0)(ms.Tensor(numbers(50, 2)).astype(ms.float16))
+    assert mean.dtype == variance.dtype == ms.float16
+    with pytest.raises(TypeError, match="floating"):
+        nn.Moments()(ms.Tensor([1, 2]))
+
+
+@pytest.mark.parametrize(("layer", "kernel", "shape"), [
+    (nn.MaxPool2d(3, 2, "pad", 1), torch.nn.MaxPool2d(3, 2, 1), (1, 2, 7, 7)),
+    (nn.MaxPool2d(3, 2, "pad", 1, 2, ceil_mode=True),
+     torch.nn.MaxPool2d(3, 2, 1, 2, ceil_mode=True), (1, 2, 8, 8)),
+    (nn.MaxPool1d(3, 2), torch.nn.MaxPool1d(3, 2), (1, 2, 8)),
+    (nn.MaxPool3d((1, 2, 3), 2), torch.nn.MaxPool3d((1, 2, 3), 2), (2, 4, 5, 6)),
+    (nn.AvgPool2d((3, 2), 2, "pad", (1, 0)), torch.nn.AvgPool2d((3, 2), 2, (1, 0)), (1, 2, 7, 7)),
+    (nn.AvgPool2d(2, 2, data_format="NCHW"), torch.nn.AvgPool2d(2), (2, 5, 5)),
+    (nn.AvgPool1dExt(3), torch.nn.AvgPool1d(3), (2, 9)),
+    (nn.AvgPool2dExt(3, 2, 1, True, False), torch.nn.AvgPool2d(3, 2, 1, True, False), (1, 2, 6, 6)),
+    (nn.AvgPool3dExt(2, divisor_override=3), torch.nn.AvgPool3d(2, divisor_override=3),
+     (1, 1, 4, 4, 4)),
+    (nn.MaxPool2dExt(3), torch.nn.MaxPool2d(3), (1, 2, 6, 6)),
+    (nn.ReflectionPad2d((1, 2, 0, 1)), torch.nn.ReflectionPad2d((1, 2, 0, 1)), (1, 2, 4, 4)),
+    (nn.ReplicationPad3d(1), torch.nn.ReplicationPad3d(1), (1, 2, 3, 3)),
+    (nn.ConstantPad3d(1, 0.5), torch.nn.ConstantPad3d(1, 0.5), (1, 2, 3, 3)),
+], ids=lambda value: type(value).__name__)
+def test_pytorch_s(layer, kernel, shape):
+    x = numbers(*shape)
+    np.testing.assert_allclose(layer(ms.Tensor(x)).asnumpy(), kernel(torch.from_numpy(x)).numpy(),
+                               rtol=1e-5, atol=1e-6)
+
+
+def test_pools_with_channels_last():
+    x = ms.Tensor(numbers(1, 2, 4, 6))
+    for cls in (nn.MaxPool2d, nn.AvgPool2d):
+        got = cls(2, 2, data_format="NHWC")(x.permute(0, 2, 3, 1))
+        assert (got == cls(2, 2)(x).permute(0, 2, 3, 1)).all()
+
+
+def test_unpooling_undoes_pooling():
+    x = ms.Tensor(numbers(1, 2, 4, 4))
+    out, places = nn.MaxPool2d(2, 2, "pad", return_indices=True)(x)
+    back = nn.MaxPool2d(2, 2)(nn.MaxUnpool2d(2)(out, places))
+    np.testing.assert_array_equal(back.asnumpy(), np.maximum(out.asnumpy(), 0))
+    assert nn.MaxUnpool2d(2)(out, places, output_size=(1, 2, 5, 5)).shape == (1, 2, 5, 5)
+    with pytest.raises(ValueError, match="output_size"):
+        nn.MaxUnpool2d(2)(out, places, output_size=[5, 5])
+
+
+def test_random_slopes_lie_in_their_range():
+    x = -ms.ops.ones(1000)
+    slopes = -nn.RReLU(0.2, 0.4)(x).asnumpy()
+    assert slopes.min() >= 0.2 and slopes.max() <= 0.4 and slopes.std() > 0.05
+
+
+def test_similarity_of_images():
+    x, y = np.abs(numbers(2, 3, 20, 20)), np.abs(numbers(2, 3, 20, 20))
+    np.testing.assert_allclose(nn.PSNR(2.0)(ms.Tensor(x), ms.Tensor(y)).asnumpy(),
+                               10 * np.log10(4 / ((x - y) ** 2).mean((1, 2, 3))), rtol=1e-4)
+    assert (nn.SSIM()(ms.Tensor(x), ms.Tensor(x)) == 1).all()
+    near = nn.SSIM()(ms.Tensor(x), ms.Tensor(x + 0.01 * y)).asnumpy()
+    far = nn.SSIM()(ms.Tensor(x), ms.Tensor(y)).asnumpy()
+    assert (near > far).all() and (near < 1).all()
+    whole = (x.clip(0, 1) * 255).astype(np.uint8)
+    scaled = nn.SSIM(255)(ms.Tensor(whole), ms.Tensor(whole[::-1].copy())).asnumpy()
+    unit = nn.SSIM(1.0)(ms.Tensor(whole / np.float32(255)),
+                        ms.Tensor(whole[::-1].copy() / np.float32(255))).asnumpy()
+    np.testing.assert_allclose(scaled, unit, rtol=1e-3, atol=1e-4)
+    with pytest.raises(ValueError, match="filter_size"):
+        nn.SSIM()(ms.Tensor(x[..., :5]), ms.Tensor(x[..., :5]))
+    with pytest.raises(TypeError, match="one type"):
+        nn.PSNR()(ms.Tensor(x), ms.Tensor(whole))
+
+
+def test_similarity_by_its_formula():
+    """One window as large as the image: means and variances weighted by the Gaussian."""
+    x, y = np.abs(numbers(1, 1, 3, 3)).astype(float), np.abs(numbers(1, 1, 3, 3)).astype(float)
+    place = np.arange(-1, 2) ** 2
+    w = np.exp(-(place[:, None] + place) / (2 * 1.5**2))
+    w /= w.sum()
+    mx, my = (w * x).sum(), (w * y).sum()
+    vx, vy, c = (w * x * x).sum() - mx**2, (w * y * y).sum() - my**2, (w * x * y).sum() - mx * my
+    want = (2 * mx * my + 1e-4) * (2 * c + 9e-4) / ((mx**2 + my**2 + 1e-4) * (vx + vy + 9e-4))
+    got = nn.SSIM(filter_size=3).to(ms.float64)(ms.Tensor(x), ms.Tensor(y))
+    np.testing.assert_allclose(got.asnumpy(), [want], rtol=1e-5)

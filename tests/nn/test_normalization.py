@@ -1,0 +1,90 @@
+"""Normalization: running statistics, training inside a gradient, precision, channels last."""
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import nn
+
+
+def test_running_statistics_over_steps_are_pytorch_s():
+    mine, theirs = nn.BatchNorm2d(3, momentum=0.8).set_train(), torch.nn.BatchNorm2d(
+        3, momentum=0.2)
+    for _ in range(4):
+        x = torch.randn(4, 3, 5, 5) * 2 + 1
+        np.testing.assert_allclose(mine(ms.Tensor(x.numpy())).asnumpy(),
+                                   theirs(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(mine.moving_mean.asnumpy(), theirs.running_mean.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(mine.moving_variance.asnumpy(), theirs.running_var.numpy(),
+                               rtol=1e-5)
+
+
+def test_statistics_move_inside_a_gradient():
+    net = nn.BatchNorm1d(2).set_train()
+    x = ms.Tensor([[1.0, 2.0], [3.0, 6.0]])
+    gradients = ms.grad(lambda t: (net(t) ** 2).sum(), None, net.trainable_params())(x)
+    assert [g.shape for g in gradients] == [(2,), (2,)]
+    np.testing.assert_allclose(net.moving_mean.asnumpy(), [0.2, 0.4], rtol=1e-6)
+    np.testing.assert_allclose(net.moving_variance.asnumpy(), [1.1, 1.7], rtol=1e-6)
+    assert not net.moving_mean.to_torch().requires_grad
+
+
+def test_evaluation_leaves_the_statistics():
+    net = nn.BatchNorm2d(2)
+    net(ms.ops.randn(2, 2, 3, 3))
+    assert (net.moving_mean == 0).all() and (net.moving_variance == 1).all()
+
+
+@pytest.mark.parametrize("make", [lambda: nn.BatchNorm2d(3), lambda: nn.SyncBatchNorm(3)])
+def test_half_precision_keeps_the_statistics_in_float32(make):
+    net = make().set_train().to_float(ms.float16)
+    out = net(ms.ops.randn(2, 3, 4, 4))
+    assert out.dtype == ms.float16
+    assert {p.dtype for p in net.get_parameters()} == {ms.float32}
+    assert (net.moving_mean != 0).all()
+
+
+def test_layers_of_the_input_s_precision():
+    x = ms.ops.randn(2, 4, 6).astype(ms.float16)
+    assert nn.LayerNorm((6,))(x).dtype == ms.float16
+    assert nn.GroupNorm(2, 4)(x).dtype == ms.float16
+
+
+def test_channels_last():
+    first, last = nn.BatchNorm2d(3), nn.BatchNorm2d(3, data_format="NHWC")
+    for net in (first, last):
+        net.gamma.set_data(ms.Tensor([1.0, 2.0, 3.0]))
+    x = ms.ops.randn(2, 3, 4, 4)
+    assert (last(x.permute(0, 2, 3, 1)) == first(x).permute(0, 2, 3, 1)).all()
+
+
+def test_batch_and_volume():
+    mine, theirs = nn.BatchNorm3d(2).set_train(), torch.nn.BatchNorm3d(2)
+    x = torch.randn(2, 2, 3, 4, 5)
+    np.testing.assert_allclose(mine(ms.Tensor(x.numpy())).asnumpy(), theirs(x).detach().numpy(),
+                               rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("mine", "theirs", "shape"), [
+    (nn.LayerNorm((4, 5), 1, 1, epsilon=1e-5), torch.nn.LayerNorm((4, 5)), (2, 4, 5)),
+    (nn.LayerNorm((5,), epsilon=1e-5), torch.nn.LayerNorm(5), (2, 4, 5)),
+    (nn.GroupNorm(2, 4), torch.nn.GroupNorm(2, 4), (2, 4, 5)),
+    (nn.InstanceNorm1d(4), torch.nn.InstanceNorm1d(4), (2, 4, 5)),
+    (nn.InstanceNorm2d(4), torch.nn.InstanceNorm2d(4), (2, 4, 5, 3)),
+    (nn.InstanceNorm3d(4), torch.nn.InstanceNorm3d(4), (2, 4, 5, 3, 2)),
+    (nn.BatchNorm1d(4).set_train(), torch.nn.BatchNorm1d(4), (2, 4, 5)),
+], ids=lambda value: type(value).__name__)
+def test_pytorch_s(mine, theirs, shape):
+    x = torch.randn(shape)
+    np.testing.assert_allclose(mine(ms.Tensor(x.numpy())).asnumpy(), theirs(x).detach().numpy(),
+                               rtol=1e-4, atol=1e-5)
+
+
+def test_gamma_of_other_axes_than_normalized():
+    net = nn.LayerNorm((3,), begin_norm_axis=1, begin_params_axis=2, epsilon=0.0)
+    net.gamma.set_data(ms.Tensor([1.0, 2.0, 3.0]))
+    x = np.random.default_rng(0).standard_normal((2, 4, 3)).astype(np.float32)
+    flat = x.reshape(2, -1)
+    want = ((flat - flat.mean(1, keepdims=True)) / flat.std(1, keepdims=True)).reshape(x.shape)
+    np.testing.assert_allclose(net(ms.Tensor(x)).asnumpy(), want * [1, 2, 3], rtol=1e-4, atol=1e-5)

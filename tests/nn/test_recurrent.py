@@ -1,0 +1,102 @@
+"""Recurrent layers: parity with PyTorch's, sequences of several lengths, dropout between layers."""
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import nn
+
+
+def take(mine, theirs):
+    for parameter in mine.get_parameters():
+        parameter.set_data(ms.Tensor(getattr(theirs, parameter.name).detach().numpy()))
+    return mine
+
+
+def close(got, want):
+    np.testing.assert_allclose(got.asnumpy(), want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("lengths", [None, [5, 2, 4]])
+def test_pytorch_s(name, bidirectional, lengths):
+    theirs = getattr(torch.nn, name)(3, 4, 2, bidirectional=bidirectional)
+    mine = take(getattr(nn, name)(3, 4, 2, bidirectional=bidirectional), theirs)
+    x = torch.randn(5, 3, 3)
+    if lengths is None:
+        want, last = theirs(x)
+        got, state = mine(ms.Tensor(x.numpy()))
+    else:
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        want, last = theirs(packed)
+        want, _ = torch.nn.utils.rnn.pad_packed_sequence(want, total_length=5)
+        got, state = mine(ms.Tensor(x.numpy()), None, ms.Tensor(lengths, ms.int32))
+    close(got, want)
+    for mine_state, their_state in zip(state if name == "LSTM" else (state,),
+                                       last if name == "LSTM" else (last,), strict=True):
+        close(mine_state, their_state)
+
+
+@pytest.mark.parametrize("name", ["GRU", "LSTM"])
+def test_an_empty_sequence_keeps_its_state(name):
+    net = getattr(nn, name)(3, 4)
+    h = ms.ops.randn(1, 2, 4)
+    given = (h, h + 1) if name == "LSTM" else h
+    out, state = net(ms.ops.randn(5, 2, 3), given, ms.Tensor([0, 3], ms.int32))
+    assert (out[:, 0] == 0).all() and (out[3:, 1] == 0).all()
+    for got, want in zip(state if name == "LSTM" else (state,),
+                         given if name == "LSTM" else (given,), strict=True):
+        assert (got[:, 0] == want[:, 0]).all() and not (got[:, 1] == want[:, 1]).any()
+
+
+def test_batch_first_is_a_transposition():
+    net = nn.LSTM(3, 4, 2)
+    turned = nn.LSTM(3, 4, 2, batch_first=True)
+    turned.load_state_dict(net.state_dict())
+    x = ms.ops.randn(5, 2, 3)
+    np.testing.assert_allclose(turned(x.swapaxes(0, 1))[0].swapaxes(0, 1).asnumpy(),
+                               net(x)[0].asnumpy(), rtol=1e-5)
+
+
+def test_dropout_lies_between_layers():
+    net = nn.GRU(3, 4, 2, dropout=0.9)
+    x = ms.ops.randn(5, 2, 3)
+    still, state = net(x)
+    net.set_train()
+    ms.set_seed(1)
+    first, last = net(x)
+    assert not np.allclose(first.asnumpy(), still.asnumpy())
+    np.testing.assert_allclose(last[0].asnumpy(), state[0].asnumpy(), rtol=1e-5)  # layer 0
+    ms.set_seed(1)
+    assert (net(x)[0] == first).all()
+
+
+def test_cells_are_pytorch_s():
+    for name in ("RNNCell", "GRUCell", "LSTMCell"):
+        theirs = getattr(torch.nn, name)(3, 4)
+        mine = take(getattr(nn, name)(3, 4), theirs)
+        x, h = torch.randn(2, 3), torch.randn(2, 4)
+        mx, mh = ms.Tensor(x.numpy()), ms.Tensor(h.numpy())
+        if name == "LSTMCell":
+            for got, want in zip(mine(mx, (mh, mh)), theirs(x, (h, h)), strict=True):
+                close(got, want)
+        else:
+            close(mine(mx, mh), theirs(x, h))
+
+
+def test_half_precision():
+    out, (h, c) = nn.LSTM(3, 4)(ms.ops.randn(5, 2, 3).astype(ms.float16))
+    assert out.dtype == h.dtype == c.dtype == ms.float16
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), [
+    (lambda: nn.GRU(3, 4)(ms.ops.ones((5, 2, 3)), ms.ops.ones((2, 2, 4))), ValueError, "shape"),
+    (lambda: nn.GRU(3, 4)(ms.ops.ones((2, 3))), ValueError, "3 dimensions"),
+    (lambda: nn.GRU(3, 4)(ms.ops.ones((5, 2, 3)), None, ms.Tensor([1.0, 2.0])), TypeError, "int32"),
+    (lambda: nn.LSTMCell(3, 4)(ms.ops.ones((2, 3), ms.int32), (ms.ops.ones((2, 4)),) * 2),
+     TypeError, "floating")])
+def test_wrong_inputs(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
