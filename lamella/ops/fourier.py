@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,6 +24,14 @@ def _axes(dim: Any) -> Any:
 def _wide(input: Tensor) -> torch.Tensor:
     raw = input._raw  # PyTorch transforms no half precision on a CPU
     return raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
+
+
+def _run(kernel: Callable[..., torch.Tensor], input: Tensor, *args: Any) -> Tensor:
+    raw = _wide(input)
+    if raw.numel():
+        return wrap(kernel(raw, *args))
+    # PyTorch's transforms fail on no data; zeros of the shape that they find
+    return wrap(torch.zeros_like(kernel(raw.to("meta"), *args), device=raw.device))
 
 
 def _kind(dtype: Any) -> torch.dtype:
@@ -51,7 +60,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
         >>> print(ms.ops.fft(ms.Tensor([1.0, 2.0])))
         [ 3.+0.j -1.+0.j]
     """
-    return wrap(torch.fft.fft(_wide(input), n, dim, norm))
+    return _run(torch.fft.fft, input, n, dim, norm)
 
 
 @op
@@ -76,7 +85,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         >>> print(ms.ops.ifft(ms.Tensor([3.0, -1.0])))
         [1.-0.j 2.-0.j]
     """
-    return wrap(torch.fft.ifft(_wide(input), n, dim, norm))
+    return _run(torch.fft.ifft, input, n, dim, norm)
 
 
 @op
@@ -101,7 +110,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         >>> print(ms.ops.rfft(ms.Tensor([1.0, 2.0])))
         [ 3.+0.j -1.+0.j]
     """
-    return wrap(torch.fft.rfft(_wide(input), n, dim, norm))
+    return _run(torch.fft.rfft, input, n, dim, norm)
 
 
 @op
@@ -126,7 +135,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         >>> print(ms.ops.irfft(ms.Tensor([3 + 0j, -1 + 0j])))
         [1. 2.]
     """
-    return wrap(torch.fft.irfft(_wide(input), n, dim, norm))
+    return _run(torch.fft.irfft, input, n, dim, norm)
 
 
 @op
@@ -151,7 +160,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         >>> print(ms.ops.hfft(ms.Tensor([1 + 0j, 2 + 0j])))
         [ 3. -1.]
     """
-    return wrap(torch.fft.hfft(_wide(input), n, dim, norm))
+    return _run(torch.fft.hfft, input, n, dim, norm)
 
 
 @op
@@ -176,7 +185,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         >>> print(ms.ops.ihfft(ms.Tensor([3.0, -1.0])))
         [1.-0.j 2.-0.j]
     """
-    return wrap(torch.fft.ihfft(_wide(input), n, dim, norm))
+    return _run(torch.fft.ihfft, input, n, dim, norm)
 
 
 @op
@@ -202,7 +211,7 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
         [[10.+0.j -2.+0.j]
          [-4.+0.j  0.+0.j]]
     """
-    return wrap(torch.fft.fft2(_wide(input), s, tuple(dim), norm))
+    return _run(torch.fft.fft2, input, s, tuple(dim), norm)
 
 
 @op
@@ -228,7 +237,7 @@ def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
         [[ 2.5+0.j -0.5+0.j]
          [-1. +0.j  0. +0.j]]
     """
-    return wrap(torch.fft.ifft2(_wide(input), s, tuple(dim), norm))
+    return _run(torch.fft.ifft2, input, s, tuple(dim), norm)
 
 
 @op
@@ -254,7 +263,7 @@ def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
         [[10.+0.j -2.+0.j]
          [-4.+0.j  0.+0.j]]
     """
-    return wrap(torch.fft.rfft2(_wide(input), s, tuple(dim), norm))
+    return _run(torch.fft.rfft2, input, s, tuple(dim), norm)
 
 
 @op
@@ -280,7 +289,7 @@ def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
         [[ 2.5 -0.5]
          [-1.   0. ]]
     """
-    return wrap(torch.fft.irfft2(_wide(input), s, tuple(dim), norm))
+    return _run(torch.fft.irfft2, input, s, tuple(dim), norm)
 
 
 @op
@@ -306,7 +315,7 @@ def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
         [[10. -2.]
          [-4.  0.]]
     """
-    return wrap(torch.fft.hfft2(_wide(input), s, tuple(dim), norm))
+    return _run(torch.fft.hfft2, input, s, tuple(dim), norm)
 
 
 @op
@@ -332,7 +341,7 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
         [[ 2.5-0.j -0.5-0.j]
          [-1. +0.j  0. +0.j]]
     """
-    return wrap(torch.fft.ihfft2(_wide(input), s, tuple(dim), norm))
+    return _run(torch.fft.ihfft2, input, s, tuple(dim), norm)
 
 
 @op
@@ -358,7 +367,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
         [[10.+0.j -2.+0.j]
          [-4.+0.j  0.+0.j]]
     """
-    return wrap(torch.fft.fftn(_wide(input), s, _axes(dim), norm))
+    return _run(torch.fft.fftn, input, s, _axes(dim), norm)
 
 
 @op
@@ -384,7 +393,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
         [[ 2.5+0.j -0.5+0.j]
          [-1. +0.j  0. +0.j]]
     """
-    return wrap(torch.fft.ifftn(_wide(input), s, _axes(dim), norm))
+    return _run(torch.fft.ifftn, input, s, _axes(dim), norm)
 
 
 @op
@@ -410,7 +419,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
         [[10.+0.j -2.+0.j]
          [-4.+0.j  0.+0.j]]
     """
-    return wrap(torch.fft.rfftn(_wide(input), s, _axes(dim), norm))
+    return _run(torch.fft.rfftn, input, s, _axes(dim), norm)
 
 
 @op
@@ -436,7 +445,7 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
         [[ 2.5 -0.5]
          [-1.   0. ]]
     """
-    return wrap(torch.fft.irfftn(_wide(input), s, _axes(dim), norm))
+    return _run(torch.fft.irfftn, input, s, _axes(dim), norm)
 
 
 @op
@@ -462,7 +471,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
         [[10. -2.]
          [-4.  0.]]
     """
-    return wrap(torch.fft.hfftn(_wide(input), s, _axes(dim), norm))
+    return _run(torch.fft.hfftn, input, s, _axes(dim), norm)
 
 
 @op
@@ -488,7 +497,7 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
         [[ 2.5-0.j -0.5-0.j]
          [-1. +0.j  0. +0.j]]
     """
-    return wrap(torch.fft.ihfftn(_wide(input), s, _axes(dim), norm))
+    return _run(torch.fft.ihfftn, input, s, _axes(dim), norm)
 
 
 @op

@@ -9,7 +9,7 @@ import torch
 from ..errors import op
 from ..inplace import in_place
 from ..tensor import Tensor, promote, tensor_methods, wrap
-from .arguments import indices_of
+from .arguments import axis_in, indices_of
 from .operands import both, spelled
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "batch_dot", "bmm", "cross", "dot",
@@ -21,7 +21,11 @@ def _batch_axes(a: torch.Tensor, b: torch.Tensor, axes: Any) -> tuple[int, int]:
     if axes is None:
         axes = (a.dim() - 1, b.dim() - 2 if b.dim() > 2 else 1)
     first, second = (axes, axes) if isinstance(axes, int) else axes
-    first, second = first % a.dim(), second % b.dim()
+    if a.dim() < 2 or b.dim() < 2:
+        raise ValueError(f"For 'batch_dot', 'x1' and 'x2' must have 2 dimensions or more, but got "
+                         f"shapes {tuple(a.shape)} and {tuple(b.shape)}.")
+    first, second = axis_in(first, a.dim(), "batch_dot", "axes"), axis_in(
+        second, b.dim(), "batch_dot", "axes")
     if first == 0 or second == 0:
         raise ValueError(f"For 'batch_dot', 'axes' must not name the batch axis 0, but got {axes}.")
     if a.shape[0] != b.shape[0] or a.shape[first] != b.shape[second]:

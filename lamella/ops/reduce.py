@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from builtins import any as any_of
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ import torch
 from ..dtype import int32, to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import varargs
 from .operands import axes, flag, floating, floats, spelled
 
 __all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mean", "nanmean",
@@ -369,10 +371,21 @@ def _tensor_mean(self: Tensor, dim: Any = None, keepdim: bool = False, *,
     return mean(self if dtype is None else wrap(self._raw.to(to_raw(dtype, "mean"))), dim, keepdim)
 
 
+def _tensor_sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The tensor summed over the axes that broadcasting `size` to its shape would stretch."""
+    raw, shape = self._raw, varargs(size, "Tensor.sum_to_size", "size")
+    lead = raw.dim() - len(shape)
+    if lead < 0 or any_of(b not in (1, n) for n, b in zip(raw.shape[lead:], shape, strict=False)):
+        raise ValueError(f"For 'Tensor.sum_to_size', 'size' must broadcast to the shape "
+                         f"{self.shape}, but got {shape}.")
+    return wrap(raw.sum_to_size(shape))
+
+
 _KEPT = {"dim": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
 tensor_methods(sum=spelled(_tensor_sum, axis="dim", keepdims="keepdim", keep_dims="keepdim"),
                mean=spelled(_tensor_mean, axis="dim", keepdims="keepdim", keep_dims="keepdim"),
                prod=spelled(prod, **_KEPT), all=spelled(all, **_KEPT), any=spelled(any, **_KEPT),
                count_nonzero=spelled(count_nonzero, **_KEPT),
                logsumexp=spelled(logsumexp, axis="dim", keepdims="keepdim"),
-               nansum=spelled(nansum, dim="axis", keepdim="keepdims"), nanmean=nanmean)
+               nansum=spelled(nansum, dim="axis", keepdim="keepdims"), nanmean=nanmean,
+               sum_to_size=_tensor_sum_to_size)

@@ -131,6 +131,23 @@ ERRORS = [
      "For 'sparse_segment_mean', 'segment_ids'"),
     (lambda: ops.sparse_segment_mean(f32(np.eye(2)), Tensor([9]), Tensor([0])), IndexError,
      "For 'sparse_segment_mean'.*9"),
+    (lambda: ops.fft(f32([1]), -1), ValueError, "For 'fft'.*data points"),
+    (lambda: ops.fft(f32([1]), norm="abc"), ValueError, "For 'fft'.*mode"),
+    (lambda: ops.eigvals(Tensor([[1]])), TypeError, "For 'eigvals'"),
+    (lambda: ops.outer(Tensor(1), Tensor([1])), ValueError, "For 'outer'"),
+    (lambda: ops.cond(f32(np.eye(2)), "abc"), ValueError, "For 'cond'.*abc"),
+    (lambda: ops.batch_dot(f32(1), f32(np.eye(2))), ValueError, "For 'batch_dot'"),
+    (lambda: ops.batch_dot(f32(np.ones((2, 3))), f32(np.ones((2, 3))), 5), ValueError,
+     "For 'batch_dot', 'axes'.*5"),
+    (lambda: Tensor([1, 2]).add_(1.5), TypeError, "For 'Tensor.add_'.*Float"),
+    (lambda: f32([1, 2]).add_(f32(np.eye(3))), ValueError, "For 'Tensor.add_'.*size"),
+    (lambda: f32([1, 2]).add_(f32(np.eye(2))), ValueError, "For 'Tensor.add_'.*broadcast"),
+    (lambda: f32([1, 2]).sub_("a"), TypeError, "For 'Tensor.sub_'.*str"),
+    (lambda: f32(np.eye(2)).addmm_(None, f32(np.eye(2))), TypeError, "For 'Tensor.addmm_'.*mat1"),
+    (lambda: f32([1, 2]).mul_(2**70), ValueError, "For 'Tensor.mul_'.*too large"),
+    (lambda: f32(np.eye(2)).trace("a"), TypeError, "For 'Tensor.trace'.*str"),
+    (lambda: f32(np.eye(2)).sum(initial="a"), TypeError, "For 'Tensor.sum'.*str"),
+    (lambda: f32(np.eye(2)).sum_to_size(3), ValueError, "For 'Tensor.sum_to_size', 'size'.*3"),
     (lambda: ops.fft(f32([1]), 2**42), RuntimeError, "For 'fft'.*allocate"),
     (lambda: Tensor([1, 2]) + 2**70, ValueError, "For 'add'.*too large"),
     (lambda: Tensor([1, 2]) == 2**70, ValueError, "For 'eq'.*too large"),
@@ -172,3 +189,45 @@ def test_divisors_of_nothing_warn_nobody() -> None:
         assert np.isnan(ops.std(f32(np.zeros(0))).asnumpy())
         assert np.isnan(ops.cov(f32([[1.0], [2.0]])).asnumpy()).all()
         assert np.isnan(ops.var(f32(np.ones((2, 1))), 1, 1).asnumpy()).all()
+
+
+METHODS = ["add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "copy_", "fill_"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("bad", [None, "abc", {}, object(), f32(np.ones((4, 5)))], ids=repr)
+def test_failed_changes_in_place_leave_the_tensor(name: str, bad: Any) -> None:
+    for x in (f32([[1, 2], [3, 4]]), ms.Parameter(f32([[1, 2], [3, 4]]))):
+        with pytest.raises((TypeError, ValueError), match="^For '"):
+            getattr(x, name)(bad)
+        assert x.tolist() == [[1, 2], [3, 4]]
+
+        def change(_: Tensor, x: Tensor = x) -> Tensor:
+            with pytest.raises((TypeError, ValueError), match="^For '"):
+                getattr(x, name)(bad)
+            return x.sum()
+
+        ms.grad(change)(f32([1.0]))
+        assert x.tolist() == [[1, 2], [3, 4]]
+
+
+def test_sum_to_size() -> None:
+    x = f32(np.arange(6).reshape(1, 2, 3))
+    assert x.sum_to_size((2, 1)).tolist() == [[3], [12]]
+    assert x.sum_to_size(3).tolist() == [3, 5, 7]
+    assert x.sum_to_size(1, 2, 3).shape == (1, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_transforms_of_no_signals(name: str) -> None:
+    got = getattr(ops, name)(Tensor(np.zeros((0, 4), np.float32)))
+    assert got.shape[0] == 0
+    want = getattr(np.fft, name)(np.zeros((1, 4)))
+    assert got.shape[1:] == want.shape[1:]
+
+
+@pytest.mark.parametrize("name", ["fftn", "rfftn"])
+def test_transforms_of_no_axes_length(name: str) -> None:
+    with pytest.raises(ValueError, match="data points"):
+        getattr(ops, name)(Tensor(np.zeros(0, np.float32)))
+    assert ops.fft(Tensor(np.zeros(0, np.float32)), 2).tolist() == [0, 0]
