@@ -17,13 +17,13 @@ from tests.contracts import STEP, as_tensors, check_gradient, outputs
 
 def check_cell(cls: Callable[..., nn.Cell], args: Sequence[Any] = (), inputs: Sequence[Any] = (), *,
                grad: bool | tuple[int, ...] = True, order: int = 2, train: bool = False,
-               half: bool = True, **kwargs: Any) -> nn.Cell:
+               half: bool = True, compiled: bool = True, **kwargs: Any) -> nn.Cell:
     """Check a layer built as ``cls(*args, **kwargs)``.
 
-    Checked are: finite outputs that depend on nothing random; gradients for inputs and trainable
-    parameters by finite differences in float64, of the first and, mixed too, the second order; the
-    training flag; copies, pickles and state dictionaries that compute the same; the printed form;
-    `to_float`.
+    Checked are: finite outputs that depend on nothing random, and are the same compiled; gradients
+    for inputs and trainable parameters by finite differences in float64, of the first and, mixed
+    too, the second order; the training flag; copies, pickles and state dictionaries that compute
+    the same; the printed form; `to_float`.
 
     Args:
         inputs: shapes, for random numbers, or arrays.
@@ -31,6 +31,7 @@ def check_cell(cls: Callable[..., nn.Cell], args: Sequence[Any] = (), inputs: Se
         order: up to which order.
         train: whether to check gradients in training.
         half: whether the layer computes in float16.
+        compiled: whether it compiles.
 
     Returns:
         The layer, for further checks.
@@ -43,6 +44,10 @@ def check_cell(cls: Callable[..., nn.Cell], args: Sequence[Any] = (), inputs: Se
     assert before, "no output"
     assert all(np.isfinite(a).all() for a in before)
     _same(before, _results(cell, arrays))
+    if compiled:
+        graph = ms.jit(cell, fullgraph=True)
+        for _ in range(2):  # recorded, then replayed
+            _same([o.asnumpy().copy() for o in outputs(graph(*as_tensors(arrays)))], before)
     _check_training_flag(cell)
     _check_twins(cell, lambda: cls(*args, **kwargs), arrays, before)
     _check_printed(cell, cls(*args, **kwargs))
