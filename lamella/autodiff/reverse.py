@@ -22,8 +22,8 @@ from .tree import map_tensors, tensors
 
 
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
-         weights: Any = None, has_aux: bool = False,
-         return_ids: bool = False) -> Callable[..., Any]:
+         weights: Any = None, has_aux: bool = False, return_ids: bool = False,
+         sens_param: bool = False) -> Callable[..., Any]:
     """The function that computes the gradient of `fn`.
 
     All outputs of `fn` are summed first, unless `has_aux`. An input the outputs don't depend on has
@@ -36,6 +36,8 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
         has_aux: differentiate only the first output; the others come back as they are.
         return_ids: pair each gradient with the position or Parameter name it belongs to; `get_grad`
             looks them up.
+        sens_param: the function made takes one more argument, last or by the name `sens`: the
+            gradient of the output to start from, in its structure. Otherwise ones.
 
     Returns:
         A function of `fn`'s arguments. It gives the gradient by the inputs (a Tensor for one
@@ -54,22 +56,22 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
         (Tensor(shape=[2], dtype=Float32, value= [ 9.00000000e+00,  1.60000000e+01]),
          Tensor(shape=[2], dtype=Float32, value= [ 6.00000000e+00,  1.60000000e+01]))
     """
-    request = _Request("grad", fn, grad_position, weights, has_aux, return_ids)
+    request = _Request("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = request.run(args, kwargs)
+        value, gradients = request.run_on(*args, **kwargs)
         return (gradients, value[1:]) if has_aux else gradients
 
     return gradient
 
 
 def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
-                   weights: Any = None, has_aux: bool = False,
-                   return_ids: bool = False) -> Callable[..., Any]:
+                   weights: Any = None, has_aux: bool = False, return_ids: bool = False,
+                   sens_param: bool = False) -> Callable[..., Any]:
     """The function that computes `fn` and its gradient in one run.
 
     Args:
-        fn, grad_position, weights, has_aux, return_ids: as for `grad`.
+        fn, grad_position, weights, has_aux, return_ids, sens_param: as for `grad`.
 
     Returns:
         A function of `fn`'s arguments that gives a pair: what `fn` returned, and the gradients.
@@ -83,7 +85,8 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
         >>> print(value, gradient)
         5.0 [2. 4.]
     """
-    return _Request("value_and_grad", fn, grad_position, weights, has_aux, return_ids).run_on
+    return _Request("value_and_grad", fn, grad_position, weights, has_aux, return_ids,
+                    sens_param).run_on
 
 
 def get_grad(gradients: Any, identifier: Any) -> Tensor:
@@ -156,22 +159,14 @@ class GradOperation:
         by_inputs = self.get_all or not self.get_by_list
 
         def gradient(*args: Any, **kwargs: Any) -> Any:
-            sens = None
-            if self.sens_param:
-                if "sens" in kwargs:
-                    sens = kwargs.pop("sens")
-                elif args:
-                    args, sens = args[:-1], args[-1]
-                else:
-                    raise ValueError("For 'GradOperation', with sens_param=True the last argument "
-                                     "must be the gradient of the output.")
             position: Any = 0
             if self.get_all:
-                position = tuple(i for i, a in enumerate(args) if _has_tensor(a))
+                given = args[:-1] if self.sens_param and "sens" not in kwargs else args
+                position = tuple(i for i, a in enumerate(given) if _has_tensor(a))
             request = _Request("GradOperation", fn, position if by_inputs else None,
                                weights if self.get_by_list else None, False, False,
-                               as_tuple=self.get_all)
-            return request.run(args, kwargs, sens)[1]
+                               self.sens_param, as_tuple=self.get_all)
+            return request.run_on(*args, **kwargs)[1]
 
         return gradient
 
@@ -180,11 +175,12 @@ class _Request:
     """What a gradient function was asked for, checked once."""
 
     def __init__(self, name: str, fn: Callable[..., Any], grad_position: Any, weights: Any,
-                 has_aux: bool, return_ids: bool, as_tuple: bool = False):
+                 has_aux: bool, return_ids: bool, sens_param: bool, as_tuple: bool = False):
         if not callable(fn):
             raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
                             f"but got {type(fn).__name__}.")
-        for key, flag in (("has_aux", has_aux), ("return_ids", return_ids)):
+        for key, flag in (("has_aux", has_aux), ("return_ids", return_ids),
+                          ("sens_param", sens_param)):
             if not isinstance(flag, bool):
                 raise TypeError(f"For '{name}', '{key}' must be a bool, but got {flag!r}.")
         if grad_position is None and weights is None:
@@ -193,17 +189,24 @@ class _Request:
         self.fn = fn
         self.has_aux = has_aux
         self.return_ids = return_ids
+        self.sens_param = sens_param
         # MindSpore 2.10 gives a Tensor for a tuple of one position, too
         self.positions = _checked_positions(name, grad_position)
         self.single_position = not as_tuple and len(self.positions or ()) == 1
         self.single_weight = isinstance(weights, Parameter)
         self.weights = _checked_weights(name, weights)
 
-    def run_on(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(args, kwargs)
-
-    def run(self, args: tuple, kwargs: dict, sens: Any = None) -> tuple[Any, Any]:
+    def run_on(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the form asked for."""
+        sens = None
+        if self.sens_param:
+            if "sens" in kwargs:
+                sens = kwargs.pop("sens")
+            elif args:
+                args, sens = args[:-1], args[-1]
+            else:
+                raise ValueError(f"For '{self.name}', with sens_param=True the last argument must "
+                                 f"be the gradient of the output.")
         for position in self.positions or ():
             if position >= len(args):
                 raise ValueError(f"For '{self.name}', 'grad_position' {position} is out of range: "

@@ -157,6 +157,18 @@ def test_grad_operation():
         sens(Tensor([1.0, 2.0]), Tensor([[10.0]]))
 
 
+def test_the_gradient_to_start_from():
+    f = lambda x, y: x * y  # noqa: E731
+    x, y, sens = Tensor([1.0, 2.0]), Tensor([3.0, 4.0]), Tensor([10.0, 100.0])
+    assert arrays(ms.grad(f, sens_param=True)(x, y, sens)) == [30.0, 400.0]
+    assert arrays(ms.grad(f, (0, 1), sens_param=True)(x, y, sens=sens)) == [[30.0, 400.0],
+                                                                           [10.0, 200.0]]
+    value, gradient = ms.value_and_grad(f, sens_param=True)(x, y, sens)
+    assert arrays(value) == [3.0, 8.0] and arrays(gradient) == [30.0, 400.0]
+    with pytest.raises(ValueError, match="the last argument must be the gradient of the output"):
+        ms.grad(f, None, Parameter(1.0), sens_param=True)()
+
+
 def test_higher_orders():
     f = lambda x: x**4  # noqa: E731
     x = Tensor(2.0)
