@@ -67,11 +67,14 @@ _PLACES: dict[str, str] = {
         ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
     "ops.primitive,ops": "ops.signature",
     "nn": """
-        nn.layer nn.layer.activation nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
-        nn.layer.container nn.layer.conv nn.layer.dense nn.layer.embedding nn.layer.image
-        nn.layer.math nn.layer.normalization nn.layer.padding nn.layer.pooling
-        nn.layer.rnn_cells nn.layer.rnns nn.layer.timedistributed nn.layer.transformer
-        nn.cell nn.utils nn.loss nn.optim nn.wrap""",
+        nn.layer nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
+        nn.layer.container nn.layer.dense nn.layer.embedding nn.layer.image
+        nn.layer.math nn.layer.padding nn.layer.pooling nn.layer.timedistributed
+        nn.layer.transformer nn.cell nn.utils nn.loss nn.optim nn.wrap""",
+    "nn.activation,nn": "nn.layer.activation",
+    "nn.convolution,nn": "nn.layer.conv",
+    "nn.normalization,nn": "nn.layer.normalization",
+    "nn.recurrent,nn": "nn.layer.rnn_cells nn.layer.rnns",
     "nn.loss,nn": "nn.loss.loss",
     "nn.optim,nn": """
         nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam

@@ -435,7 +435,7 @@ class LRN(Cell):
         return ops.lrn(input_x, *self.options)
 
 
-_ACTIVATIONS: dict[str, type[Cell]] = {
+_activation: dict[str, type[Cell]] = {  # programs add to it
     "softmin": Softmin, "softmax": Softmax, "softmax2d": Softmax2d, "logsoftmax": LogSoftmax,
     "logsoftmaxExt": LogSoftmaxExt, "relu": ReLU, "relu6": ReLU6, "rrelu": RReLU, "silu": SiLU,
     "tanh": Tanh, "tanhshrink": Tanhshrink, "hardtanh": Hardtanh, "gelu": GELU,
@@ -463,7 +463,7 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
-    if name not in _ACTIVATIONS:
+    if name not in _activation:
         raise KeyError(f"For '{prim_name or 'get_activation'}', 'name' must be one of "
-                       f"{list(_ACTIVATIONS)}, but got {name!r}.")
-    return _ACTIVATIONS[name]()
+                       f"{list(_activation)}, but got {name!r}.")
+    return _activation[name]()

@@ -285,6 +285,40 @@ class LSTM(_RNNBase):
 # -- cells for one step ---------------------------------------------------------------------------
 
 
+def _products(inputs: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
+              b_hh: Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """The products of the weights with the input and with the state."""
+    return ops.dense(inputs, w_ih, b_ih)._raw, ops.dense(hidden, w_hh, b_hh)._raw
+
+
+# The steps themselves, under the names that programs import them by.
+
+
+def _rnn_tanh_cell(inputs: Tensor, hidden: Tensor, *weights: Any) -> Tensor:
+    inner, outer = _products(inputs, hidden, *weights)
+    return wrap(torch.tanh(inner + outer))
+
+
+def _rnn_relu_cell(inputs: Tensor, hidden: Tensor, *weights: Any) -> Tensor:
+    inner, outer = _products(inputs, hidden, *weights)
+    return wrap(F.relu(inner + outer))
+
+
+def _lstm_cell(inputs: Tensor, hidden: tuple[Tensor, Tensor],
+               *weights: Any) -> tuple[Tensor, Tensor]:
+    inner, outer = _products(inputs, hidden[0], *weights)
+    take, keep, value, show = (inner + outer).chunk(4, -1)
+    memory = keep.sigmoid() * hidden[1]._raw + take.sigmoid() * value.tanh()
+    return wrap(show.sigmoid() * memory.tanh()), wrap(memory)
+
+
+def _gru_cell(inputs: Tensor, hidden: Tensor, *weights: Any) -> Tensor:
+    inner, outer = _products(inputs, hidden, *weights)
+    (reset_i, keep_i, new_i), (reset_h, keep_h, new_h) = inner.chunk(3, -1), outer.chunk(3, -1)
+    new = (new_i + (reset_i + reset_h).sigmoid() * new_h).tanh()
+    return wrap(new + (keep_i + keep_h).sigmoid() * (hidden._raw - new))
+
+
 class RNNCellBase(Cell):
     """The parameters and checks that the cells share.
 
@@ -325,10 +359,8 @@ class RNNCellBase(Cell):
             if checks.tensor(value, what, name).dtype not in _FLOATING:
                 raise TypeError(f"For '{name}', '{what}' must be floating, but got {value.dtype}.")
 
-    def _gates(self, x: Tensor, hx: Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The products with the input and with the state."""
-        return (ops.dense(x, self.weight_ih, self.bias_ih)._raw,
-                ops.dense(hx, self.weight_hh, self.bias_hh)._raw)
+    def _parameters(self) -> tuple[Any, ...]:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
 
 class RNNCell(RNNCellBase):
@@ -362,8 +394,8 @@ class RNNCell(RNNCellBase):
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         self._check(x=x, hx=hx)
-        inner, outer = self._gates(x, hx)
-        return wrap((torch.tanh if self.nonlinearity == "tanh" else F.relu)(inner + outer))
+        step = _rnn_tanh_cell if self.nonlinearity == "tanh" else _rnn_relu_cell
+        return step(x, hx, *self._parameters())
 
 
 class LSTMCell(RNNCellBase):
@@ -395,10 +427,7 @@ class LSTMCell(RNNCellBase):
             raise TypeError(f"For '{type(self).__name__}', 'hx' must be a tuple of two Tensors, "
                             f"but got {type(hx).__name__}.")
         self._check(x=x, hx=hx[0], cx=hx[1])
-        inner, outer = self._gates(x, hx[0])
-        take, keep, value, show = (inner + outer).chunk(4, -1)
-        memory = keep.sigmoid() * hx[1]._raw + take.sigmoid() * value.tanh()
-        return wrap(show.sigmoid() * memory.tanh()), wrap(memory)
+        return _lstm_cell(x, hx, *self._parameters())
 
 
 class GRUCell(RNNCellBase):
@@ -425,7 +454,4 @@ class GRUCell(RNNCellBase):
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         self._check(x=x, hx=hx)
-        inner, outer = self._gates(x, hx)
-        (reset_i, keep_i, new_i), (reset_h, keep_h, new_h) = inner.chunk(3, -1), outer.chunk(3, -1)
-        new = (new_i + (reset_i + reset_h).sigmoid() * new_h).tanh()
-        return wrap(new + (keep_i + keep_h).sigmoid() * (hx._raw - new))
+        return _gru_cell(x, hx, *self._parameters())

@@ -100,3 +100,17 @@ def test_half_precision():
 def test_wrong_inputs(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_steps_as_functions():
+    from lamella.nn.recurrent import _gru_cell, _lstm_cell, _rnn_relu_cell
+
+    x, h = ms.ops.randn(2, 3), ms.ops.randn(2, 4)
+    for cell, step, state in ((nn.GRUCell(3, 4), _gru_cell, h),
+                              (nn.LSTMCell(3, 4), _lstm_cell, (h, h)),
+                              (nn.RNNCell(3, 4, False, "relu"), _rnn_relu_cell, h)):
+        got = step(x, state, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+        for a, b in zip(got if isinstance(got, tuple) else (got,),
+                        cell(x, state) if isinstance(got, tuple) else (cell(x, state),),
+                        strict=True):
+            assert (a == b).all()
