@@ -80,6 +80,7 @@ from .random import (
     set_seed,
 )
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+
 from .conversion import from_dlpack  # isort: skip
 from . import inplace_methods  # isort: skip
 from .train.serialization import (

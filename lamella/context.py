@@ -111,8 +111,8 @@ def set_context(**kwargs: Any) -> None:
         set_device(kwargs.pop("device_target", _settings["device_target"]),
                    kwargs.pop("device_id", _settings["device_id"]))
     if "deterministic" in kwargs:
-        value: Any = kwargs["deterministic"]
-        set_deterministic({"ON": True, "OFF": False}.get(value, value))
+        switch: dict[Any, Any] = {"ON": True, "OFF": False}
+        set_deterministic(switch.get(kwargs["deterministic"], kwargs["deterministic"]))
     _settings.update(kwargs)
 
 

@@ -23,7 +23,6 @@ from . import context
 from .state import state
 from .tensor import Tensor, as_raw, wrap
 
-
 _GENERATED = "Parameter#"  # what the name of an unnamed Parameter begins with
 _name_numbers = itertools.count(1)
 _cache_keys = itertools.count()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+from typing import Any
+
 import torch
 
 from ..errors import op
@@ -89,7 +91,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         [1.5 2.5]
     """
     a, b = both(input, end)
-    w = weight
+    w: Any = weight
     if isinstance(weight, Tensor):
         if weight._raw.is_complex() and not a.is_complex():
             raise TypeError(f"For 'lerp', 'weight' must be real as the others are, but got "

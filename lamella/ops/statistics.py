@@ -281,7 +281,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
                          f"but got shape {input.shape}.")
     given = None if weights is None else weights._raw
     if given is not None and given.is_complex():
-        raise TypeError(f"For 'bincount', 'weights' must be real, but got {weights.dtype}.")
+        raise TypeError(f"For 'bincount', 'weights' must be real, but got {given.dtype}.")
     return wrap(torch.bincount(input._raw, given, minlength).float())
 
 
