@@ -20,6 +20,8 @@ _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "mu
                 "number of data points", "normalization mode", "PyList_Check", "`shifts` required",
                 "at least one axis", "Order ", "unsupported range", "only supports at least",
                 "number of columns", "expected maxnorm", "duplicate dims", "1-D", "1-d",
+                "expected rounding_mode", "expects p", "Indexing dim", "Index has to be",
+                "probability tensor", "cannot sample", "expects std", "out of bounds for",
                 "supported on matrices", "vector + matrix", "doesn't match the broadcast")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
              "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
@@ -27,7 +29,7 @@ _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positiv
 _PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
 _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tensors", "type",
                "found Long", "complex", "ScalarType", "Expected both inputs", "not support bool",
-               "boolean", "Boolean", "real number")
+               "bool tensor", "boolean", "Boolean", "real number")
 
 
 def describe(value: Any) -> str:

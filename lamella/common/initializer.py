@@ -272,6 +272,9 @@ class Constant(Initializer):
 
     def __init__(self, value: Any):
         super().__init__(value=value)
+        if not isinstance(value, (numbers.Number, np.ndarray, list, tuple, np.generic)):
+            raise TypeError(f"For 'Constant', 'value' must be a number or an array, but got "
+                            f"{value!r} of type {type(value).__name__}.")
         self.value = value
 
     def _initialize(self, arr: np.ndarray) -> None:
@@ -313,6 +316,9 @@ class Uniform(_Kernel):
 
     def __init__(self, scale: float = 0.07):
         super().__init__(scale=scale)
+        if not isinstance(scale, numbers.Real):
+            raise TypeError(f"For 'Uniform', 'scale' must be a number, but got {scale!r} of type "
+                            f"{type(scale).__name__}.")
         self.scale = scale
 
     def _fill(self, raw: torch.Tensor) -> None:

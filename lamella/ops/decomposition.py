@@ -13,6 +13,14 @@ __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "eig", "eigvals", "
            "lu_solve", "lu_unpack", "orgqr", "ormqr", "qr", "svd"]
 
 
+def _wide(name: str, matrices: Tensor) -> torch.Tensor:
+    raw = matrices._raw
+    if raw.itemsize < 4 or not (raw.is_floating_point() or raw.is_complex()):
+        raise TypeError(f"For '{name}', 'A' must be floating or complex numbers of 32 bits or "
+                        f"more, but got {matrices.dtype}.")
+    return raw
+
+
 @op
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular values of matrices, and the vectors to them: input = u diag(s) v^H.
@@ -84,9 +92,7 @@ def eig(A: Tensor) -> tuple[Tensor, Tensor]:
         >>> print(ms.ops.eig(ms.Tensor([[2.0, 0.0], [0.0, 3.0]]))[0])
         [2.+0.j 3.+0.j]
     """
-    if A._raw.dtype in (torch.float16, torch.bfloat16):
-        raise TypeError(f"For 'eig', 'A' must be of 32 bits or more, but got {A.dtype}.")
-    values, vectors = torch.linalg.eig(A._raw)
+    values, vectors = torch.linalg.eig(_wide("eig", A))
     return wrap(values), wrap(vectors)
 
 
@@ -109,7 +115,7 @@ def eigvals(A: Tensor) -> Tensor:
         [2.+0.j 3.+0.j]
     """
     # not `eigvals`, which ends the process where a matrix holds nan or infinity
-    return wrap(torch.linalg.eig(A._raw).eigenvalues)
+    return wrap(torch.linalg.eig(_wide("eigvals", A)).eigenvalues)
 
 
 @op

@@ -304,6 +304,9 @@ def _prefixes(argument: str, prefix: Any) -> tuple[str, ...] | None:
 def _chosen(name: str, choice: Callable[[str], Any] | None) -> str | None:
     if choice is None:
         return name
+    if not callable(choice):
+        raise TypeError(f"For checkpoints, 'choice_func' must be a function of a parameter's name, "
+                        f"but got {choice!r}.")
     answer = choice(name)
     if isinstance(answer, str):
         return answer

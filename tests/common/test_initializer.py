@@ -277,3 +277,12 @@ def test_register_and_array_helpers():
     assert abs(room._init_truncated_normal(-1, 1, 0, 1, (50,))).max() <= 1
     scalar = np.zeros(())
     assert room._assignment(scalar, 3) is scalar and scalar == 3
+
+
+def test_numbers_are_asked_for():
+    with pytest.raises(TypeError, match="For 'Constant', 'value'.*None"):
+        Constant(None)
+    with pytest.raises(TypeError, match="For 'Constant', 'value'.*'a'"):
+        Constant("a")
+    with pytest.raises(TypeError, match="For 'Uniform', 'scale'.*'a'"):
+        Uniform("a")

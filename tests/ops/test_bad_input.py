@@ -231,3 +231,26 @@ def test_transforms_of_no_axes_length(name: str) -> None:
     with pytest.raises(ValueError, match="data points"):
         getattr(ops, name)(Tensor(np.zeros(0, np.float32)))
     assert ops.fft(Tensor(np.zeros(0, np.float32)), 2).tolist() == [0, 0]
+
+
+def test_methods_take_bad_input_as_functions_do() -> None:
+    x = f32(np.eye(3))
+    skipped = {"init_data", "flush_from_cache", "data_sync", "wait_pipeline", "offload",
+               "from_numpy", "from_torch", "from_dlpack", "convert_bytes_to_tensor"}
+    called = 0
+    for name in sorted(n for n in vars(Tensor) if not n.startswith("_") and n not in skipped):
+        method = getattr(x, name)
+        if not callable(method) or name.endswith("hook"):
+            continue
+        try:
+            required = [p for p in inspect.signature(method).parameters.values()
+                        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+        except ValueError:
+            continue
+        if not required:
+            continue
+        for bad in (object(), Tensor, {"a": 1}):
+            called += 1
+            with pytest.raises((TypeError, ValueError), match="^For '"):
+                method(*[bad] * len(required))
+    assert called > 200

@@ -348,3 +348,10 @@ def test_saving_is_fast_enough_for_many_parameters(path):
     ms.save_checkpoint(many, path)
     assert len(ms.load_checkpoint(path)) == 3000
     assert time.perf_counter() - start < 10
+
+
+def test_choice_func_must_be_a_function(tmp_path):
+    w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    with pytest.raises(TypeError, match="'choice_func'.*3"):
+        ms.save_checkpoint([{"name": "w", "data": w}], str(tmp_path / "a.ckpt"), choice_func=3)
+    assert not list(tmp_path.iterdir())

@@ -95,6 +95,7 @@ class Adam(Optimizer):
 
     def construct(self, gradients: Any) -> Any:
         """Update the parameters."""
+        self.check_gradients(gradients)
         rates = self.get_lr()
         with torch.no_grad():
             power1 = self.beta1_power._data.mul_(self._betas["beta1"])

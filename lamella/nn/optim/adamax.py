@@ -51,6 +51,7 @@ class AdaMax(Optimizer):
 
     def construct(self, gradients: Any) -> Any:
         """Update the parameters."""
+        self.check_gradients(gradients)
         rates = self.get_lr()
         with torch.no_grad():
             power = self.beta1_power._data.mul_(self._betas["beta1"])

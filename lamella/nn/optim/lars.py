@@ -79,6 +79,7 @@ class LARS(Optimizer):
 
     def construct(self, gradients: Any) -> Any:
         """Scale the gradients and update the parameters."""
+        self.check_gradients(gradients)
         count = self.param_length
         rates = self.opt.get_lr() if self.use_clip else self.learning_rate
         decays = self.get_weight_decay()

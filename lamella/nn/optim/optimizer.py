@@ -18,6 +18,7 @@ import torch
 
 from ... import context
 from ... import dtype as mstype
+from ...errors import describe
 from ...ops.primitives.update_rules import kernels, like_parameters, off_tape
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
@@ -47,7 +48,10 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(fn)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(self, *args, **kwargs)
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"For '{type(self).__name__}', {error}.") from None
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         arguments.pop("self")
@@ -224,7 +228,7 @@ class Optimizer(Cell):
     def _checked_rate(self, rate: Any) -> Any:
         """A learning rate as a float, a Tensor of rank 0 or 1, or a schedule."""
         name = type(self).__name__
-        if isinstance(rate, (int, float)):
+        if isinstance(rate, (int, float)) and not isinstance(rate, bool):
             non_negative_float(name, "learning_rate", float(rate))
             return float(rate)
         if isinstance(rate, Tensor) and rate.ndim == 0:
@@ -412,6 +416,27 @@ class Optimizer(Cell):
 
     # -- the step of the built-in optimizers -----------------------------------------------------
 
+    def check_gradients(self, gradients: Any) -> None:
+        """Refuse gradients that don't fit the parameters, before a step changes anything.
+
+        Raises:
+            TypeError: if `gradients` is not a tuple or list of Tensors.
+            ValueError: if their number or a shape is not that of the parameters.
+        """
+        name = type(self).__name__
+        try:
+            shapes = [g._raw.shape for g in gradients]
+        except (TypeError, AttributeError):
+            raise TypeError(f"For '{name}', the gradients must be a tuple of Tensors, one for each "
+                            f"parameter, but got {describe(gradients)}.") from None
+        if len(shapes) != self.param_length:
+            raise ValueError(f"For '{name}', the gradients must be as many as the "
+                             f"{self.param_length} parameters, but got {len(shapes)}.")
+        for shape, p in zip(shapes, self.parameters, strict=True):
+            if shape != p._data.shape:
+                raise ValueError(f"For '{name}', the gradient of parameter '{p.name}' must have "
+                                 f"shape {p.shape}, but got {tuple(shape)}.")
+
     def update_by(self, rule: Callable[..., None], gradients: Any, *states: Any,
                   lr: Any = None, prepared: bool = False, **options: Any) -> tuple[bool, ...]:
         """Count the step and run ``rule(params, gradients, *states, lr=, decay=, **options)``.
@@ -428,9 +453,7 @@ class Optimizer(Cell):
         Returns:
             True for each parameter.
         """
-        if len(gradients) != self.param_length:
-            raise ValueError(f"For '{type(self).__name__}', the gradients must be as many as the "
-                             f"{self.param_length} parameters, but got {len(gradients)}.")
+        self.check_gradients(gradients)
         rates = self.get_lr() if lr is None else lr
         with torch.no_grad(), off_tape(self.parameters):
             explicit = not prepared and self._is_explicit()

@@ -219,6 +219,11 @@ class TrainOneStepCell(Cell):
         super().__init__(auto_prefix=False)
         if isinstance(sens, (int, float)) and sens == 0:
             raise ValueError("For 'TrainOneStepCell', 'sens' must not be 0.")
+        for what, given, need in (("network", network, "set_grad"),
+                                  ("optimizer", optimizer, "parameters")):
+            if not hasattr(given, need):
+                raise TypeError(f"For 'TrainOneStepCell', '{what}' must be a Cell with "
+                                f"'{need}', but got {given!r} of type {type(given).__name__}.")
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer

@@ -344,3 +344,38 @@ ERRORS = [
 def test_errors(make, kind, message, w):
     with pytest.raises(kind, match=message):
         make(w)
+
+
+# -- bad steps ------------------------------------------------------------------------------------
+
+EVERY = {"Momentum": dict(learning_rate=0.1, momentum=0.9), "AdaFactor": {}, **{
+    name: dict(learning_rate=0.1) for name in (
+        "Adam", "AdamWeightDecay", "LazyAdam", "AdamOffload", "Lamb", "SGD", "ASGD", "Rprop",
+        "FTRL", "RMSProp", "ProximalAdagrad", "Adagrad", "AdaMax", "Adadelta")}}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_refused_step_changes_nothing(name):
+    def steps(bad):
+        w = parameter([1.0, 2.0])
+        optimizer = getattr(nn, name)([w], **EVERY[name])
+        for gradients, kind in bad:
+            with pytest.raises(kind, match=f"^For '{name}', the gradient"):
+                optimizer(gradients)
+        for _ in range(2):
+            optimizer((ms.Tensor([0.5, -1.0]),))
+        return w.asnumpy()
+
+    np.testing.assert_array_equal(steps([(None, TypeError), ((None,), TypeError), ((), ValueError),
+                                         ((ms.Tensor([1.0, 2.0, 3.0]),), ValueError)]), steps([]))
+
+
+def test_errors_of_arguments(w):
+    with pytest.raises(TypeError, match="For 'Adam', 'learning_rate'.*True"):
+        nn.Adam([w], True)
+    with pytest.raises(TypeError, match="For 'Lamb', missing a required argument"):
+        nn.Lamb([w])
+    with pytest.raises(TypeError, match="For 'TrainOneStepCell', 'optimizer'.*5"):
+        nn.TrainOneStepCell(nn.Cell(), 5)
+    with pytest.raises(TypeError, match="For 'TrainOneStepCell', 'network'.*None"):
+        nn.TrainOneStepCell(None, None)
