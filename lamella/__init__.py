@@ -1,5 +1,6 @@
 """Lamella: the MindSpore programming model on PyTorch's kernels."""
 
+from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
 from . import amp, autodiff, common, context, dtype, nn, train
 from .autodiff import (

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from . import context
+from .construction import converted, device_named
 from .dtype import Type, from_raw, to_raw
 from .errors import op
 from .inplace import in_place
-from .tensor import Tensor, _converted, device_named, tensor_methods, wrap
+from .tensor import Tensor, tensor_methods, wrap
 
 
 @op
@@ -34,7 +35,7 @@ def astype(self: Tensor, dtype: Any, copy: bool = True) -> Tensor:
     raw_type = to_raw(dtype, "Tensor.astype")
     if not copy and raw_type is self._raw.dtype:
         return self
-    return wrap(_converted(self._raw, raw_type))
+    return wrap(converted(self._raw, raw_type))
 
 
 @op
@@ -77,13 +78,13 @@ def to(self: Tensor, *args: Any, device: Any = None, dtype: Any = None, other: A
     else:
         raw_type = raw.dtype if dtype is None else to_raw(dtype, "Tensor.to")
         place = raw.device if device is None else device_named(device, "Tensor.to")
-    out = _converted(raw, raw_type).to(place, non_blocking=non_blocking)
+    out = converted(raw, raw_type).to(place, non_blocking=non_blocking)
     return wrap(out.clone() if copy and out is raw else out)
 
 
 def _as(raw_type: torch.dtype):
     def method(self: Tensor) -> Tensor:
-        return wrap(_converted(self._raw, raw_type))
+        return wrap(converted(self._raw, raw_type))
 
     method.__doc__ = f"The tensor in {from_raw[raw_type]}."
     return method
@@ -98,13 +99,13 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the data type of `other`."""
     if not isinstance(other, Tensor):
         raise TypeError(f"For 'Tensor.type_as', 'other' must be a Tensor, but got {other!r}.")
-    return wrap(_converted(self._raw, other._raw.dtype))
+    return wrap(converted(self._raw, other._raw.dtype))
 
 
 def _set_dtype(self: Tensor, dtype: Any) -> Type:
     """Convert the tensor itself to another data type; returns that type."""
     raw_type = to_raw(dtype, "Tensor.set_dtype")
-    self._raw = _converted(self._raw, raw_type)
+    self._raw = converted(self._raw, raw_type)
     return from_raw[raw_type]
 
 
@@ -120,7 +121,7 @@ def _copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"For 'Tensor.copy_', 'src' must be a Tensor, but got {src!r}.")
     source = src._raw
     try:
-        return in_place(self, lambda raw: raw.copy_(_converted(source, raw.dtype),
+        return in_place(self, lambda raw: raw.copy_(converted(source, raw.dtype),
                                                     non_blocking=non_blocking))
     except RuntimeError as error:
         if "must match" not in str(error):

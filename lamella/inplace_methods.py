@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
+from .construction import converted
 from .errors import op
 from .inplace import in_place
 from .random import default_raw
-from .tensor import Tensor, _converted, tensor_methods
+from .tensor import Tensor, tensor_methods
 
 
 def _number(value: Any, name: str) -> Any:
@@ -229,7 +230,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     places = tuple(i._raw if i._raw.dtype is torch.bool else _index_of(i) for i in indices)
     given = values._raw
-    return in_place(self, lambda raw: raw.index_put_(places, _converted(given, raw.dtype),
+    return in_place(self, lambda raw: raw.index_put_(places, converted(given, raw.dtype),
                                                      accumulate))
 
 

@@ -2,14 +2,13 @@
 
 A Tensor *holds* its PyTorch tensor (`_raw`) and is none itself, because too many names mean
 something else here. `wrap` makes one around a raw tensor; operators unwrap, call a kernel, wrap.
-Families of operators under `lamella.ops` add their methods with `tensor_methods`.
+Families of operators under `lamella.ops` add their methods with `tensor_methods`; the operators of
+Python's syntax are in `operators`. The file is a little over the usual length because one class is.
 """
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +16,21 @@ import numpy as np
 import torch
 
 from . import context, printing
-from .dtype import Type, from_raw, promote_types, to_raw
-from .errors import op, op_error
+from .construction import (
+    NUMBERS,
+    WIDE_UNSIGNED,
+    as_raw,
+    delayed_data,
+    device_named,
+    dimensions,
+    holds,
+)
+from .dtype import Type, from_raw, promote_types
+from .errors import op
 from .indexing import get_item, set_item
-from .kernels import floor_quotient, minus
 from .state import state
 
 _new = object.__new__
-_NUMBERS = (bool, int, float, complex)
-# whole types that PyTorch has few kernels for, and signed ones of the same width or wider
-_WIDE_UNSIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 class Tensor:
@@ -68,11 +72,11 @@ class Tensor:
     def __init__(self, input_data: Any = None, dtype: Any = None, shape: Any = None,
                  init: Any = None, const_arg: bool = False, device: str | None = None):
         if input_data is None:
-            self._raw = _delayed_data(shape, dtype, init)
+            self._raw = delayed_data(shape, dtype, init)
             self.init = init
-            if init is None and None in _dimensions(shape):
+            if init is None and None in dimensions(shape):
                 self.__class__ = _Unsized  # type: ignore[assignment]
-                self.__dict__["sizes"] = _dimensions(shape)
+                self.__dict__["sizes"] = dimensions(shape)
         else:
             if shape is not None or init is not None:
                 raise ValueError(f"For 'Tensor', 'shape' and 'init' go with no 'input_data', "
@@ -226,7 +230,7 @@ class Tensor:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"For 'Tensor.from_numpy', the argument must be a numpy.ndarray, "
                             f"but got {type(array).__name__}.")
-        if not _holds(array.dtype):
+        if not holds(array.dtype):
             raise TypeError(f"For 'Tensor.from_numpy', the array must hold numbers or truth "
                             f"values, but got elements of type {array.dtype}.")
         if not array.flags.writeable or not array.dtype.isnative or min((0, *array.strides)) < 0:
@@ -375,7 +379,7 @@ class Tensor:
         return iter([wrap(raw) for raw in self._raw.unbind(0)])
 
     def __contains__(self, value: Any) -> bool:
-        if not isinstance(value, (Tensor, *_NUMBERS, np.generic)):
+        if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
             return False
         equal: Any = self == value
         return bool(equal._raw.any())
@@ -388,15 +392,15 @@ class Tensor:
     def __setitem__(self, index: Any, value: Any) -> None:
         set_item(self, index, value)
 
-    # -- arithmetic (the hot path: unwrap, kernel and wrap in line) ------------------------------
+    # -- operators of one operand; those of two are in `operators` -------------------------------
 
     def __neg__(self) -> Tensor:
         try:
             return wrap(-self._raw)
         except RuntimeError as error:
             raw = self._raw
-            if raw.dtype in _WIDE_UNSIGNED:  # PyTorch lacks the kernel: it wraps around
-                return wrap((-raw.view(_WIDE_UNSIGNED[raw.dtype])).view(raw.dtype))
+            if raw.dtype in WIDE_UNSIGNED:  # PyTorch lacks the kernel: it wraps around
+                return wrap((-raw.view(WIDE_UNSIGNED[raw.dtype])).view(raw.dtype))
             raise TypeError(f"For 'neg', a Tensor of {self.dtype} has no negative: use "
                             f"'~x' or convert it.") from error
 
@@ -405,14 +409,14 @@ class Tensor:
 
     def __abs__(self) -> Tensor:
         raw = self._raw
-        if raw.dtype is torch.bool or raw.dtype in _WIDE_UNSIGNED:
+        if raw.dtype is torch.bool or raw.dtype in WIDE_UNSIGNED:
             return wrap(raw.clone())
         return wrap(raw.abs().to(raw.dtype) if raw.is_complex() else raw.abs())
 
     def __invert__(self) -> Tensor:
         """The logical not of each element, also of numbers."""
         raw = self._raw
-        return wrap(raw == 0 if raw.dtype in _WIDE_UNSIGNED else raw.logical_not())
+        return wrap(raw == 0 if raw.dtype in WIDE_UNSIGNED else raw.logical_not())
 
     def __round__(self, ndigits: int | None = None) -> Tensor:
         raw = self._raw
@@ -429,128 +433,6 @@ def wrap(raw: torch.Tensor) -> Tensor:
     out = _new(Tensor)
     out._raw = raw
     return out
-
-
-def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
-    """The raw tensor for data in any form a Tensor can be made from, on the current device."""
-    raw_type = None if dtype is None else to_raw(dtype, "Tensor")
-    raw = getattr(data, "_raw", None)
-    if raw is not None:
-        raw = raw.detach()
-    elif isinstance(data, torch.Tensor):
-        raw = data.detach()
-    else:
-        raw = _from_python(data, raw_type)
-        copy = False
-    if raw_type is not None and raw.dtype is not raw_type:
-        raw, copy = _converted(raw, raw_type), False
-    if raw.device != context.current_device():
-        raw, copy = raw.to(context.current_device()), False
-    return raw.clone() if copy else raw
-
-
-def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
-    if not isinstance(data, (*_NUMBERS, list, tuple, np.ndarray, np.generic)):
-        raise TypeError(f"For 'Tensor', the type of 'input_data' should be one of Tensor, ndarray, "
-                        f"list, tuple, float, int, bool or complex, but got "
-                        f"'{type(data).__name__}'.")
-    if isinstance(data, _NUMBERS) and not isinstance(data, np.generic):
-        if isinstance(data, float):
-            # by way of float64, so that what is too large becomes infinite in any type
-            return torch.tensor(data, dtype=torch.float64).to(raw_type or torch.float32)
-        if isinstance(data, int) and not -2**63 <= data < 2**63:
-            if not 0 <= data < 2**64:
-                raise TypeError(f"For 'Tensor', the number {data} is too large for any whole type.")
-            raw = torch.from_numpy(np.array([data], np.uint64)).reshape(())
-            return raw.to(raw_type or torch.uint64)
-        if raw_type in _WIDE_UNSIGNED:
-            return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
-        raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
-        return _converted(raw, raw_type)
-    array = data if isinstance(data, np.ndarray) else _nested_array(data)
-    if array.dtype.kind not in "biufc":
-        raise TypeError(f"For 'Tensor', the data must be numbers or truth values, but got elements "
-                        f"of type {array.dtype}.")
-    native = f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind != "b" else "bool"
-    array = array.astype(native, order="C", copy=True)
-    if not _holds(array.dtype):
-        raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
-                        f"float64 or complex128 first.")
-    raw = torch.from_numpy(array)
-    if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
-        raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
-    return _converted(raw, raw_type)
-
-
-def _holds(dtype: np.dtype) -> bool:
-    """Whether there is a type of tensors for a type of arrays."""
-    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
-
-
-def _converted(raw: torch.Tensor, raw_type: torch.dtype | None) -> torch.Tensor:
-    """`raw` in another type; of complex numbers the real part, where the type asks for it."""
-    if raw_type is None or raw.dtype is raw_type:
-        return raw
-    if raw.is_complex() and not raw_type.is_complex:
-        raw = raw.real
-    return raw.to(raw_type)
-
-
-def _nested_array(data: Any) -> np.ndarray:
-    """A NumPy array from nested lists that may hold Tensors."""
-    def plain(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [plain(v) for v in value]
-        return value.asnumpy() if isinstance(value, Tensor) else value
-    try:
-        return np.asarray(plain(data))
-    except ValueError as error:
-        raise TypeError(f"For 'Tensor', the nested lists must have one shape: {error}") from None
-
-
-def device_named(name: Any, where: str) -> torch.device:
-    """The PyTorch device for ``"CPU"``, ``"GPU"``, ``"GPU:1"``, ``"cuda:0"`` or ``"Ascend"``."""
-    if isinstance(name, str):
-        kind, _, number = name.lower().partition(":")
-        if kind == "cpu":
-            return torch.device("cpu")
-        if kind in ("gpu", "cuda", "ascend", "npu") and (number.isdigit() or not number):
-            index = int(number or 0)
-            if index < torch.cuda.device_count():
-                return torch.device("cuda", index)
-            if kind in ("ascend", "npu"):
-                return context.current_device()  # as `set_device` reads it
-            raise ValueError(f"For '{where}', the device {name!r} was asked for, but this machine "
-                             f"shows {torch.cuda.device_count()} GPUs. Use 'CPU'.")
-    raise ValueError(f"For '{where}', the device must be 'CPU', 'GPU' or 'Ascend', "
-                     f"but got {name!r}.")
-
-
-def _dimensions(shape: Any) -> tuple[Any, ...]:
-    return (shape,) if shape is None or isinstance(shape, int) else tuple(shape)
-
-
-def _delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:
-    if shape is None and dtype is None and init is None:
-        raise TypeError("For 'Tensor', 'input_data' must be a Tensor, an array, a list, a tuple or "
-                        "a number, but got None.")
-    if dtype is None or init is not None and (shape is None or None in _dimensions(shape)):
-        raise ValueError("For 'Tensor', give 'input_data', or 'dtype' with 'shape', and 'init' for "
-                         f"data; got dtype={dtype!r}, shape={shape!r}, init={init!r}.")
-    if init is not None and not hasattr(init, "make"):
-        raise TypeError(f"For 'Tensor', 'init' must be an Initializer, but got {init!r}. Use "
-                        f"initializer({init!r}, shape, dtype).")
-    lengths = _dimensions(shape)
-    for length in lengths:
-        if length is not None and (not isinstance(length, int) or length < 0):
-            raise ValueError(f"For 'Tensor', 'shape' must hold ints of 0 or more, or None, "
-                             f"but got {shape!r}.")
-    if math.prod(n for n in lengths if n) >= 2**63:
-        raise ValueError(f"For 'Tensor', 'shape' asks for more elements than memory has addresses, "
-                         f"but got {shape!r}.")
-    # counts as zeros until `init_data`, and takes no memory
-    return torch.zeros((), dtype=to_raw(dtype, "Tensor"), device=context.current_device()).expand(
-        tuple(0 if n is None else n for n in lengths))
 
 
 class _Unsized(Tensor):
@@ -593,7 +475,7 @@ def promote_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
 
 def operand(value: Any, like: torch.Tensor) -> Any:
     """What a kernel gets for the other side of a binary operator: a raw tensor or a number."""
-    if isinstance(value, _NUMBERS):
+    if isinstance(value, NUMBERS):
         return value
     raw = getattr(value, "_raw", None)
     if raw is not None:
@@ -603,98 +485,6 @@ def operand(value: Any, like: torch.Tensor) -> Any:
     if isinstance(value, (np.ndarray, list, tuple)):
         return as_raw(value).to(like.device)
     return NotImplemented
-
-
-def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
-    joined = promote_factors if name in ("mul", "truediv") else promote
-
-    def method(self: Tensor, other: Any) -> Any:
-        a = self._raw
-        kind = type(other)
-        if kind is Tensor or isinstance(other, Tensor):
-            b = other._raw
-            if a.dtype is not b.dtype:
-                a, b = joined(a, b)
-        elif kind is float or kind is int:
-            b = other
-        else:
-            b = operand(other, a)
-            if b is NotImplemented:
-                return b
-            if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
-                a, b = joined(a, b)
-        try:
-            out = _new(Tensor)
-            out._raw = kernel(a, b)
-            return out
-        except (RuntimeError, TypeError, OverflowError) as error:
-            raw = _rescue(name, kernel, a, b, str(error))
-            if raw is None:
-                raise op_error(name, error, input=self, other=other) from error
-            return wrap(raw)
-
-    method.__name__ = method.__qualname__ = name
-    return method
-
-
-def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: Any,
-            complaint: str) -> torch.Tensor | None:
-    """The result where PyTorch's kernel refuses types that MindSpore computes with."""
-    whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
-    if "ZeroDivision" in complaint:
-        raise ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. "
-                                f"Convert it to a floating type first.")
-    if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
-        return kernel(a, float(b))
-    if "negative integer powers" in complaint:
-        return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
-    if "not implemented for 'Bool'" in complaint and name in ("floordiv", "mod") and whole:
-        return kernel(a.byte(), b.byte() if isinstance(b, torch.Tensor) else b).to(
-            torch.result_type(a, b))
-    if a.dtype in _WIDE_UNSIGNED and whole and "not implemented" in complaint:
-        left, right = _as_int64(a), _as_int64(b) if isinstance(b, torch.Tensor) else b
-        negative = (left < 0).any() or (torch.as_tensor(right) < 0).any()
-        if negative and name not in ("add", "sub", "mul", "pow"):
-            return None  # uint64 numbers that int64 can't hold, where that matters
-        out = kernel(left, right)
-        return out if out.dtype is torch.bool else (
-            out.view(a.dtype) if a.dtype is torch.uint64 else out.to(a.dtype))
-    return None
-
-
-def _as_int64(raw: torch.Tensor) -> torch.Tensor:
-    return raw.view(torch.int64) if raw.dtype is torch.uint64 else raw.long()
-
-
-def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Callable[..., Any]:
-    """``==`` or ``!=``: of values where `other` is a Tensor, number or array, else `otherwise`."""
-    by_value = _binary(kernel.__name__, kernel)
-
-    def method(self: Tensor, other: Any) -> Any:
-        if isinstance(other, (Tensor, *_NUMBERS, np.generic, np.ndarray)):
-            return by_value(self, other)
-        return otherwise
-
-    method.__name__ = method.__qualname__ = f"__{kernel.__name__}__"
-    return method
-
-
-def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
-    return lambda a, b: kernel(b, a)
-
-
-for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
-                       "truediv": operator.truediv, "floordiv": floor_quotient,
-                       "mod": operator.mod, "pow": operator.pow, "matmul": operator.matmul,
-                       "and": operator.and_, "or": operator.or_, "xor": operator.xor,
-                       "lshift": operator.lshift, "rshift": operator.rshift}.items():
-    setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))
-    setattr(Tensor, f"__r{_name}__", _binary(_name, _reflected(_kernel)))
-for _name in ("lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_name}__", _binary(_name, getattr(operator, _name)))
-setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
-setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
-del _name, _kernel
 
 
 def tensor_methods(**methods: Any) -> None:

@@ -1,0 +1,138 @@
+"""Raw tensors from data in any form that a Tensor can be made from."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import context
+from .dtype import to_raw
+
+NUMBERS = (bool, int, float, complex)
+# whole types that PyTorch has few kernels for, and signed ones of the same width or wider
+WIDE_UNSIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
+
+def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
+    """The raw tensor for data in any form a Tensor can be made from, on the current device."""
+    raw_type = None if dtype is None else to_raw(dtype, "Tensor")
+    raw = getattr(data, "_raw", None)
+    if raw is not None:
+        raw = raw.detach()
+    elif isinstance(data, torch.Tensor):
+        raw = data.detach()
+    else:
+        raw = _from_python(data, raw_type)
+        copy = False
+    if raw_type is not None and raw.dtype is not raw_type:
+        raw, copy = converted(raw, raw_type), False
+    if raw.device != context.current_device():
+        raw, copy = raw.to(context.current_device()), False
+    return raw.clone() if copy else raw
+
+
+def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
+    if not isinstance(data, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
+        raise TypeError(f"For 'Tensor', the type of 'input_data' should be one of Tensor, ndarray, "
+                        f"list, tuple, float, int, bool or complex, but got "
+                        f"'{type(data).__name__}'.")
+    if isinstance(data, NUMBERS) and not isinstance(data, np.generic):
+        if isinstance(data, float):
+            # by way of float64, so that what is too large becomes infinite in any type
+            return torch.tensor(data, dtype=torch.float64).to(raw_type or torch.float32)
+        if isinstance(data, int) and not -2**63 <= data < 2**63:
+            if not 0 <= data < 2**64:
+                raise TypeError(f"For 'Tensor', the number {data} is too large for any whole type.")
+            raw = torch.from_numpy(np.array([data], np.uint64)).reshape(())
+            return raw.to(raw_type or torch.uint64)
+        if raw_type in WIDE_UNSIGNED:
+            return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
+        raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
+        return converted(raw, raw_type)
+    array = data if isinstance(data, np.ndarray) else _nested_array(data)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"For 'Tensor', the data must be numbers or truth values, but got elements "
+                        f"of type {array.dtype}.")
+    native = f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind != "b" else "bool"
+    array = array.astype(native, order="C", copy=True)
+    if not holds(array.dtype):
+        raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
+                        f"float64 or complex128 first.")
+    raw = torch.from_numpy(array)
+    if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+        raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
+    return converted(raw, raw_type)
+
+
+def holds(dtype: np.dtype) -> bool:
+    """Whether there is a type of tensors for a type of arrays."""
+    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
+
+
+def converted(raw: torch.Tensor, raw_type: torch.dtype | None) -> torch.Tensor:
+    """`raw` in another type; of complex numbers the real part, where the type asks for it."""
+    if raw_type is None or raw.dtype is raw_type:
+        return raw
+    if raw.is_complex() and not raw_type.is_complex:
+        raw = raw.real
+    return raw.to(raw_type)
+
+
+def _nested_array(data: Any) -> np.ndarray:
+    """A NumPy array from nested lists that may hold Tensors."""
+    def plain(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [plain(v) for v in value]
+        return value.asnumpy() if hasattr(value, "asnumpy") else value
+    try:
+        return np.asarray(plain(data))
+    except ValueError as error:
+        raise TypeError(f"For 'Tensor', the nested lists must have one shape: {error}") from None
+
+
+def device_named(name: Any, where: str) -> torch.device:
+    """The PyTorch device for ``"CPU"``, ``"GPU"``, ``"GPU:1"``, ``"cuda:0"`` or ``"Ascend"``."""
+    if isinstance(name, str):
+        kind, _, number = name.lower().partition(":")
+        if kind == "cpu":
+            return torch.device("cpu")
+        if kind in ("gpu", "cuda", "ascend", "npu") and (number.isdigit() or not number):
+            index = int(number or 0)
+            if index < torch.cuda.device_count():
+                return torch.device("cuda", index)
+            if kind in ("ascend", "npu"):
+                return context.current_device()  # as `set_device` reads it
+            raise ValueError(f"For '{where}', the device {name!r} was asked for, but this machine "
+                             f"shows {torch.cuda.device_count()} GPUs. Use 'CPU'.")
+    raise ValueError(f"For '{where}', the device must be 'CPU', 'GPU' or 'Ascend', "
+                     f"but got {name!r}.")
+
+
+def dimensions(shape: Any) -> tuple[Any, ...]:
+    return (shape,) if shape is None or isinstance(shape, int) else tuple(shape)
+
+
+def delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:
+    if shape is None and dtype is None and init is None:
+        raise TypeError("For 'Tensor', 'input_data' must be a Tensor, an array, a list, a tuple or "
+                        "a number, but got None.")
+    if dtype is None or init is not None and (shape is None or None in dimensions(shape)):
+        raise ValueError("For 'Tensor', give 'input_data', or 'dtype' with 'shape', and 'init' for "
+                         f"data; got dtype={dtype!r}, shape={shape!r}, init={init!r}.")
+    if init is not None and not hasattr(init, "make"):
+        raise TypeError(f"For 'Tensor', 'init' must be an Initializer, but got {init!r}. Use "
+                        f"initializer({init!r}, shape, dtype).")
+    lengths = dimensions(shape)
+    for length in lengths:
+        if length is not None and (not isinstance(length, int) or length < 0):
+            raise ValueError(f"For 'Tensor', 'shape' must hold ints of 0 or more, or None, "
+                             f"but got {shape!r}.")
+    if math.prod(n for n in lengths if n) >= 2**63:
+        raise ValueError(f"For 'Tensor', 'shape' asks for more elements than memory has addresses, "
+                         f"but got {shape!r}.")
+    # counts as zeros until `init_data`, and takes no memory
+    return torch.zeros((), dtype=to_raw(dtype, "Tensor"), device=context.current_device()).expand(
+        tuple(0 if n is None else n for n in lengths))

@@ -1,0 +1,109 @@
+"""The operators of Python's syntax on Tensors: the hot path, unwrapped and wrapped in line."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from .construction import NUMBERS, WIDE_UNSIGNED
+from .errors import op_error
+from .kernels import floor_quotient, minus
+from .tensor import Tensor, operand, promote, promote_factors, wrap
+
+_new = object.__new__
+
+
+def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
+    joined = promote_factors if name in ("mul", "truediv") else promote
+
+    def method(self: Tensor, other: Any) -> Any:
+        a = self._raw
+        kind = type(other)
+        if kind is Tensor or isinstance(other, Tensor):
+            b = other._raw
+            if a.dtype is not b.dtype:
+                a, b = joined(a, b)
+        elif kind is float or kind is int:
+            b = other
+        else:
+            b = operand(other, a)
+            if b is NotImplemented:
+                return b
+            if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
+                a, b = joined(a, b)
+        try:
+            out = _new(Tensor)
+            out._raw = kernel(a, b)
+            return out
+        except (RuntimeError, TypeError, OverflowError) as error:
+            raw = _rescue(name, kernel, a, b, str(error))
+            if raw is None:
+                raise op_error(name, error, input=self, other=other) from error
+            return wrap(raw)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: Any,
+            complaint: str) -> torch.Tensor | None:
+    """The result where PyTorch's kernel refuses types that MindSpore computes with."""
+    whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
+    if "ZeroDivision" in complaint:
+        raise ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. "
+                                f"Convert it to a floating type first.")
+    if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
+        return kernel(a, float(b))
+    if "negative integer powers" in complaint:
+        return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
+    if "not implemented for 'Bool'" in complaint and name in ("floordiv", "mod") and whole:
+        return kernel(a.byte(), b.byte() if isinstance(b, torch.Tensor) else b).to(
+            torch.result_type(a, b))
+    if a.dtype in WIDE_UNSIGNED and whole and "not implemented" in complaint:
+        left, right = _as_int64(a), _as_int64(b) if isinstance(b, torch.Tensor) else b
+        negative = (left < 0).any() or (torch.as_tensor(right) < 0).any()
+        if negative and name not in ("add", "sub", "mul", "pow"):
+            return None  # uint64 numbers that int64 can't hold, where that matters
+        out = kernel(left, right)
+        return out if out.dtype is torch.bool else (
+            out.view(a.dtype) if a.dtype is torch.uint64 else out.to(a.dtype))
+    return None
+
+
+def _as_int64(raw: torch.Tensor) -> torch.Tensor:
+    return raw.view(torch.int64) if raw.dtype is torch.uint64 else raw.long()
+
+
+def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Callable[..., Any]:
+    """``==`` or ``!=``: of values where `other` is a Tensor, number or array, else `otherwise`."""
+    by_value = _binary(kernel.__name__, kernel)
+
+    def method(self: Tensor, other: Any) -> Any:
+        if isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
+            return by_value(self, other)
+        return otherwise
+
+    method.__name__ = method.__qualname__ = f"__{kernel.__name__}__"
+    return method
+
+
+def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
+    return lambda a, b: kernel(b, a)
+
+
+for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
+                       "truediv": operator.truediv, "floordiv": floor_quotient,
+                       "mod": operator.mod, "pow": operator.pow, "matmul": operator.matmul,
+                       "and": operator.and_, "or": operator.or_, "xor": operator.xor,
+                       "lshift": operator.lshift, "rshift": operator.rshift}.items():
+    setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))
+    setattr(Tensor, f"__r{_name}__", _binary(_name, _reflected(_kernel)))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_name}__", _binary(_name, getattr(operator, _name)))
+setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
+setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
+del _name, _kernel
