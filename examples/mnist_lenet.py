@@ -21,7 +21,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of Agg)
 
 nn, ops = ms.nn, ms.ops
-BATCH = 64
+BATCH = 32
 
 
 def clip(gradient):
@@ -72,9 +72,9 @@ def shifted(images, rng):
 def train(net, images, labels, epochs):
     """Train `net`; returns the loss of every step and the gradient norms of each layer's weight."""
     steps = epochs * (len(images) // BATCH)
-    rate = nn.cosine_decay_lr(1e-5, 4e-3, steps, 1, steps)
+    rate = nn.cosine_decay_lr(1e-5, 6e-3, steps, 1, steps)
     optimizer = nn.Adam(net.trainable_params(), learning_rate=rate)
-    loss_fn = nn.CrossEntropyLoss()
+    loss_fn = nn.CrossEntropyLoss(label_smoothing=0.1)
 
     def forward(x, y):
         logits = net(x)
