@@ -2,7 +2,7 @@
 
 from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
-from . import amp, autodiff, common, context, dtype, nn, train
+from . import amp, autodiff, common, context, dataset, dtype, nn, train
 from .autodiff import (
     _Function,
     get_grad,

@@ -1,0 +1,141 @@
+"""Sources, samplers, operations and iterators of data pipelines."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+import lamella.dataset as ds
+
+
+def rows(dataset):
+    return [[np.asarray(v).tolist() for v in row]
+            for row in dataset.create_tuple_iterator(output_numpy=True)]
+
+
+def numbers(count=6, **kwargs):
+    return ds.NumpySlicesDataset({"n": list(range(count))}, **{"shuffle": False, **kwargs})
+
+
+class Squares:
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, place):
+        return np.float32(place), place * place
+
+
+def test_generator_dataset_from_each_kind_of_source():
+    indexed = ds.GeneratorDataset(Squares(), ["x", "y"], shuffle=False)
+    assert rows(indexed) == [[float(i), i * i] for i in range(5)] and len(indexed) == 5
+
+    def function():
+        yield from ((i, -i) for i in range(3))
+
+    for source in (function, [(i, -i) for i in range(3)]):
+        data = ds.GeneratorDataset(source, ["a", "b"], **(
+            {} if callable(source) else {"shuffle": False}))
+        for _ in range(2):  # two epochs
+            assert rows(data) == [[0, 0], [1, -1], [2, -2]]
+        assert data.get_dataset_size() == 3 and data.get_col_names() == ["a", "b"]
+    typed = ds.GeneratorDataset(Squares(), ["x", "y"], [ms.float64, ms.int8], shuffle=False)
+    assert [str(t) for t in typed.output_types()] == ["Float64", "Int8"]
+
+
+def test_rows_are_tensors_unless_arrays_are_asked_for():
+    data = numbers()
+    assert isinstance(next(iter(data.create_dict_iterator()))["n"], ms.Tensor)
+    assert isinstance(next(data.create_tuple_iterator(output_numpy=True))[0], np.ndarray)
+    assert [int(n) for (n,) in data] == list(range(6))
+
+
+def test_shuffles_are_complete_and_reproducible():
+    for shuffled in (ds.NumpySlicesDataset(list(range(50))), numbers(50).shuffle(10)):
+        orders = []
+        for _ in range(2):
+            ds.config.set_seed(3)
+            orders.append([rows(shuffled), rows(shuffled)])
+        assert orders[0] == orders[1]
+        first, second = ([v for (v,) in epoch] for epoch in orders[0])
+        assert sorted(first) == list(range(50)) and first != second and first != list(range(50))
+
+
+def test_samplers():
+    assert rows(numbers(sampler=ds.SequentialSampler(2, 3), shuffle=None)) == [[2], [3], [4]]
+    assert rows(numbers(sampler=ds.SubsetSampler([4, 1]), shuffle=None)) == [[4], [1]]
+    assert rows(numbers(sampler=[5, 0], shuffle=None)) == [[5], [0]]
+    assert sorted(rows(numbers(sampler=ds.SubsetRandomSampler([4, 1]), shuffle=None))) == [[1], [4]]
+    drawn = rows(numbers(sampler=ds.WeightedRandomSampler([0, 0, 1, 0, 0, 0], 4), shuffle=None))
+    assert drawn == [[2]] * 4
+    assert len(numbers(sampler=ds.RandomSampler(True, 20), shuffle=None).take()) <= 20
+    parts = [rows(numbers(5, num_shards=2, shard_id=i)) for i in range(2)]
+    assert parts == [[[0], [2], [4]], [[1], [3], [0]]]
+    with pytest.raises(IndexError, match="index 9 is out of range for 6 rows"):
+        rows(numbers(sampler=ds.SubsetSampler([9]), shuffle=None))
+
+
+def test_operations():
+    data = numbers()
+    assert rows(data.batch(4)) == [[[0, 1, 2, 3]], [[4, 5]]] and len(data.batch(4)) == 2
+    dropped = data.batch(4, drop_remainder=True)
+    assert rows(dropped) == [[[0, 1, 2, 3]]] and len(dropped) == 1
+    assert data.batch(4).repeat(2).get_batch_size() == 4
+    assert data.repeat(3).get_repeat_count() == 3 and len(rows(data.repeat(2))) == 12
+    assert rows(data.take(2)) == [[0], [1]] and len(data.take(9)) == 6
+    assert rows(data.skip(4)) == [[4], [5]] and len(data.skip(9)) == 0
+    assert rows(data.filter(lambda n: n % 2 == 0)) == [[0], [2], [4]]
+    assert rows(data + numbers(2)) == [[0], [1], [2], [3], [4], [5], [0], [1]]
+    assert rows(data.map([lambda n: n + 1, lambda n: n * 10])) == [[10 * i + 10] for i in range(6)]
+    both = data.map(lambda n: (n, -n), ["n"], ["n", "m"])
+    assert both.get_col_names() == ["n", "m"] and rows(both)[1] == [1, -1]
+    assert rows(both.project(["m"]))[2] == [-2]
+    assert both.rename("m", "k").get_col_names() == ["n", "k"]
+    assert rows(ds.zip((data, numbers(3).rename("n", "k")))) == [[0, 0], [1, 1], [2, 2]]
+    assert rows(data.zip(numbers(3).rename("n", "k")))[2] == [2, 2]
+    assert rows(data.apply(lambda d: d.take(1))) == [[0]]
+    assert data.output_shapes() == [[]] and data.batch(3).output_shapes() == [[3]]
+    assert rows(data) == [[i] for i in range(6)]  # none of which changed it
+
+
+def test_a_pipeline_feeds_a_network():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((64, 3)).astype(np.float32)
+    data = ds.NumpySlicesDataset((x, (x.sum(1) > 0).astype(np.int32)), ["x", "y"]).batch(16)
+    net = ms.nn.Dense(3, 2)
+    update = ms.nn.Adam(net.trainable_params(), 0.1)
+    loss_fn = ms.nn.CrossEntropyLoss()
+    step = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, net.trainable_params())
+    losses = []
+    for _ in range(10):
+        for batch in data.create_dict_iterator():
+            loss, gradients = step(batch["x"], batch["y"])
+            update(gradients)
+            losses.append(float(loss))
+    assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: ds.GeneratorDataset(5, ["a"]), TypeError, "'source' must be an object.* got int"),
+    (lambda: ds.GeneratorDataset([1]), ValueError, "'column_names' must be given"),
+    (lambda: numbers(sampler=[1]), ValueError, "'sampler' excludes 'shuffle'"),
+    (lambda: numbers(num_shards=2), ValueError, "'num_shards' and 'shard_id' go together"),
+    (lambda: ds.GeneratorDataset(iter, ["a"], shuffle=True), ValueError, "need a source with"),
+    (lambda: rows(ds.GeneratorDataset([(1, 2)], ["a"], shuffle=False)), ValueError,
+     "columns .'a'., but row 0 has 2"),
+    (lambda: ds.NumpySlicesDataset(([1], [1, 2])), ValueError, "must have one length"),
+    (lambda: numbers().batch(0), ValueError, "'batch_size' must be a positive int, but got 0"),
+    (lambda: numbers().shuffle(0), ValueError, "'buffer_size' must be an int of 1 or more"),
+    (lambda: numbers().repeat(0), ValueError, "'count' must be a positive int"),
+    (lambda: numbers().map(3), TypeError, "must be a function, but got int"),
+    (lambda: numbers().map(len, "zz"), ValueError, "there is no column 'zz'"),
+    (lambda: rows(numbers().map(lambda n: (n, n))), ValueError, "gave 2 columns.*names 1"),
+    (lambda: numbers().concat(numbers().rename("n", "k")), ValueError, "must have the columns"),
+    (lambda: ds.zip((numbers(), numbers())), ValueError, "different columns"),
+    (lambda: rows(ds.GeneratorDataset([[1], [1, 2]], ["a"], shuffle=False).batch(2)), ValueError,
+     "rows of a batch must have one shape"),
+    (lambda: ds.DistributedSampler(2, 2), ValueError, r"'shard_id' must be in \[0, 2\), but got 2"),
+    (lambda: ds.config.set_seed(-1), ValueError, "must be in"),
+    (lambda: list(ds.Sampler()), NotImplementedError, "must define '__iter__'"),
+])
+def test_errors_say_what_was_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
