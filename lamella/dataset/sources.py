@@ -64,7 +64,7 @@ class GeneratorDataset(Dataset):
     def rows(self) -> Iterator[Row]:
         """The rows of one epoch."""
         given: Any = self._indexed() if self.indexed else self.source
-        raws = given() if callable(given) else given
+        raws: Any = given() if callable(given) else given
         for number, raw in enumerate(raws):
             if self.num_samples and number >= self.num_samples:
                 return

@@ -263,7 +263,8 @@ class Optimizer(Cell):
         """The operator that adds to a Parameter in place."""
         from ...ops.primitives.assign import AssignAdd
 
-        return AssignAdd()
+        made: Any = AssignAdd
+        return made()
 
     @functools.cached_property
     def map_(self) -> Any:
