@@ -1,6 +1,8 @@
 """Functions on Tensors, a file a family, and the Primitive classes over them."""
 
 from .activation import *
+from .adaptive_pooling import *
+from .added_products import *
 from .arithmetic import *
 from .assign import *
 from .attention import *
@@ -23,6 +25,7 @@ from .elementary import *
 from .embedding import *
 from .extrema import *
 from .fourier import *
+from .fourier_axes import *
 from .gather import *
 from .image import *
 from .interpolation import *
@@ -39,6 +42,7 @@ from .primitive import Primitive, primitive
 from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
+from .primitives.creation import *
 from .primitives.image import *
 from .primitives.linalg import *
 from .primitives.loss import *
@@ -50,8 +54,10 @@ from .primitives.pooling import *
 from .primitives.random import *
 from .primitives.reduce import *
 from .primitives.scatter import *
+from .primitives.selection import *
 from .products import *
 from .random import *
+from .ranges import *
 from .rearrange import *
 from .reduce import *
 from .sampling import *

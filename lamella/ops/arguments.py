@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from .. import context
+from ..dtype import to_raw
 from ..tensor import as_raw
 
 
@@ -43,6 +44,11 @@ def as_shape(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
             raise ValueError(f"For '{where}', the lengths in '{name}' must be 0 or more, "
                              f"but got {shape}.")
     return shape
+
+
+def kind_or(dtype: Any, default: Any, where: str) -> Any:
+    """PyTorch's type for `dtype`; `default` where it is None."""
+    return default if dtype is None else to_raw(dtype, where)
 
 
 def varargs(values: tuple[Any, ...], where: str, name: str = "shape") -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms."""
+"""Discrete Fourier transforms along one axis, their frequencies and shifts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 import torch
 
-from .. import context
-from ..dtype import to_raw
+from ..context import current_device
 from ..errors import op
 from ..tensor import Tensor, wrap
+from .arguments import kind_or
 
-__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft",
-           "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2",
-           "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__all__ = [
+    "fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq",
+]
 
 
-def _axes(dim: Any) -> Any:
+def axes_of(dim: Any) -> Any:
+    """Axes as PyTorch takes them: None for all, an int or a tuple."""
     return dim if dim is None or isinstance(dim, int) else tuple(dim)
 
 
@@ -26,16 +27,13 @@ def _wide(input: Tensor) -> torch.Tensor:
     return raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
 
 
-def _run(kernel: Callable[..., torch.Tensor], input: Tensor, *args: Any) -> Tensor:
+def transform(kernel: Callable[..., torch.Tensor], input: Tensor, *args: Any) -> Tensor:
+    """One of PyTorch's transforms of a Tensor, whatever its type and size."""
     raw = _wide(input)
     if raw.numel():
         return wrap(kernel(raw, *args))
     # PyTorch's transforms fail on no data; zeros of the shape that they find
     return wrap(torch.zeros_like(kernel(raw.to("meta"), *args), device=raw.device))
-
-
-def _kind(dtype: Any) -> torch.dtype:
-    return torch.float32 if dtype is None else to_raw(dtype, "fftfreq")
 
 
 @op
@@ -60,7 +58,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
         >>> print(ms.ops.fft(ms.Tensor([1.0, 2.0])))
         [ 3.+0.j -1.+0.j]
     """
-    return _run(torch.fft.fft, input, n, dim, norm)
+    return transform(torch.fft.fft, input, n, dim, norm)
 
 
 @op
@@ -85,7 +83,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         >>> print(ms.ops.ifft(ms.Tensor([3.0, -1.0])))
         [1.-0.j 2.-0.j]
     """
-    return _run(torch.fft.ifft, input, n, dim, norm)
+    return transform(torch.fft.ifft, input, n, dim, norm)
 
 
 @op
@@ -110,7 +108,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         >>> print(ms.ops.rfft(ms.Tensor([1.0, 2.0])))
         [ 3.+0.j -1.+0.j]
     """
-    return _run(torch.fft.rfft, input, n, dim, norm)
+    return transform(torch.fft.rfft, input, n, dim, norm)
 
 
 @op
@@ -135,7 +133,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         >>> print(ms.ops.irfft(ms.Tensor([3 + 0j, -1 + 0j])))
         [1. 2.]
     """
-    return _run(torch.fft.irfft, input, n, dim, norm)
+    return transform(torch.fft.irfft, input, n, dim, norm)
 
 
 @op
@@ -160,7 +158,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         >>> print(ms.ops.hfft(ms.Tensor([1 + 0j, 2 + 0j])))
         [ 3. -1.]
     """
-    return _run(torch.fft.hfft, input, n, dim, norm)
+    return transform(torch.fft.hfft, input, n, dim, norm)
 
 
 @op
@@ -185,319 +183,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         >>> print(ms.ops.ihfft(ms.Tensor([3.0, -1.0])))
         [1.-0.j 2.-0.j]
     """
-    return _run(torch.fft.ihfft, input, n, dim, norm)
-
-
-@op
-def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform along two axes.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.fft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[10.+0.j -2.+0.j]
-         [-4.+0.j  0.+0.j]]
-    """
-    return _run(torch.fft.fft2, input, s, tuple(dim), norm)
-
-
-@op
-def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `fft2`.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ifft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5+0.j -0.5+0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return _run(torch.fft.ifft2, input, s, tuple(dim), norm)
-
-
-@op
-def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`fft2` of real numbers: the half of it that says all.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.rfft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[10.+0.j -2.+0.j]
-         [-4.+0.j  0.+0.j]]
-    """
-    return _run(torch.fft.rfft2, input, s, tuple(dim), norm)
-
-
-@op
-def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `rfft2`.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.irfft2(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[ 2.5 -0.5]
-         [-1.   0. ]]
-    """
-    return _run(torch.fft.irfft2, input, s, tuple(dim), norm)
-
-
-@op
-def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`hfft` along the last of two axes, after `fft` along the others.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hfft2(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[10. -2.]
-         [-4.  0.]]
-    """
-    return _run(torch.fft.hfft2, input, s, tuple(dim), norm)
-
-
-@op
-def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `hfft2`.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ihfft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5-0.j -0.5-0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return _run(torch.fft.ihfft2, input, s, tuple(dim), norm)
-
-
-@op
-def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform along several axes.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.fftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[10.+0.j -2.+0.j]
-         [-4.+0.j  0.+0.j]]
-    """
-    return _run(torch.fft.fftn, input, s, _axes(dim), norm)
-
-
-@op
-def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ifftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5+0.j -0.5+0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return _run(torch.fft.ifftn, input, s, _axes(dim), norm)
-
-
-@op
-def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """`fftn` of real numbers: the half of it that says all.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.rfftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[10.+0.j -2.+0.j]
-         [-4.+0.j  0.+0.j]]
-    """
-    return _run(torch.fft.rfftn, input, s, _axes(dim), norm)
-
-
-@op
-def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.irfftn(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[ 2.5 -0.5]
-         [-1.   0. ]]
-    """
-    return _run(torch.fft.irfftn, input, s, _axes(dim), norm)
-
-
-@op
-def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """`hfft` along the last of several axes, after `fft` along the others.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hfftn(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[10. -2.]
-         [-4.  0.]]
-    """
-    return _run(torch.fft.hfftn, input, s, _axes(dim), norm)
-
-
-@op
-def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`.
-
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ihfftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5-0.j -0.5-0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return _run(torch.fft.ihfftn, input, s, _axes(dim), norm)
+    return transform(torch.fft.ihfft, input, n, dim, norm)
 
 
 @op
@@ -519,7 +205,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
         >>> print(ms.ops.fftshift(ms.Tensor([0, 1, 2, -2, -1])))
         [-2 -1  0  1  2]
     """
-    return wrap(torch.fft.fftshift(input._raw, _axes(dim)))
+    return wrap(torch.fft.fftshift(input._raw, axes_of(dim)))
 
 
 @op
@@ -541,7 +227,7 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
         >>> print(ms.ops.ifftshift(ms.Tensor([-2, -1, 0, 1, 2])))
         [ 0  1  2 -2 -1]
     """
-    return wrap(torch.fft.ifftshift(input._raw, _axes(dim)))
+    return wrap(torch.fft.ifftshift(input._raw, axes_of(dim)))
 
 
 @op
@@ -564,7 +250,8 @@ def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
         >>> print(ms.ops.fftfreq(4))
         [ 0.    0.25 -0.5  -0.25]
     """
-    return wrap(torch.fft.fftfreq(n, d, dtype=_kind(dtype), device=context.current_device()))
+    return wrap(torch.fft.fftfreq(n, d, dtype=kind_or(dtype, torch.float32, "fftfreq"),
+                                  device=current_device()))
 
 
 @op
@@ -587,4 +274,5 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
         >>> print(ms.ops.rfftfreq(4))
         [0.   0.25 0.5 ]
     """
-    return wrap(torch.fft.rfftfreq(n, d, dtype=_kind(dtype), device=context.current_device()))
+    return wrap(torch.fft.rfftfreq(n, d, dtype=kind_or(dtype, torch.float32, "rfftfreq"),
+                                   device=current_device()))

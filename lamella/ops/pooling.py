@@ -1,4 +1,4 @@
-"""Pooling: the maximum, mean or norm over sliding windows, their adaptive forms and inverses."""
+"""Pooling: the maximum, mean or norm over sliding windows, and the maximum's inverse."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from .windows import Pairs, each, given_padding, symmetric, window_padding
 
 __all__ = [
     "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d",
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
-    "fractional_max_pool2d", "fractional_max_pool3d",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]
 
 
@@ -281,131 +279,6 @@ def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
     return _norm_over_windows("lp_pool2d", x, 2, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _output_size(name: str, raw: torch.Tensor, output_size: Any, rank: int) -> Any:
-    if isinstance(output_size, int):
-        output_size = (output_size,) * rank
-    if not isinstance(output_size, (tuple, list)) or len(output_size) != rank:
-        raise ValueError(f"For '{name}', 'output_size' must be an int or have {rank} entries, "
-                         f"but got {output_size!r}.")
-    sizes = tuple(n if want is None else want
-                  for want, n in zip(output_size, raw.shape[-rank:], strict=True))
-    if any(not isinstance(n, int) or n < 1 for n in sizes):
-        raise ValueError(f"For '{name}', 'output_size' must hold positive ints or None, "
-                         f"but got {output_size}.")
-    return sizes
-
-
-@op
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """`adaptive_avg_pool2d` for sequences of shape (N, C, L).
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.adaptive_avg_pool1d(ms.Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
-        [[[2. 6.]]]
-    """
-    return wrap(F.adaptive_avg_pool1d(
-        input._raw, _output_size("adaptive_avg_pool1d", input._raw, output_size, 1)))
-
-
-@op
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean over as many even windows as the output has elements.
-
-    Args:
-        input: shape (N, C, H, W) or (C, H, W).
-        output_size: an int or (H_out, W_out); None keeps a length.
-
-    Returns:
-        Tensor of shape (N, C, H_out, W_out) or (C, H_out, W_out).
-
-    Raises:
-        ValueError: if `output_size` has a wrong length or entry.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]])
-        >>> print(ms.ops.adaptive_avg_pool2d(x, (None, 1)))
-        [[[[2.]
-           [5.]]]]
-    """
-    return wrap(F.adaptive_avg_pool2d(
-        input._raw, _output_size("adaptive_avg_pool2d", input._raw, output_size, 2)))
-
-
-@op
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """`adaptive_avg_pool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.adaptive_avg_pool3d(ms.ops.ones((2, 3, 4, 4, 4)), (None, 2, 1)).shape
-        (2, 3, 4, 2, 1)
-    """
-    return wrap(F.adaptive_avg_pool3d(
-        input._raw, _output_size("adaptive_avg_pool3d", input._raw, output_size, 3)))
-
-
-def _adaptive_max(name: str, input: Tensor, output_size: Any, rank: int,
-                  return_indices: bool) -> Any:
-    kernel = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[rank - 1]
-    sizes = _output_size(name, input._raw, output_size, rank)
-    if not return_indices:
-        return wrap(kernel(input._raw, sizes))
-    out, indices = kernel(input._raw, sizes, True)
-    # MindSpore gives int32 in three dimensions
-    return wrap(out), wrap(indices.to(torch.int32) if rank == 3 else indices)
-
-
-@op
-def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """`adaptive_max_pool2d` for sequences of shape (N, C, L).
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.adaptive_max_pool1d(ms.Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
-        [[[3. 7.]]]
-    """
-    return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, False)
-
-
-@op
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum over as many even windows as the output has elements.
-
-    Args:
-        input: shape (N, C, H, W) or (C, H, W).
-        output_size: an int or (H_out, W_out); None keeps a length.
-        return_indices: also give the place of each maximum in its flattened plane, as int64.
-
-    Returns:
-        Tensor of shape (N, C, H_out, W_out), or a pair of such.
-
-    Raises:
-        ValueError: if `output_size` has a wrong length or entry.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]])
-        >>> print(ms.ops.adaptive_max_pool2d(x, (None, 1)))
-        [[[[3.]
-           [6.]]]]
-    """
-    return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
-
-
-@op
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """`adaptive_max_pool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.adaptive_max_pool3d(ms.ops.ones((2, 3, 4, 4, 4)), (None, 2, 1)).shape
-        (2, 3, 4, 2, 1)
-    """
-    return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
-
-
 def _max_unpool(name: str, x: Tensor, indices: Tensor, rank: int, kernel_size: Any, stride: Any,
                 padding: Any, output_size: Any) -> Tensor:
     kernel = each(name, "kernel_size", kernel_size, rank)
@@ -478,61 +351,3 @@ def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = Non
         1.0
     """
     return _max_unpool("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
-
-
-def _fractional(name: str, input: Tensor, rank: int, kernel_size: Any, output_size: Any,
-                output_ratio: Any, return_indices: bool, samples: Tensor | None) -> Any:
-    kernel = each(name, "kernel_size", kernel_size, rank)
-    if (output_size is None) == (output_ratio is None):
-        raise ValueError(f"For '{name}', exactly one of 'output_size' and 'output_ratio' must be "
-                         f"given, but got {output_size} and {output_ratio}.")
-    size = None if output_size is None else each(name, "output_size", output_size, rank)
-    ratio = (output_ratio,) * rank if isinstance(output_ratio, float) else output_ratio
-    raw_samples = None if samples is None else samples._raw
-    pool = F.fractional_max_pool2d if rank == 2 else F.fractional_max_pool3d
-    out, indices = pool(input._raw, kernel, size, ratio, True, raw_samples)  # type: ignore
-    return (wrap(out), wrap(indices)) if return_indices else wrap(out)
-
-
-@op
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None,
-                          output_ratio: Any = None, return_indices: bool = False,
-                          _random_samples: Tensor | None = None) -> Any:
-    """Maxima over windows at random, evenly spread places (Graham, 2014, Fractional Max-Pooling).
-
-    Args:
-        input: shape (N, C, H, W) or (C, H, W).
-        kernel_size: of the windows, an int or (H, W).
-        output_size: an int or (H_out, W_out); or else
-        output_ratio: the output's size as a share of the input's, a float or two.
-        return_indices: also give the place of each maximum in its flattened plane, as int64.
-        _random_samples: shape (N, C, 2), within 0 and 1, instead of random numbers.
-
-    Returns:
-        Tensor, or a pair of such.
-
-    Raises:
-        ValueError: if not exactly one of `output_size` and `output_ratio` is given.
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.fractional_max_pool2d(ms.ops.ones((1, 2, 8, 8)), 2, output_size=5).shape
-        (1, 2, 5, 5)
-    """
-    return _fractional("fractional_max_pool2d", input, 2, kernel_size, output_size, output_ratio,
-                       return_indices, _random_samples)
-
-
-@op
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None,
-                          output_ratio: Any = None, return_indices: bool = False,
-                          _random_samples: Tensor | None = None) -> Any:
-    """`fractional_max_pool2d` for volumes of shape (N, C, D, H, W) or (C, D, H, W).
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.fractional_max_pool3d(ms.ops.ones((1, 2, 8, 8, 8)), 2, output_size=5).shape
-        (1, 2, 5, 5, 5)
-    """
-    return _fractional("fractional_max_pool3d", input, 3, kernel_size, output_size, output_ratio,
-                       return_indices, _random_samples)

@@ -1,42 +1,16 @@
-"""Primitive classes of shapes, joins, indices, creation and order."""
+"""Primitive classes of shapes, joins, splits and rearrangement."""
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
-import torch
-
-from ... import dtype as mstype
 from ...tensor import Tensor, wrap
-from ..arguments import as_int, as_ints, axis_in, indices_of, raw_of
+from ..arguments import as_int, as_ints, axis_in, raw_of
 from ..composite import prim_attr_register
-from ..creation import (
-    cast,
-    eye,
-    fill,
-    fills,
-    linspace,
-    logspace,
-    meshgrid,
-    ones,
-    ones_like,
-    range,  # noqa: A004
-    scalar_cast,
-    scalar_to_array,
-    scalar_to_tensor,
-    tril_indices,
-    triu_indices,
-    tuple_to_array,
-    zeros,
-    zeros_like,
-)
 from ..diagonal import diag, matrix_band_part, tril, triu
-from ..gather import gather, gather_d, gather_nd
 from ..join import concat, stack
 from ..primitive import Primitive, primitive
 from ..rearrange import flip, reverse_sequence, roll, tile, transpose
-from ..select import masked_fill, masked_scatter, masked_select, nonzero, select
 from ..shape import (
     broadcast_to,
     dtype,
@@ -49,60 +23,29 @@ from ..shape import (
     size,
     squeeze,
 )
-from ..slicing import batch_to_space_nd, slice, space_to_batch_nd, strided_slice  # noqa: A004
-from ..sorting import bucketize, searchsorted, sort, top_k, unique, unique_consecutive
-from ..sorting import unique_with_pad as _unique_with_pad
+from ..slicing import batch_to_space_nd, space_to_batch_nd
 from ..split import split, unstack
 
 __all__ = [
-    "BatchToSpaceND", "BroadcastTo", "Bucketize", "Cast", "Concat", "DType", "Diag",
-    "DynamicShape", "ExpandDims", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "Flatten",
-    "Gather", "GatherD", "GatherNd", "GatherV2", "IdentityN", "InvertPermutation", "LinSpace",
-    "ListDiff", "LogSpace", "MaskedFill", "MaskedScatter", "MaskedSelect", "MatrixBandPart",
-    "Meshgrid", "NonZero", "Ones", "OnesLike", "Pack", "ParallelConcat", "Range", "Rank",
-    "Reshape", "ReverseSequence", "ReverseV2", "Roll", "ScalarCast", "ScalarToArray",
-    "ScalarToTensor", "SearchSorted", "Select", "Shape", "Size", "Slice", "Sort",
-    "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "StridedSlice", "TensorShape",
-    "TensorToTuple", "Tile", "TopK", "Transpose", "Tril", "TrilIndices", "Triu", "TriuIndices",
-    "TupleToArray", "Unique", "UniqueConsecutive", "UniqueWithPad", "Unpack", "UnravelIndex",
-    "Unstack", "Zeros", "ZerosLike",
+    "BatchToSpaceND", "BroadcastTo", "Concat", "DType", "Diag", "DynamicShape", "ExpandDims",
+    "Flatten", "IdentityN", "InvertPermutation", "MatrixBandPart", "Pack", "ParallelConcat", "Rank",
+    "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape", "Size", "SpaceToBatchND", "Split",
+    "SplitV", "Squeeze", "Stack", "TensorShape", "TensorToTuple", "Tile", "Transpose", "Tril",
+    "Triu", "Unpack", "Unstack",
 ]
 
-Cast = primitive("Cast", cast)
 DType = primitive("DType", dtype)
 Diag = primitive("Diag", diag)
 ExpandDims = primitive("ExpandDims", expand_dims)
-Fill = primitive("Fill", fill)
-Fills = primitive("Fills", fills)
 Flatten = primitive("Flatten", flatten)
-GatherD = primitive("GatherD", gather_d)
-GatherNd = primitive("GatherNd", gather_nd)
-Eye = primitive("Eye", eye)
-LinSpace = primitive("LinSpace", linspace)
 MatrixBandPart = primitive("MatrixBandPart", matrix_band_part)
-MaskedFill = primitive("MaskedFill", masked_fill)
-MaskedScatter = primitive("MaskedScatter", masked_scatter)
-MaskedSelect = primitive("MaskedSelect", masked_select)
-NonZero = primitive("NonZero", nonzero)
-Ones = primitive("Ones", ones)
-OnesLike = primitive("OnesLike", ones_like)
 Rank = primitive("Rank", rank)
 Reshape = primitive("Reshape", reshape)
-ScalarCast = primitive("ScalarCast", scalar_cast)
-ScalarToArray = primitive("ScalarToArray", scalar_to_array)
-ScalarToTensor = primitive("ScalarToTensor", scalar_to_tensor)
-Select = primitive("Select", select)
 Shape = primitive("Shape", shape)
 Size = primitive("Size", size)
-Slice = primitive("Slice", slice)
 TensorShape = primitive("TensorShape", dyn_shape)
 Tile = primitive("Tile", tile)
 Transpose = primitive("Transpose", transpose)
-TupleToArray = primitive("TupleToArray", tuple_to_array)
-Unique = primitive("Unique", unique)
-UniqueWithPad = primitive("UniqueWithPad", _unique_with_pad)
-Zeros = primitive("Zeros", zeros)
-ZerosLike = primitive("ZerosLike", zeros_like)
 
 
 class DynamicShape(Primitive):
@@ -114,39 +57,6 @@ class DynamicShape(Primitive):
 
     def __call__(self, x: Tensor) -> Tensor:
         return dyn_shape(x)
-
-
-class FillV2(Primitive):
-    """A tensor of the shape given first, of the value and type of the Tensor given second."""
-
-    @prim_attr_register
-    def __init__(self):
-        pass
-
-    def __call__(self, shape: Any, value: Tensor) -> Tensor:
-        return fill(value.dtype, shape, value)
-
-
-class FillDiagonal(Primitive):
-    """A copy of a tensor with one value on its diagonal.
-
-    Args:
-        fill_value: the value.
-        wrap: whether the diagonal starts again below in tall matrices.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.FillDiagonal(5.0)(ms.ops.zeros((2, 2))))
-        [[5. 0.]
-         [0. 5.]]
-    """
-
-    @prim_attr_register
-    def __init__(self, fill_value: float, wrap: bool = False):
-        pass
-
-    def __call__(self, input_x: Tensor) -> Tensor:
-        return input_x.fill_diagonal(self.fill_value, self.wrap)
 
 
 class Concat(Primitive):
@@ -344,154 +254,6 @@ class Triu(Primitive):
         return triu(input, self.diagonal)
 
 
-class TrilIndices(Primitive):
-    """`ops.tril_indices` with its arguments as attributes; int32 by default."""
-
-    @prim_attr_register
-    def __init__(self, row: int, col: int, offset: int = 0, dtype: Any = mstype.int32):
-        pass
-
-    def __call__(self) -> Tensor:
-        return tril_indices(self.row, self.col, self.offset, dtype=self.dtype)
-
-
-class TriuIndices(Primitive):
-    """`ops.triu_indices` with its arguments as attributes; int32 by default."""
-
-    @prim_attr_register
-    def __init__(self, row: int, col: int, offset: int = 0, dtype: Any = mstype.int32):
-        pass
-
-    def __call__(self) -> Tensor:
-        return triu_indices(self.row, self.col, self.offset, dtype=self.dtype)
-
-
-class Range(Primitive):
-    """`ops.range` with the most numbers there may be as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, maxlen: int = 1000000):
-        pass
-
-    def __call__(self, start: Any, end: Any, step: Any) -> Tensor:
-        return range(start, end, step, self.maxlen)
-
-
-class LogSpace(Primitive):
-    """`ops.logspace` with the steps, base and type as attributes."""
-
-    @prim_attr_register
-    def __init__(self, steps: int = 10, base: int = 10, dtype: Any = mstype.float32):
-        pass
-
-    def __call__(self, start: Any, end: Any) -> Tensor:
-        return logspace(start, end, self.steps, self.base, dtype=self.dtype)
-
-
-class Meshgrid(Primitive):
-    """`ops.meshgrid` of a tuple of Tensors."""
-
-    @prim_attr_register
-    def __init__(self, indexing: str = "xy"):
-        if indexing not in ("xy", "ij"):
-            raise ValueError(f"For 'Meshgrid', 'indexing' must be 'xy' or 'ij', "
-                             f"but got {indexing!r}.")
-
-    def __call__(self, inputs: Any) -> tuple[Tensor, ...]:
-        return meshgrid(*inputs, indexing=self.indexing)
-
-
-class StridedSlice(Primitive):
-    """`ops.strided_slice` with the masks as attributes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.StridedSlice()(ms.Tensor([1, 2, 3]), (0,), (3,), (2,)))
-        [1 3]
-    """
-
-    @prim_attr_register
-    def __init__(self, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,
-                 new_axis_mask: int = 0, shrink_axis_mask: int = 0):
-        pass
-
-    def __call__(self, input_x: Tensor, begin: Any, end: Any, strides: Any) -> Tensor:
-        return strided_slice(input_x, begin, end, strides, self.begin_mask, self.end_mask,
-                             self.ellipsis_mask, self.new_axis_mask, self.shrink_axis_mask)
-
-
-class Gather(Primitive):
-    """`ops.gather` with the batch dimensions as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, batch_dims: int = 0):
-        as_int(batch_dims, "Gather", "batch_dims")
-
-    def __call__(self, input_params: Tensor, input_indices: Tensor, axis: Any) -> Tensor:
-        return gather(input_params, input_indices, axis, self.batch_dims)
-
-
-GatherV2 = Gather
-
-
-class TopK(Primitive):
-    """`ops.top_k`: the greatest elements along the last dimension and their places, int32."""
-
-    @prim_attr_register
-    def __init__(self, sorted: bool = True):
-        pass
-
-    def __call__(self, input_x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
-        return top_k(input_x, k, self.sorted)
-
-
-class Sort(Primitive):
-    """`ops.sort` with axis and direction as attributes."""
-
-    @prim_attr_register
-    def __init__(self, axis: int = -1, descending: bool = False):
-        as_int(axis, "Sort")
-
-    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return sort(x, self.axis, self.descending)
-
-
-class SearchSorted(Primitive):
-    """`ops.searchsorted` with the side and the type of the result as attributes."""
-
-    @prim_attr_register
-    def __init__(self, dtype: Any = mstype.int64, right: bool = False):
-        pass
-
-    def __call__(self, sorted_sequence: Tensor, values: Tensor,
-                 sorter: Tensor | None = None) -> Tensor:
-        return searchsorted(sorted_sequence, values, out_int32=self.dtype is mstype.int32,
-                            right=self.right, sorter=sorter)
-
-
-class Bucketize(Primitive):
-    """`ops.bucketize` with the boundaries as an attribute; what equals one lies after it."""
-
-    @prim_attr_register
-    def __init__(self, boundaries: Any):
-        pass
-
-    def __call__(self, input: Tensor) -> Tensor:
-        return bucketize(input, self.boundaries, right=True)
-
-
-class UniqueConsecutive(Primitive):
-    """`ops.unique_consecutive` with its options as attributes."""
-
-    @prim_attr_register
-    def __init__(self, return_inverse: bool = False, return_counts: bool = False,
-                 dim: int | None = None):
-        pass
-
-    def __call__(self, input: Tensor) -> Any:
-        return unique_consecutive(input, self.return_inverse, self.return_counts, self.dim)
-
-
 class BatchToSpaceND(Primitive):
     """`ops.batch_to_space_nd` with its arguments as attributes."""
 
@@ -514,26 +276,6 @@ class SpaceToBatchND(Primitive):
         return space_to_batch_nd(input_x, self.block_shape, self.paddings)
 
 
-class UnravelIndex(Primitive):
-    """The coordinates of places counted through a flattened tensor: (k, n) for n places.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.UnravelIndex()(ms.Tensor([5]), ms.Tensor([2, 3])))
-        [[1]
-         [2]]
-    """
-
-    @prim_attr_register
-    def __init__(self):
-        pass
-
-    def __call__(self, indices: Tensor, dims: Tensor) -> Tensor:
-        places = indices_of(indices, "UnravelIndex")
-        return wrap(torch.stack(torch.unravel_index(places, as_ints(dims, "UnravelIndex", "dims")))
-                    .to(indices._raw.dtype))
-
-
 class InvertPermutation(Primitive):
     """The permutation, a tuple, that undoes another.
 
@@ -549,30 +291,10 @@ class InvertPermutation(Primitive):
 
     def __call__(self, input_x: Any) -> tuple[int, ...]:
         order = as_ints(input_x, "InvertPermutation", "input_x")
-        if sorted(order) != list(builtins.range(len(order))):
+        if sorted(order) != list(range(len(order))):
             raise ValueError(f"For 'InvertPermutation', the input must have each of the numbers "
                              f"from 0 to {len(order) - 1} once, but got {order}.")
-        return tuple(order.index(i) for i in builtins.range(len(order)))
-
-
-class ListDiff(Primitive):
-    """The elements of one tensor that another does not have, and where they are.
-
-    Examples:
-        >>> import lamella as ms
-        >>> out, places = ms.ops.ListDiff()(ms.Tensor([1, 2, 3]), ms.Tensor([2]))
-        >>> print(out, places)
-        [1 3] [0 2]
-    """
-
-    @prim_attr_register
-    def __init__(self, out_idx: Any = mstype.int32):
-        pass
-
-    def __call__(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        known = torch.isin(raw_of(x, "ListDiff", "x"), raw_of(y, "ListDiff", "y"))
-        places = (~known).nonzero()[:, 0]
-        return wrap(x._raw[places]), cast(wrap(places), self.out_idx)
+        return tuple(order.index(i) for i in range(len(order)))
 
 
 class TensorToTuple(Primitive):

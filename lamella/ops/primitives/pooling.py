@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import pooling
+from .. import adaptive_pooling, pooling
 from ..primitive import Primitive
 from ..windows import each
 from .attributed import Attributed
@@ -163,8 +163,8 @@ def _adaptive(name: str, function: Any) -> type[Primitive]:
     return _Adaptive
 
 
-AdaptiveAvgPool2D = _adaptive("AdaptiveAvgPool2D", pooling.adaptive_avg_pool2d)
-AdaptiveAvgPool3D = _adaptive("AdaptiveAvgPool3D", pooling.adaptive_avg_pool3d)
+AdaptiveAvgPool2D = _adaptive("AdaptiveAvgPool2D", adaptive_pooling.adaptive_avg_pool2d)
+AdaptiveAvgPool3D = _adaptive("AdaptiveAvgPool3D", adaptive_pooling.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool2D(Attributed):
@@ -180,4 +180,4 @@ class AdaptiveMaxPool2D(Attributed):
         super().__init__(output_size=output_size)
 
     def __call__(self, x: Any) -> Any:
-        return pooling.adaptive_max_pool2d(x, self.output_size, True)
+        return adaptive_pooling.adaptive_max_pool2d(x, self.output_size, True)

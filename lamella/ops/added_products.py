@@ -1,0 +1,166 @@
+"""Products of matrices and vectors that are added to a tensor."""
+
+from __future__ import annotations
+
+import torch
+
+from ..errors import op
+from ..inplace import in_place
+from ..tensor import Tensor, tensor_methods, wrap
+
+__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
+
+
+@op
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
+          alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * (`mat1` @ `mat2`).
+
+    Args:
+        input: a Tensor that broadcasts to shape (N, R).
+        mat1: shape (N, M).
+        mat2: shape (M, R).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N, R)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([1.0])
+        >>> y = ms.Tensor([[1.0, 2.0]])
+        >>> z = ms.Tensor([[3.0], [4.0]])
+        >>> print(ms.ops.addmm(x, y, z, beta=2))
+        [[13.]]
+    """
+    return wrap(torch.addmm(input._raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha))
+
+
+@op
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1,
+            alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * (`batch1` @ `batch2`), for each pair of matrices.
+
+    Args:
+        input: a Tensor that broadcasts to shape (B, N, R).
+        batch1: shape (B, N, M).
+        batch2: shape (B, M, R).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (B, N, R)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[1.0]]])
+        >>> y = ms.Tensor([[[1.0, 2.0]]])
+        >>> z = ms.Tensor([[[3.0], [4.0]]])
+        >>> print(ms.ops.baddbmm(x, y, z))
+        [[[12.]]]
+    """
+    a, b = batch1._raw, batch2._raw
+    if a.dim() == 3 == b.dim():
+        return wrap(torch.baddbmm(input._raw, a, b, beta=beta, alpha=alpha))
+    return wrap(beta * input._raw + alpha * torch.matmul(a, b))
+
+
+@op
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
+           alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * the sum of `batch1` @ `batch2` over all pairs of matrices.
+
+    Args:
+        input: a Tensor that broadcasts to shape (N, R).
+        batch1: shape (B, N, M).
+        batch2: shape (B, M, R).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N, R)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[1.0]])
+        >>> y = ms.Tensor([[[1.0]], [[2.0]]])
+        >>> z = ms.Tensor([[[3.0]], [[4.0]]])
+        >>> print(ms.ops.addbmm(x, y, z))
+        [[12.]]
+    """
+    a, b = batch1._raw, batch2._raw
+    if a.dim() == 3 == b.dim():
+        return wrap(torch.addbmm(input._raw, a, b, beta=beta, alpha=alpha))
+    return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
+
+
+@op
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """`beta` * `input` + `alpha` * (`mat` @ `vec`).
+
+    Args:
+        input: a Tensor that broadcasts to shape (N,).
+        mat: shape (N, M).
+        vec: shape (M,).
+        beta: factor of `input`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N,)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([1.0, 1.0])
+        >>> y = ms.Tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> z = ms.Tensor([1.0, 1.0])
+        >>> print(ms.ops.addmv(x, y, z))
+        [4. 8.]
+    """
+    return wrap(torch.addmv(input._raw, mat._raw, vec._raw, beta=beta, alpha=alpha))
+
+
+@op
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """`beta` * `x` + `alpha` * the outer product of `vec1` and `vec2`.
+
+    Args:
+        x: a Tensor that broadcasts to shape (N, M).
+        vec1: shape (N,).
+        vec2: shape (M,).
+        beta: factor of `x`.
+        alpha: factor of the product.
+
+    Returns:
+        Tensor of shape (N, M)
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.addr(ms.Tensor([[1.0, 1.0]]), ms.Tensor([2.0]), ms.Tensor([3.0, 4.0])))
+        [[7. 9.]]
+    """
+    return wrap(torch.addr(x._raw, vec1._raw, vec2._raw, beta=beta, alpha=alpha))
+
+
+def _tensor_addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
+                   alpha: float = 1) -> Tensor:
+    return in_place(self, lambda raw: raw.addmm_(mat1._raw, mat2._raw, beta=beta, alpha=alpha))
+
+
+tensor_methods(addmm=addmm, addmm_=_tensor_addmm_, baddbmm=baddbmm, addbmm=addbmm, addmv=addmv,
+               addr=addr)
