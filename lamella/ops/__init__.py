@@ -49,6 +49,7 @@ from .primitives.loss import *
 from .primitives.math import *
 from .primitives.nn import *
 from .primitives.optimizer import *
+from .primitives.optimizer_adaptive import *
 from .primitives.optimizer_rows import *
 from .primitives.pooling import *
 from .primitives.random import *

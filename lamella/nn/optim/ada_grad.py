@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops.primitives.optimizer import ApplyAdagrad
+from ...ops.primitives.optimizer_adaptive import ApplyAdagrad
 from ...ops.primitives.update_rules import adagrad
 from ..argument_checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops.primitives.optimizer import ApplyAdadelta
+from ...ops.primitives.optimizer_adaptive import ApplyAdadelta
 from ...ops.primitives.update_rules import adadelta
 from ...tensor import Tensor
 from ..argument_checks import between, non_negative_float

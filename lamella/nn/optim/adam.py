@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from ... import dtype as mstype
-from ...ops.primitives.optimizer import Adam as AdamPrimitive
-from ...ops.primitives.optimizer import AdamWeightDecay as AdamWeightDecayPrimitive
+from ...ops.primitives.optimizer_adaptive import Adam as AdamPrimitive
+from ...ops.primitives.optimizer_adaptive import AdamWeightDecay as AdamWeightDecayPrimitive
 from ...ops.primitives.update_rules import adam, adam_weight_decay, nesterov_adam, single
 from ...parameter import Parameter
 from ...tensor import Tensor

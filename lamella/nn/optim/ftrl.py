@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops.primitives.optimizer import ApplyFtrl
+from ...ops.primitives.optimizer_adaptive import ApplyFtrl
 from ...ops.primitives.update_rules import ftrl
 from ..argument_checks import non_negative_float, of_type, positive_float
 from .optimizer import Optimizer, opt_init_args_register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtype as mstype
-from ...ops.primitives.optimizer import ApplyProximalAdagrad
+from ...ops.primitives.optimizer_adaptive import ApplyProximalAdagrad
 from ...ops.primitives.update_rules import proximal_adagrad
 from ...tensor import Tensor
 from ..argument_checks import non_negative_float, of_type

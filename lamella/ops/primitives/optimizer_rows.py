@@ -10,7 +10,8 @@ import torch
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from . import update_rules as rules
-from .optimizer import Update, corrected_rate, number, rate
+from .optimizer import Update, number, rate
+from .optimizer_adaptive import corrected_rate
 
 __all__ = [
     "FusedSparseAdam", "FusedSparseFtrl", "FusedSparseLazyAdam", "FusedSparseProximalAdagrad",
