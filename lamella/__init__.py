@@ -26,8 +26,10 @@ from .context import (
 )
 from .doctor import run_check
 from .dtype import (
+    TensorType,
     Type,
     bfloat16,
+    bool,
     bool_,
     byte,
     complex64,
@@ -35,11 +37,13 @@ from .dtype import (
     double,
     dtype_to_nptype,
     dtype_to_pytype,
+    float,
     float16,
     float32,
     float64,
     get_py_obj_dtype,
     half,
+    int,
     int8,
     int16,
     int32,

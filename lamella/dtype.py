@@ -153,8 +153,8 @@ type_type = Type("type_type", "TypeType")
 none_type = type_none
 
 bool = bool_  # noqa: A001  (MindSpore's own name for it)
-int = int_  # noqa: A001
-float = float_  # noqa: A001
+int = int32  # noqa: A001
+float = float32  # noqa: A001
 
 int_type = (int8, int16, int32, int64)
 uint_type = (uint8, uint16, uint32, uint64)

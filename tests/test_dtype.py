@@ -60,3 +60,8 @@ def test_python_types():
 def test_errors(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_names_of_python_types():
+    assert (ms.bool, ms.int, ms.float) == (ms.bool_, ms.int32, ms.float32)
+    assert isinstance(ms.tensor_type, ms.TensorType)
