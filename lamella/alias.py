@@ -115,7 +115,7 @@ _SHARED = frozenset("""
     ops.primitive parallel profiler rewrite runtime safeguard scipy train train.serialization utils
     version
     """.split())
-_ROOMS = frozenset(["", "amp", "common", "nn", "ops", "train"])
+_ROOMS = frozenset(["", "amp", "common", "nn", "nn.optim", "ops", "train"])
 
 # Functions that MindSpore shows where it has a file of the same name.
 _FUNCTIONS = frozenset(

@@ -10,7 +10,6 @@ the same.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -26,50 +25,17 @@ from ..argument_checks import non_negative_float, of_type, positive_float
 from ..cell import Cell
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
+from .settings import (
+    _ConvertToCell,
+    _IteratorLearningRate,
+    _WrappedWeightDecay,
+    as_list,
+    checked_group,
+    in_order,
+    opt_init_args_register,
+)
 
 __all__ = ["Optimizer", "opt_init_args_register"]
-
-_GROUP_KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralization")
-
-
-def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Make an optimizer's ``__init__`` keep its arguments.
-
-    They are found as attributes `init_params`, `init_learning_rate` (None for a schedule) and
-    `init_args`, a dict of the others.
-
-    Examples:
-        >>> import lamella as ms
-        >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
-        >>> ms.nn.Momentum([w], 0.1, 0.9).init_args["momentum"]
-        0.9
-    """
-    signature = inspect.signature(fn)
-
-    @functools.wraps(fn)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"For '{type(self).__name__}', {error}.") from None
-        bound.apply_defaults()
-        arguments = dict(bound.arguments)
-        arguments.pop("self")
-        kept = self.__dict__
-        if "params" in arguments:
-            kept["init_params"] = {"params": arguments.pop("params")}
-        if "optimizer" in arguments:
-            inner = getattr(arguments.pop("optimizer"), "init_params", {"params": None})
-            kept["init_params"] = {"params": inner["params"]}
-        if "learning_rate" in arguments:
-            rate = arguments.pop("learning_rate")
-            if isinstance(rate, Tensor):
-                rate = rate.asnumpy().tolist()
-            kept["init_learning_rate"] = None if isinstance(rate, Cell) else rate
-        kept["init_args"] = arguments
-        fn(self, *args, **kwargs)
-
-    return init
 
 
 class _Group(NamedTuple):
@@ -121,7 +87,7 @@ class Optimizer(Cell):
                  loss_scale: float = 1.0):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
-        listed = _listed(parameters, "parameters")
+        listed = as_list(parameters, "parameters")
         if not all(isinstance(p, Parameter) for p in listed) and not all(
                 isinstance(p, dict) for p in listed):
             kinds = sorted({type(p).__name__ for p in listed})
@@ -167,7 +133,7 @@ class Optimizer(Cell):
 
     def _set_groups(self, groups: list[Any], rate: Any, weight_decay: Any) -> None:
         """Work out what belongs to each parameter from the groups' dicts."""
-        groups = [_checked_group(group) for group in groups]
+        groups = [checked_group(group) for group in groups]
         rates = [self._checked_rate(g["lr"]) if "lr" in g else None for g in groups]
         self.is_group_lr = any("lr" in g for g in groups)
         lengths = {r.size for r in (rate, *rates) if isinstance(r, Tensor) and r.ndim == 1}
@@ -194,7 +160,7 @@ class Optimizer(Cell):
                 seen.add(parameter.name)
                 members.append((parameter, lr, decay, group.get("grad_centralization", False)))
         if order:
-            members = _in_order(members, order)
+            members = in_order(members, order)
         self.group_lr = [m[1] for m in members]
         self.group_params = [m[0] for m in members]
         self.group_weight_decay = [m[2] for m in members]
@@ -523,97 +489,8 @@ def _scalar(rate: Tensor) -> Tensor:
     return wrap(rate._raw.reshape(()))
 
 
-def _listed(parameters: Any, name: str) -> list[Any]:
-    if parameters is None:
-        raise ValueError(f"For 'Optimizer', '{name}' must be a list of Parameters, but got None.")
-    if not isinstance(parameters, Iterable):
-        raise TypeError(f"For 'Optimizer', '{name}' must be a list of Parameters, "
-                        f"but got {type(parameters).__name__}.")
-    listed = list(parameters)
-    if not listed:
-        raise ValueError(f"For 'Optimizer', '{name}' must not be empty.")
-    return listed
-
-
-def _checked_group(group: dict[str, Any]) -> dict[str, Any]:
-    unknown = [key for key in group if key not in _GROUP_KEYS]
-    if unknown:
-        raise KeyError(f"For 'Optimizer', the keys of a group must be among {_GROUP_KEYS}, "
-                       f"but got {unknown}.")
-    if "order_params" in group:
-        if len(group) > 1:
-            raise ValueError(f"For 'Optimizer', the group with 'order_params' must hold no other "
-                             f"key, but got {list(group)}.")
-        if not isinstance(group["order_params"], Iterable):
-            raise TypeError(f"For 'Optimizer', 'order_params' must be a list of Parameters, "
-                            f"but got {type(group['order_params']).__name__}.")
-        return {"order_params": list(group["order_params"])}
-    if "params" not in group:
-        raise KeyError("For 'Optimizer', each group must have the key 'params'.")
-    listed = _listed(group["params"], "params")
-    for i, parameter in enumerate(listed):
-        if not isinstance(parameter, Parameter):
-            raise TypeError(f"For 'Optimizer', 'params' of a group must hold Parameters, "
-                            f"but got {type(parameter).__name__} at {i}.")
-    of_type("Optimizer", "grad_centralization", group.get("grad_centralization", False), bool)
-    return {**group, "params": listed}
-
-
-def _in_order(members: list[Any], order: list[Parameter]) -> list[Any]:
-    if len(order) != len(members):
-        raise ValueError(f"For 'Optimizer', 'order_params' must hold each of the groups' "
-                         f"{len(members)} parameters once, but got {len(order)}.")
-    by_name = {member[0].name: member for member in members}
-    missing = [p.name for p in order if p.name not in by_name]
-    if missing:
-        raise ValueError(f"For 'Optimizer', 'order_params' holds {missing}, which is in no group.")
-    return [by_name[p.name] for p in order]
-
-
 def _centralized(gradient: Tensor) -> Tensor:
     raw = gradient._raw
     if raw.dim() < 2 or raw.shape[1] % 16:
         return gradient
     return wrap(raw - raw.mean(tuple(range(1, raw.dim())), keepdim=True))
-
-
-class _ConvertToCell(LearningRateSchedule):
-    """A constant learning rate as a schedule."""
-
-    def __init__(self, learning_rate: Parameter):
-        super().__init__()
-        self.learning_rate = learning_rate
-
-    def construct(self, global_step: Any) -> Tensor:
-        """The rate."""
-        return self.learning_rate
-
-
-class _IteratorLearningRate(LearningRateSchedule):
-    """A list of learning rates as a schedule: the i-th step takes the i-th."""
-
-    def __init__(self, learning_rate: Tensor, name: str):
-        super().__init__()
-        self.learning_rate = Parameter(learning_rate, name=name)
-
-    def construct(self, global_step: Any) -> Tensor:
-        """The rate at `global_step`."""
-        rates = self.learning_rate._raw
-        try:
-            return wrap(rates.index_select(0, global_step._raw.reshape(-1)))
-        except (IndexError, RuntimeError) as error:
-            raise RuntimeError(f"For 'Optimizer', the list of {rates.shape[0]} learning rates ends "
-                               f"before step {global_step.asnumpy().item()}.") from error
-
-
-class _WrappedWeightDecay(Cell):
-    """A weight decay computed from the step, times the loss scale."""
-
-    def __init__(self, weight_decay: Cell, loss_scale: float):
-        super().__init__()
-        self.weight_decay = weight_decay
-        self.loss_scale = loss_scale
-
-    def construct(self, global_step: Any) -> Tensor:
-        """The decay at `global_step`."""
-        return self.weight_decay(global_step) * self.loss_scale
