@@ -5,11 +5,13 @@ PyTorch's kernels from the CPU's default generator, which `set_seed` seeds, so t
 same network on every device. An Initializer of one's own fills a NumPy array in `_initialize`.
 """
 
+# ruff: noqa: F401 - all of MindSpore's names can be imported from here
+
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,287 +19,36 @@ import torch
 
 from .. import dtype as mstype
 from ..tensor import Tensor
-
-__all__ = ["Constant", "Dirac", "HeNormal", "HeUniform", "Identity", "Initializer", "Normal", "One",
-           "Orthogonal", "Sparse", "TruncatedNormal", "Uniform", "VarianceScaling", "XavierNormal",
-           "XavierUniform", "Zero", "initializer"]
-
-_INITIALIZER_ALIAS: dict[str, type[Initializer]] = {}
-_WIDE = (torch.float32, torch.float64)  # the types that are drawn in; others are converted to
-_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-           "conv_transpose3d")
-
-
-class Initializer:
-    """Fills new data; the base of every initializer.
-
-    A subclass overrides `_initialize(arr)`, which changes a NumPy array of the right shape and type
-    in place. (bfloat16, which NumPy lacks, is filled as float32.)
-
-    Args:
-        **kwargs: kept for subclasses that want to show their options.
-
-    Examples:
-        >>> import numpy as np
-        >>> import lamella as ms
-        >>> from lamella.common.initializer import Initializer, initializer
-        >>> class Ramp(Initializer):
-        ...     def _initialize(self, arr):
-        ...         arr[:] = np.linspace(0, 1, arr.size).reshape(arr.shape)
-        >>> print(initializer(Ramp(), (3,), ms.float32).init_data())
-        [0.  0.5 1. ]
-    """
-
-    def __init__(self, **kwargs: Any):
-        self._kwargs = kwargs
-
-    def _initialize(self, arr: np.ndarray) -> Any:
-        raise NotImplementedError(f"For 'Initializer', {type(self).__name__} must override "
-                                  "'_initialize(self, arr)', which fills the array 'arr' in place.")
-
-    def __call__(self, arr: np.ndarray) -> Any:
-        return self._initialize(arr)
-
-    def make(self, shape: Sequence[int], raw_dtype: torch.dtype) -> torch.Tensor:
-        """New data of a shape and a type, on the CPU."""
-        known = mstype.from_raw[raw_dtype]
-        arr = np.zeros(tuple(shape), mstype.dtype_to_nptype(known))
-        self(arr)
-        return torch.from_numpy(arr).to(raw_dtype)
-
-
-class _Kernel(Initializer):
-    """An initializer whose `_fill` works on a torch tensor of float32 or float64."""
-
-    def _fill(self, raw: torch.Tensor) -> None:
-        raise NotImplementedError
-
-    def _initialize(self, arr: np.ndarray) -> None:
-        kind = torch.float64 if arr.dtype == np.float64 else torch.float32
-        raw = torch.empty(arr.shape, dtype=kind)
-        self._fill(raw)
-        _assignment(arr, raw.numpy())
-
-    def make(self, shape: Sequence[int], raw_dtype: torch.dtype) -> torch.Tensor:
-        kind = type(self)
-        if kind._initialize is not _Kernel._initialize or kind.__call__ is not Initializer.__call__:
-            return super().make(shape, raw_dtype)  # a subclass has rules of its own
-        raw = torch.empty(tuple(shape), dtype=raw_dtype if raw_dtype in _WIDE else torch.float32)
-        self._fill(raw)
-        return raw.to(raw_dtype)
-
-
-def _register(*aliases: str) -> Callable[[type], type]:
-    """Let `initializer` find a class by its name in small letters, and by `aliases`."""
-
-    def register(cls: type) -> type:
-        for name in (cls.__name__.lower(), *aliases):
-            _INITIALIZER_ALIAS.setdefault(name, cls)
-        return cls
-
-    return register
-
-
-def _assignment(arr: np.ndarray, num: Any) -> np.ndarray:
-    """Copy numbers into an array, in place, converting them to its type."""
-    arr[...] = num
-    return arr
-
-
-# -- drawing -------------------------------------------------------------------------------------
-
-
-def _check_sigma(sigma: float) -> None:
-    if sigma < 0:
-        raise ValueError(f"For 'initializer', 'sigma' must be 0 or more, but got {sigma}.")
-
-
-def _draw_normal(raw: torch.Tensor, mean: float, sigma: float) -> None:
-    _check_sigma(sigma)
-    raw.normal_(mean, sigma)
-
-
-def _draw_uniform(raw: torch.Tensor, low: float, high: float) -> None:
-    if low > high:
-        low, high = high, low
-    raw.uniform_(low, high)
-
-
-def _draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: float) -> None:
-    """Draw from a normal distribution cut to [a, b].
-
-    Where most of the distribution lies within, what falls outside is drawn again; else its
-    cumulative distribution is inverted, mirrored to the left tail, where that doesn't round to 1.
-    """
-    _check_sigma(sigma)
-    if not a < b:
-        raise ValueError(f"For 'TruncatedNormal', 'a' must be less than 'b', "
-                         f"but got a={a} and b={b}.")
-    if sigma == 0:
-        raw.fill_(min(max(mean, a), b))
-        return
-    left, right = (a - mean) / sigma, (b - mean) / sigma
-    low, high = (0.5 * math.erfc(-x / math.sqrt(2)) for x in (left, right))
-    if high - low > 0.5:
-        raw.normal_(mean, sigma)
-        outside = ((raw < a) | (raw > b)).nonzero(as_tuple=True)
-        while len(outside[0]) or raw.dim() == 0 and not a <= raw.item() <= b:
-            again = raw[outside].normal_(mean, sigma)
-            raw[outside] = again
-            outside = tuple(place[(again < a) | (again > b)] for place in outside)
-        return
-    sign = -1.0 if left > 0 else 1.0
-    if sign < 0:
-        left, right = -right, -left
-        low, high = (0.5 * math.erfc(-x / math.sqrt(2)) for x in (left, right))
-    if not low < high:  # so far out that no probability is left: all of it is at the near bound
-        raw.fill_(a if sign < 0 else b)
-        return
-    wide = torch.empty(raw.shape, dtype=torch.float64)
-    wide.uniform_(low, high)
-    wide = torch.special.ndtri(wide).clamp_(left, right).mul_(sign * sigma).add_(mean)
-    raw.copy_(wide.clamp_(a, b))
-
-
-def _drawn(shape: Sequence[int], draw: Callable[..., None], *options: float) -> np.ndarray:
-    raw = torch.empty(tuple(shape), dtype=torch.float32)
-    draw(raw, *options)
-    return raw.numpy()
-
-
-def _init_random_normal(mean: float, sigma: float, shape: Sequence[int]) -> np.ndarray:
-    """A float32 array of normal numbers."""
-    return _drawn(shape, _draw_normal, mean, sigma)
-
-
-def _init_random_uniform(a: float, b: float, shape: Sequence[int]) -> np.ndarray:
-    """A float32 array of numbers uniform in [a, b)."""
-    return _drawn(shape, _draw_uniform, a, b)
-
-
-def _init_truncated_normal(a: float, b: float, mean: float, sigma: float,
-                           shape: Sequence[int]) -> np.ndarray:
-    """A float32 array of normal numbers within [a, b]."""
-    return _drawn(shape, _draw_truncated, a, b, mean, sigma)
-
-
-# -- sizes of layers -----------------------------------------------------------------------------
-
-
-def _calculate_fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
-    """How many numbers come into and go out of one unit of a layer with weights of this shape.
-
-    Weights are (out, in) for a dense layer and (out, in, *kernel) for a convolution.
-    """
-    if len(shape) < 2:
-        raise ValueError("For 'initializer', 'fan_in' and 'fan_out' need weights of 2 or more "
-                         f"dimensions, but got shape {tuple(shape)}.")
-    field = math.prod(shape[2:])
-    return shape[1] * field, shape[0] * field
-
-
-def _calculate_correct_fan(shape: Sequence[int], mode: str) -> int:
-    """The number of inputs (``"fan_in"``) or outputs (``"fan_out"``) of a unit."""
-    if mode.lower() not in ("fan_in", "fan_out"):
-        raise ValueError(f"For 'initializer', 'mode' must be 'fan_in' or 'fan_out', "
-                         f"but got {mode!r}.")
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
-    return fan_in if mode.lower() == "fan_in" else fan_out
-
-
-def _calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """What the standard deviation is multiplied with to make up for a nonlinearity.
-
-    After He et al., "Delving deep into rectifiers" (2015), https://arxiv.org/abs/1502.01852.
-    """
-    if nonlinearity in _LINEAR or nonlinearity == "sigmoid":
-        return 1.0
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
-    if nonlinearity == "leaky_relu":
-        if param is None:
-            param = 0.01
-        if isinstance(param, bool) or not isinstance(param, (int, float)):
-            raise ValueError("For 'initializer', 'negative_slope' must be an int or a float when "
-                             f"'nonlinearity' is 'leaky_relu', but got {param!r}.")
-        return math.sqrt(2.0 / (1 + param**2))
-    raise ValueError("For 'initializer', 'nonlinearity' must be 'leaky_relu', 'relu', 'tanh', "
-                     f"'sigmoid', 'linear' or a convolution's name, but got {nonlinearity!r}.")
-
-
-# -- the initializers ----------------------------------------------------------------------------
-
-
-@_register("zeros")
-class Zero(_Kernel):
-    """All zeros.
-
-    Examples:
-        >>> from lamella.common.initializer import initializer
-        >>> print(initializer("zeros", (2,)).init_data())
-        [0. 0.]
-    """
-
-    def _fill(self, raw: torch.Tensor) -> None:
-        raw.zero_()
-
-
-@_register("ones")
-class One(_Kernel):
-    """All ones.
-
-    Examples:
-        >>> from lamella.common.initializer import initializer
-        >>> print(initializer("ones", (2,)).init_data())
-        [1. 1.]
-    """
-
-    def _fill(self, raw: torch.Tensor) -> None:
-        raw.fill_(1)
-
-
-class Constant(Initializer):
-    """A given value.
-
-    Args:
-        value: a number, or an array that is stretched to the shape.
-
-    Examples:
-        >>> from lamella.common.initializer import Constant, initializer
-        >>> print(initializer(Constant(3), (2,)).init_data())
-        [3. 3.]
-    """
-
-    def __init__(self, value: Any):
-        super().__init__(value=value)
-        if not isinstance(value, (numbers.Number, np.ndarray, list, tuple, np.generic)):
-            raise TypeError(f"For 'Constant', 'value' must be a number or an array, but got "
-                            f"{value!r} of type {type(value).__name__}.")
-        self.value = value
-
-    def _initialize(self, arr: np.ndarray) -> None:
-        _assignment(arr, self.value)
-
-
-@_register()
-class Identity(_Kernel):
-    """The identity matrix; ones on the main diagonal of any matrix.
-
-    Raises:
-        ValueError: if the shape is not that of a matrix.
-
-    Examples:
-        >>> from lamella.common.initializer import initializer
-        >>> print(initializer("identity", (2, 3)).init_data())
-        [[1. 0. 0.]
-         [0. 1. 0.]]
-    """
-
-    def _fill(self, raw: torch.Tensor) -> None:
-        _check_matrix("Identity", raw)
-        raw.zero_().fill_diagonal_(1)
+from .drawing import (
+    _calculate_correct_fan,
+    _calculate_fan_in_and_fan_out,
+    _calculate_gain,
+    _init_random_normal,
+    _init_random_uniform,
+    _init_truncated_normal,
+    draw_normal,
+    draw_truncated,
+    draw_uniform,
+)
+from .filling import (
+    _INITIALIZER_ALIAS,
+    Constant,
+    Dirac,
+    Identity,
+    Initializer,
+    One,
+    Zero,
+    _assignment,
+    _Kernel,
+    _register,
+    check_matrix,
+)
+
+__all__ = [
+    "Constant", "Dirac", "HeNormal", "HeUniform", "Identity", "Initializer", "Normal", "One",
+    "Orthogonal", "Sparse", "TruncatedNormal", "Uniform", "VarianceScaling", "XavierNormal",
+    "XavierUniform", "Zero", "initializer",
+]
 
 
 @_register()
@@ -322,7 +73,7 @@ class Uniform(_Kernel):
         self.scale = scale
 
     def _fill(self, raw: torch.Tensor) -> None:
-        _draw_uniform(raw, -self.scale, self.scale)
+        draw_uniform(raw, -self.scale, self.scale)
 
 
 @_register()
@@ -348,7 +99,7 @@ class Normal(_Kernel):
         self.mean = mean
 
     def _fill(self, raw: torch.Tensor) -> None:
-        _draw_normal(raw, self.mean, self.sigma)
+        draw_normal(raw, self.mean, self.sigma)
 
 
 @_register()
@@ -381,7 +132,7 @@ class TruncatedNormal(_Kernel):
         self.b = b
 
     def _fill(self, raw: torch.Tensor) -> None:
-        _draw_truncated(raw, self.a, self.b, self.mean, self.sigma)
+        draw_truncated(raw, self.a, self.b, self.mean, self.sigma)
 
 
 @_register("xavier_uniform")
@@ -406,7 +157,7 @@ class XavierUniform(_Kernel):
 
     def _fill(self, raw: torch.Tensor) -> None:
         bound = self.gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(raw.shape)))
-        _draw_uniform(raw, -bound, bound)
+        draw_uniform(raw, -bound, bound)
 
 
 @_register("xavier_normal")
@@ -428,7 +179,7 @@ class XavierNormal(_Kernel):
 
     def _fill(self, raw: torch.Tensor) -> None:
         fans = sum(_calculate_fan_in_and_fan_out(raw.shape))
-        _draw_normal(raw, 0.0, self.gain * math.sqrt(2.0 / fans))
+        draw_normal(raw, 0.0, self.gain * math.sqrt(2.0 / fans))
 
 
 class _He(_Kernel):
@@ -463,7 +214,7 @@ class HeUniform(_He):
 
     def _fill(self, raw: torch.Tensor) -> None:
         bound = math.sqrt(3.0) * self._std(raw.shape)
-        _draw_uniform(raw, -bound, bound)
+        draw_uniform(raw, -bound, bound)
 
 
 @_register("he_normal")
@@ -483,7 +234,7 @@ class HeNormal(_He):
     """
 
     def _fill(self, raw: torch.Tensor) -> None:
-        _draw_normal(raw, 0.0, self._std(raw.shape))
+        draw_normal(raw, 0.0, self._std(raw.shape))
 
 
 @_register()
@@ -510,47 +261,12 @@ class Sparse(_Kernel):
         self.sigma = sigma
 
     def _fill(self, raw: torch.Tensor) -> None:
-        _check_matrix("Sparse", raw)
-        _draw_normal(raw, 0.0, self.sigma)
+        check_matrix("Sparse", raw)
+        draw_normal(raw, 0.0, self.sigma)
         zeros = min(math.ceil(self.sparsity * raw.shape[0]), raw.shape[0])
         # the places of the smallest of as many random numbers are a random choice of rows
         rows = torch.rand(raw.shape).argsort(0)[:zeros]
         raw.scatter_(0, rows, 0.0)
-
-
-@_register()
-class Dirac(_Kernel):
-    """The kernel of a convolution that passes its input on, as far as the channels go.
-
-    Args:
-        groups: into how many groups the output channels fall, each of which passes the input on.
-
-    Raises:
-        ValueError: if the shape has not 3, 4 or 5 dimensions, or `groups` doesn't divide the first.
-
-    Examples:
-        >>> from lamella.common.initializer import Dirac, initializer
-        >>> print(initializer(Dirac(), (1, 1, 3)).init_data())
-        [[[0. 1. 0.]]]
-    """
-
-    def __init__(self, groups: int = 1):
-        super().__init__(groups=groups)
-        self.groups = groups
-
-    def _fill(self, raw: torch.Tensor) -> None:
-        if raw.dim() not in (3, 4, 5):
-            raise ValueError("For 'Dirac', the shape must have 3, 4 or 5 dimensions, "
-                             f"but got {tuple(raw.shape)}.")
-        if raw.shape[0] % self.groups:
-            raise ValueError(f"For 'Dirac', 'groups' must divide the first dimension, "
-                             f"but got groups={self.groups} and shape {tuple(raw.shape)}.")
-        raw.zero_()
-        middle = tuple(n // 2 for n in raw.shape[2:])
-        each = raw.shape[0] // self.groups
-        for group in range(self.groups):
-            for channel in range(min(each, raw.shape[1])):
-                raw[(group * each + channel, channel, *middle)] = 1
 
 
 @_register()
@@ -582,7 +298,7 @@ class Orthogonal(_Kernel):
             raise ValueError("For 'Orthogonal', the shape must have 2 dimensions or more, "
                              f"but got {tuple(raw.shape)}.")
         flat = torch.empty(raw.shape[0], math.prod(raw.shape[1:]), dtype=raw.dtype)
-        _draw_normal(flat, 0.0, 1.0)
+        draw_normal(flat, 0.0, 1.0)
         wide = flat.shape[0] < flat.shape[1]
         q, r = torch.linalg.qr(flat.T if wide else flat)
         q *= torch.where(r.diagonal() < 0, -1.0, 1.0)  # uniform over the orthogonal group
@@ -632,18 +348,12 @@ class VarianceScaling(_Kernel):
         if self.distribution == "truncated_normal":
             # 0.8796... is the standard deviation of a unit normal cut at +-2
             sigma = math.sqrt(variance) / 0.87962566103423978
-            _draw_truncated(raw, -2 * sigma, 2 * sigma, 0.0, sigma)
+            draw_truncated(raw, -2 * sigma, 2 * sigma, 0.0, sigma)
         elif self.distribution == "untruncated_normal":
-            _draw_normal(raw, 0.0, math.sqrt(variance))
+            draw_normal(raw, 0.0, math.sqrt(variance))
         else:
             bound = math.sqrt(3.0 * variance)
-            _draw_uniform(raw, -bound, bound)
-
-
-def _check_matrix(name: str, raw: torch.Tensor) -> None:
-    if raw.dim() != 2:
-        raise ValueError(f"For '{name}', the shape must have 2 dimensions, "
-                         f"but got {tuple(raw.shape)}.")
+            draw_uniform(raw, -bound, bound)
 
 
 def initializer(init: Any, shape: Any = None, dtype: Any = mstype.float32) -> Tensor:
