@@ -70,7 +70,7 @@ def test_demo_leaves_a_picture_and_a_checkpoint(demo):
 
 
 def test_demo_shows_its_progress(demo):
-    assert "248/248" in demo[1].stderr
+    assert "500/500" in demo[1].stderr
 
 
 # -- benchmarks ------------------------------------------------------------------------------------
