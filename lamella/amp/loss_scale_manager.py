@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nn.argument_checks import positive_int
+from ..nn.checks import positive_int
 from ..nn.wrap import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 
 __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager"]
@@ -84,7 +84,7 @@ class DynamicLossScaleManager(LossScaleManager):
         if init_loss_scale < 1.0:
             raise ValueError(f"For 'DynamicLossScaleManager', 'init_loss_scale' must be 1 or more, "
                              f"but got {init_loss_scale}.")
-        positive_int("DynamicLossScaleManager", "scale_window", scale_window)
+        positive_int(scale_window, "scale_window", "DynamicLossScaleManager")
         if scale_factor <= 0:
             raise ValueError(f"For 'DynamicLossScaleManager', 'scale_factor' must be above 0, "
                              f"but got {scale_factor}.")

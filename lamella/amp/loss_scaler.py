@@ -9,7 +9,7 @@ import torch
 
 from .. import dtype as mstype
 from ..autodiff.tree import map_tensors
-from ..nn.argument_checks import of_type, positive_int
+from ..nn.checks import of_type, positive_int
 from ..nn.wrap.loss_scale import has_overflow
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
@@ -60,7 +60,7 @@ class _Scaler(LossScaler):
 
     def __init__(self, scale_value: float):
         where = type(self).__name__
-        of_type(where, "scale_value", scale_value, float, int)
+        of_type(scale_value, (float, int), "scale_value", where)
         if scale_value < 1.0:
             raise ValueError(f"For '{where}', 'scale_value' must be 1 or more, "
                              f"but got {scale_value}.")
@@ -118,8 +118,8 @@ class DynamicLossScaler(_Scaler):
 
     def __init__(self, scale_value: float, scale_factor: int, scale_window: int):
         super().__init__(scale_value)
-        positive_int("DynamicLossScaler", "scale_window", scale_window)
-        positive_int("DynamicLossScaler", "scale_factor", scale_factor)
+        positive_int(scale_window, "scale_window", "DynamicLossScaler")
+        positive_int(scale_factor, "scale_factor", "DynamicLossScaler")
         self.scale_window = scale_window
         self.scale_factor = scale_factor
         self.counter = Parameter(Tensor(0, mstype.int32), name="counter")

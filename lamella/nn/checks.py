@@ -1,4 +1,7 @@
-"""Checks of the arguments that layers are built with; each returns the value it let through."""
+"""Checks of plain arguments, such as those that layers and optimizers are built with.
+
+Each returns the value that it let through.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,19 @@ from typing import Any
 
 from ..tensor import Tensor
 
+__all__ = [
+    "boolean", "float_within", "init_shape", "int_at_least_0", "non_negative_float", "of_type",
+    "one_of", "positive_float", "positive_int", "rank", "sizes", "tensor", "within",
+]
+
 
 def of_type(value: Any, types: type | tuple[type, ...], name: str, owner: str) -> Any:
     """`value`, which must be of one of `types`; a bool counts only where bool is named."""
     types = types if isinstance(types, tuple) else (types,)
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         wanted = " or ".join(t.__name__ for t in types)
-        raise TypeError(f"For '{owner}', '{name}' must be {wanted}, but got {value!r} "
-                        f"of type {type(value).__name__}.")
+        raise TypeError(f"For '{owner}', '{name}' must be a {wanted}, "
+                        f"but got {value!r} of type {type(value).__name__}.")
     return value
 
 
@@ -26,7 +34,7 @@ def boolean(value: Any, name: str, owner: str) -> bool:
 def positive_int(value: Any, name: str, owner: str) -> int:
     """`value`, which must be an int above 0."""
     if of_type(value, int, name, owner) <= 0:
-        raise ValueError(f"For '{owner}', '{name}' must be a positive int, but got {value}.")
+        raise ValueError(f"For '{owner}', '{name}' must be an int above 0, but got {value}.")
     return value
 
 
@@ -34,6 +42,20 @@ def int_at_least_0(value: Any, name: str, owner: str) -> int:
     """`value`, which must be an int of 0 or more."""
     if of_type(value, int, name, owner) < 0:
         raise ValueError(f"For '{owner}', '{name}' must be 0 or more, but got {value}.")
+    return value
+
+
+def positive_float(value: Any, name: str, owner: str) -> float:
+    """`value`, which must be a float above 0."""
+    if not of_type(value, float, name, owner) > 0:
+        raise ValueError(f"For '{owner}', '{name}' must be a float above 0, but got {value}.")
+    return value
+
+
+def non_negative_float(value: Any, name: str, owner: str) -> float:
+    """`value`, which must be a float of 0 or more."""
+    if not of_type(value, float, name, owner) >= 0:
+        raise ValueError(f"For '{owner}', '{name}' must be a float of 0 or more, but got {value}.")
     return value
 
 
@@ -51,9 +73,14 @@ def within(value: Any, low: float, high: float, ends: str, name: str, owner: str
     above = value >= low if ends[0] == "[" else value > low
     below = value <= high if ends[1] == "]" else value < high
     if not (above and below):
-        raise ValueError(f"For '{owner}', '{name}' must be in the range "
-                         f"{ends[0]}{low}, {high}{ends[1]}, but got {value}.")
+        raise ValueError(f"For '{owner}', '{name}' must be in {ends[0]}{low}, {high}{ends[1]}, "
+                         f"but got {value}.")
     return value
+
+
+def float_within(value: Any, low: float, high: float, ends: str, name: str, owner: str) -> float:
+    """As `within`, for what must be a float."""
+    return within(of_type(value, float, name, owner), low, high, ends, name, owner)
 
 
 def sizes(value: Any, count: int, name: str, owner: str, low: int = 1) -> tuple[int, ...]:

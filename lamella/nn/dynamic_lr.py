@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .argument_checks import non_negative_float, of_type, positive_float, positive_int
+from .checks import non_negative_float, of_type, positive_float, positive_int
 
 __all__ = ["piecewise_constant_lr", "exponential_decay_lr", "natural_exp_decay_lr",
            "inverse_decay_lr", "cosine_decay_lr", "polynomial_decay_lr", "warmup_lr"]
@@ -31,15 +31,15 @@ def piecewise_constant_lr(milestone: list[int] | tuple[int, ...],
         [0.1, 0.1, 0.05, 0.05, 0.05]
     """
     where = "piecewise_constant_lr"
-    of_type(where, "milestone", milestone, tuple, list)
-    of_type(where, "learning_rates", learning_rates, tuple, list)
+    of_type(milestone, (tuple, list), "milestone", where)
+    of_type(learning_rates, (tuple, list), "learning_rates", where)
     if len(milestone) != len(learning_rates):
         raise ValueError(f"For '{where}', 'milestone' and 'learning_rates' must have the same "
                          f"length, but got {len(milestone)} and {len(learning_rates)}.")
     rates: list[float] = []
     for i, (end, rate) in enumerate(zip(milestone, learning_rates, strict=True)):
-        positive_int(where, f"milestone[{i}]", end)
-        of_type(where, f"learning_rates[{i}]", rate, float)
+        positive_int(end, f"milestone[{i}]", where)
+        of_type(rate, float, f"learning_rates[{i}]", where)
         if end < len(rates):
             raise ValueError(f"For '{where}', 'milestone' must grow, but milestone[{i}] = {end} "
                              f"comes after {milestone[i - 1]}.")
@@ -50,15 +50,15 @@ def piecewise_constant_lr(milestone: list[int] | tuple[int, ...],
 def _check_decay(where: str, learning_rate: float, decay_rate: float, total_step: int,
                  step_per_epoch: int, decay_epoch: int, is_stair: bool) -> None:
     _check_epochs(where, total_step, step_per_epoch, decay_epoch=decay_epoch)
-    positive_float(where, "learning_rate", learning_rate)
-    positive_float(where, "decay_rate", decay_rate)
-    of_type(where, "is_stair", is_stair, bool)
+    positive_float(learning_rate, "learning_rate", where)
+    positive_float(decay_rate, "decay_rate", where)
+    of_type(is_stair, bool, "is_stair", where)
 
 
 def _check_epochs(where: str, total_step: int, step_per_epoch: int, **epochs: int) -> None:
     counts = {"total_step": total_step, "step_per_epoch": step_per_epoch, **epochs}
     for name, count in counts.items():
-        positive_int(where, name, count)
+        positive_int(count, name, where)
 
 
 def exponential_decay_lr(learning_rate: float, decay_rate: float, total_step: int,
@@ -151,8 +151,8 @@ def cosine_decay_lr(min_lr: float, max_lr: float, total_step: int, step_per_epoc
         [0.1, 0.1, 0.055, 0.055, 0.01, 0.01]
     """
     where = "cosine_decay_lr"
-    non_negative_float(where, "min_lr", min_lr)
-    positive_float(where, "max_lr", max_lr)
+    non_negative_float(min_lr, "min_lr", where)
+    positive_float(max_lr, "max_lr", where)
     _check_epochs(where, total_step, step_per_epoch, decay_epoch=decay_epoch)
     if min_lr >= max_lr:
         raise ValueError(f"For '{where}', 'max_lr' must be above 'min_lr', "
@@ -184,11 +184,11 @@ def polynomial_decay_lr(learning_rate: float, end_learning_rate: float, total_st
         [0.1, 0.1, 0.0736, 0.0736, 0.01, 0.01]
     """
     where = "polynomial_decay_lr"
-    positive_float(where, "learning_rate", learning_rate)
-    non_negative_float(where, "end_learning_rate", end_learning_rate)
-    positive_float(where, "power", power)
+    positive_float(learning_rate, "learning_rate", where)
+    non_negative_float(end_learning_rate, "end_learning_rate", where)
+    positive_float(power, "power", where)
     _check_epochs(where, total_step, step_per_epoch, decay_epoch=decay_epoch)
-    of_type(where, "update_decay_epoch", update_decay_epoch, bool)
+    of_type(update_decay_epoch, bool, "update_decay_epoch", where)
     rates = []
     for step in range(total_step):
         epoch, length = step // step_per_epoch, decay_epoch
@@ -217,7 +217,7 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int,
         [0.0, 0.0, 0.05, 0.05, 0.1, 0.1]
     """
     where = "warmup_lr"
-    non_negative_float(where, "learning_rate", learning_rate)
+    non_negative_float(learning_rate, "learning_rate", where)
     _check_epochs(where, total_step, step_per_epoch, warmup_epoch=warmup_epoch)
     epochs = (min(step // step_per_epoch, warmup_epoch) for step in range(total_step))
     return [learning_rate * epoch / warmup_epoch for epoch in epochs]

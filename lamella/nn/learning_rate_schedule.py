@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from ..tensor import Tensor, wrap
-from .argument_checks import non_negative_float, of_type, positive_float, positive_int
 from .cell import Cell
+from .checks import non_negative_float, of_type, positive_float, positive_int
 
 __all__ = ["LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR",
            "CosineDecayLR", "PolynomialDecayLR", "WarmUpLR"]
@@ -48,10 +48,10 @@ class _Decay(LearningRateSchedule):
                  is_stair: bool = False):
         super().__init__()
         where = type(self).__name__
-        positive_int(where, "decay_steps", decay_steps)
-        positive_float(where, "learning_rate", learning_rate)
-        positive_float(where, "decay_rate", decay_rate)
-        of_type(where, "is_stair", is_stair, bool)
+        positive_int(decay_steps, "decay_steps", where)
+        positive_float(learning_rate, "learning_rate", where)
+        positive_float(decay_rate, "decay_rate", where)
+        of_type(is_stair, bool, "is_stair", where)
         self.learning_rate = learning_rate
         self.decay_rate = decay_rate
         self.decay_steps = decay_steps
@@ -138,9 +138,9 @@ class CosineDecayLR(LearningRateSchedule):
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int):
         super().__init__()
-        non_negative_float("CosineDecayLR", "min_lr", min_lr)
-        positive_float("CosineDecayLR", "max_lr", max_lr)
-        positive_int("CosineDecayLR", "decay_steps", decay_steps)
+        non_negative_float(min_lr, "min_lr", "CosineDecayLR")
+        positive_float(max_lr, "max_lr", "CosineDecayLR")
+        positive_int(decay_steps, "decay_steps", "CosineDecayLR")
         if min_lr >= max_lr:
             raise ValueError(f"For 'CosineDecayLR', 'max_lr' must be above 'min_lr', "
                              f"but got max_lr={max_lr}, min_lr={min_lr}.")
@@ -178,11 +178,11 @@ class PolynomialDecayLR(LearningRateSchedule):
                  power: float, update_decay_steps: bool = False):
         super().__init__()
         where = "PolynomialDecayLR"
-        positive_float(where, "learning_rate", learning_rate)
-        non_negative_float(where, "end_learning_rate", end_learning_rate)
-        positive_int(where, "decay_steps", decay_steps)
-        of_type(where, "update_decay_steps", update_decay_steps, bool)
-        positive_float(where, "power", power)
+        positive_float(learning_rate, "learning_rate", where)
+        non_negative_float(end_learning_rate, "end_learning_rate", where)
+        positive_int(decay_steps, "decay_steps", where)
+        of_type(update_decay_steps, bool, "update_decay_steps", where)
+        positive_float(power, "power", where)
         self.decay_steps = decay_steps
         self.start_learning_rate = learning_rate
         self.end_learning_rate = end_learning_rate
@@ -220,8 +220,8 @@ class WarmUpLR(LearningRateSchedule):
 
     def __init__(self, learning_rate: float, warmup_steps: int):
         super().__init__()
-        non_negative_float("WarmUpLR", "learning_rate", learning_rate)
-        positive_int("WarmUpLR", "warmup_steps", warmup_steps)
+        non_negative_float(learning_rate, "learning_rate", "WarmUpLR")
+        positive_int(warmup_steps, "warmup_steps", "WarmUpLR")
         self.warmup_steps = warmup_steps
         self.learning_rate = learning_rate
 

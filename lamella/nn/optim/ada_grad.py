@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops.primitives.optimizer_adaptive import ApplyAdagrad
 from ...ops.primitives.update_rules import adagrad
-from ..argument_checks import non_negative_float, of_type
+from ..checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -33,8 +33,8 @@ class Adagrad(Optimizer):
     def __init__(self, params: Any, accum: float = 0.1, learning_rate: Any = 0.001,
                  update_slots: bool = True, loss_scale: float = 1.0, weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        non_negative_float("Adagrad", "accum", accum)
-        of_type("Adagrad", "update_slots", update_slots, bool)
+        non_negative_float(accum, "accum", "Adagrad")
+        of_type(update_slots, bool, "update_slots", "Adagrad")
         self.accum = self.parameters.clone(prefix="accum", init=accum)
         self.update_slots = update_slots
         self.opt = ApplyAdagrad(update_slots=update_slots)

@@ -7,7 +7,7 @@ from typing import Any
 from ...ops.primitives.optimizer_adaptive import ApplyAdadelta
 from ...ops.primitives.update_rules import adadelta
 from ...tensor import Tensor
-from ..argument_checks import between, non_negative_float
+from ..checks import float_within, non_negative_float
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -34,8 +34,8 @@ class Adadelta(Optimizer):
     def __init__(self, params: Any, learning_rate: Any = 1.0, rho: float = 0.9,
                  epsilon: float = 1e-6, loss_scale: float = 1.0, weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        between("Adadelta", "rho", rho, 0.0, 1.0, inclusive=True)
-        non_negative_float("Adadelta", "epsilon", epsilon)
+        float_within(rho, 0.0, 1.0, "[]", "rho", "Adadelta")
+        non_negative_float(epsilon, "epsilon", "Adadelta")
         self.accum = self.parameters.clone(prefix="accum", init=0)
         self.accum_update = self.parameters.clone(prefix="accum_update", init=0)
         self.opt = ApplyAdadelta()

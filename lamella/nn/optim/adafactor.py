@@ -10,7 +10,7 @@ from ... import dtype as mstype
 from ...ops.primitives.update_rules import adafactor
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor
-from ..argument_checks import between, non_negative_float, of_type
+from ..checks import float_within, non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -61,21 +61,21 @@ class AdaFactor(Optimizer):
         super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay,
                          loss_scale)
         beta1 = 0.0 if beta1 is None else beta1
-        of_type("AdaFactor", "eps", eps, list, tuple)
+        of_type(eps, (list, tuple), "eps", "AdaFactor")
         if len(eps) != 2:
             raise ValueError(f"For 'AdaFactor', 'eps' must hold 2 numbers, but got {eps}.")
         for number in eps:
-            non_negative_float("AdaFactor", "eps", number)
-        non_negative_float("AdaFactor", "clip_threshold", clip_threshold)
-        between("AdaFactor", "decay_rate", decay_rate, 0.0, 1.0)
+            non_negative_float(number, "eps", "AdaFactor")
+        non_negative_float(clip_threshold, "clip_threshold", "AdaFactor")
+        float_within(decay_rate, 0.0, 1.0, "()", "decay_rate", "AdaFactor")
         if not 0 <= weight_decay < 1:
             raise ValueError(f"For 'AdaFactor', 'weight_decay' must be in [0, 1), "
                              f"but got {weight_decay}.")
-        non_negative_float("AdaFactor", "beta1", float(beta1))
+        non_negative_float(float(beta1), "beta1", "AdaFactor")
         flags = {"scale_parameter": scale_parameter, "relative_step": relative_step,
                  "warmup_init": warmup_init, "compression": compression}
         for name, flag in flags.items():
-            of_type("AdaFactor", name, flag, bool)
+            of_type(flag, bool, name, "AdaFactor")
             setattr(self, name, flag)
         self.scale_parameter = scale_parameter and self.scale_lr
         self.weight_decay_flag = bool(weight_decay)

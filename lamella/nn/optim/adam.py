@@ -12,15 +12,15 @@ from ...ops.primitives.optimizer_adaptive import AdamWeightDecay as AdamWeightDe
 from ...ops.primitives.update_rules import adam, adam_weight_decay, nesterov_adam, single
 from ...parameter import Parameter
 from ...tensor import Tensor
-from ..argument_checks import between, of_type, positive_float
+from ..checks import float_within, of_type, positive_float
 from .optimizer import Optimizer, opt_init_args_register
 
 
 def check_adam(where: str, beta1: float, beta2: float, eps: float) -> None:
     """Check what all relatives of Adam take."""
-    between(where, "beta1", beta1, 0.0, 1.0)
-    between(where, "beta2", beta2, 0.0, 1.0)
-    positive_float(where, "eps", eps)
+    float_within(beta1, 0.0, 1.0, "()", "beta1", where)
+    float_within(beta2, 0.0, 1.0, "()", "beta2", where)
+    positive_float(eps, "eps", where)
 
 
 def _scalar(number: float) -> Tensor:
@@ -72,7 +72,7 @@ class Adam(Optimizer):
         flags = {"use_locking": use_locking, "use_nesterov": use_nesterov,
                  "use_amsgrad": use_amsgrad, "use_lazy": use_lazy, "use_offload": use_offload}
         for name, flag in flags.items():
-            of_type(where, name, flag, bool)
+            of_type(flag, bool, name, where)
             setattr(self, name, flag)
         if use_lazy and use_offload or use_amsgrad and (use_lazy or use_offload):
             raise ValueError(f"For '{where}', at most one of 'use_amsgrad', 'use_lazy' and "

@@ -9,7 +9,7 @@ import torch
 from ... import dtype as mstype
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor
-from ..argument_checks import of_type
+from ..checks import of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -41,7 +41,7 @@ class ASGD(Optimizer):
                  alpha: float = 0.75, t0: float = 1e6, weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay)
         for name, value in (("lambd", lambd), ("alpha", alpha), ("t0", t0)):
-            of_type("ASGD", name, value, float)
+            of_type(value, float, name, "ASGD")
         self.lambd = lambd
         self.alpha = alpha
         self._t0 = t0

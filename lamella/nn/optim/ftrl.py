@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops.primitives.optimizer_adaptive import ApplyFtrl
 from ...ops.primitives.update_rules import ftrl
-from ..argument_checks import non_negative_float, of_type, positive_float
+from ..checks import non_negative_float, of_type, positive_float
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -40,13 +40,13 @@ class FTRL(Optimizer):
         if self.dynamic_lr or self.is_group_lr:
             raise ValueError("For 'FTRL', 'learning_rate' must be one number for all parameters "
                              "and steps.")
-        positive_float("FTRL", "learning_rate", learning_rate)
+        positive_float(learning_rate, "learning_rate", "FTRL")
         for name, value in (("initial_accum", initial_accum), ("l1", l1), ("l2", l2)):
-            non_negative_float("FTRL", name, value)
-        of_type("FTRL", "lr_power", lr_power, float)
+            non_negative_float(value, name, "FTRL")
+        of_type(lr_power, float, "lr_power", "FTRL")
         if lr_power > 0:
             raise ValueError(f"For 'FTRL', 'lr_power' must be 0 or less, but got {lr_power}.")
-        of_type("FTRL", "use_locking", use_locking, bool)
+        of_type(use_locking, bool, "use_locking", "FTRL")
         self.moments = self.parameters.clone(prefix="moments", init=initial_accum)
         self.linear = self.parameters.clone(prefix="linear", init="zeros")
         self.l1 = l1

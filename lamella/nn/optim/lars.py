@@ -12,7 +12,7 @@ from ...ops.primitives.optimizer import LARSUpdate
 from ...ops.primitives.update_rules import lars
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
-from ..argument_checks import of_type
+from ..checks import of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -51,10 +51,10 @@ class LARS(Optimizer):
     def __init__(self, optimizer: Optimizer, epsilon: float = 1e-05, coefficient: float = 0.001,
                  use_clip: bool = False,
                  lars_filter: Callable[[Parameter], bool] = _is_matrix_like):
-        of_type("LARS", "optimizer", optimizer, Optimizer)
-        of_type("LARS", "epsilon", epsilon, float)
-        of_type("LARS", "coefficient", coefficient, float)
-        of_type("LARS", "use_clip", use_clip, bool)
+        of_type(optimizer, Optimizer, "optimizer", "LARS")
+        of_type(epsilon, float, "epsilon", "LARS")
+        of_type(coefficient, float, "coefficient", "LARS")
+        of_type(use_clip, bool, "use_clip", "LARS")
         super().__init__(0.0, [Parameter(Tensor(0.0), name="fake_param")])
         if use_clip and optimizer.is_group_lr and optimizer.dynamic_lr:
             raise ValueError("For 'LARS', with use_clip=True the learning rates of the optimizer "

@@ -11,7 +11,7 @@ from ...ops.primitives.optimizer import ApplyMomentum
 from ...ops.primitives.update_rules import sgd
 from ...parameter import Parameter
 from ...tensor import Tensor
-from ..argument_checks import non_negative_float, of_type
+from ..checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -62,8 +62,8 @@ class Momentum(Optimizer):
     def __init__(self, params: Any, learning_rate: Any, momentum: float, weight_decay: Any = 0.0,
                  loss_scale: float = 1.0, use_nesterov: bool = False):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        non_negative_float("Momentum", "momentum", momentum)
-        of_type("Momentum", "use_nesterov", use_nesterov, bool)
+        non_negative_float(momentum, "momentum", "Momentum")
+        of_type(use_nesterov, bool, "use_nesterov", "Momentum")
         self.momentum = Parameter(Tensor(momentum, mstype.float32), name="momentum")
         self._momentum = HeldNumber(self.momentum)
         self.params = self.parameters

@@ -21,8 +21,8 @@ from ...errors import describe
 from ...ops.primitives.update_rules import kernels, like_parameters, off_tape
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
-from ..argument_checks import non_negative_float, of_type, positive_float
 from ..cell import Cell
+from ..checks import non_negative_float, of_type, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
 from .settings import (
@@ -94,7 +94,7 @@ class Optimizer(Cell):
             raise TypeError(f"For 'Optimizer', 'parameters' must hold only Parameters or only "
                             f"dicts, but got {', '.join(kinds)}.")
         loss_scale = float(loss_scale) if isinstance(loss_scale, int) else loss_scale
-        positive_float(name, "loss_scale", loss_scale)
+        positive_float(loss_scale, "loss_scale", name)
         self.loss_scale = loss_scale
         self.need_scale = loss_scale != 1.0
         self.reciprocal_scale: Any = Tensor(1.0 / loss_scale, mstype.float32)
@@ -188,14 +188,14 @@ class Optimizer(Cell):
         if isinstance(weight_decay, bool) or not isinstance(weight_decay, (int, float)):
             raise TypeError(f"For '{name}', 'weight_decay' must be an int, a float or a Cell, "
                             f"but got {weight_decay!r} of type {type(weight_decay).__name__}.")
-        non_negative_float(name, "weight_decay", float(weight_decay))
+        non_negative_float(float(weight_decay), "weight_decay", name)
         return float(weight_decay) * self.loss_scale
 
     def _checked_rate(self, rate: Any) -> Any:
         """A learning rate as a float, a Tensor of rank 0 or 1, or a schedule."""
         name = type(self).__name__
         if isinstance(rate, (int, float)) and not isinstance(rate, bool):
-            non_negative_float(name, "learning_rate", float(rate))
+            non_negative_float(float(rate), "learning_rate", name)
             return float(rate)
         if isinstance(rate, Tensor) and rate.ndim == 0:
             return Tensor(rate.asnumpy(), mstype.float32)
@@ -269,7 +269,7 @@ class Optimizer(Cell):
 
     @unique.setter
     def unique(self, value: bool) -> None:
-        of_type("Optimizer", "unique", value, bool)
+        of_type(value, bool, "unique", "Optimizer")
         self._unique = value
 
     @property
@@ -283,7 +283,7 @@ class Optimizer(Cell):
                                   f"its 'target' can't be set.")
 
     def _set_base_target(self, value: str) -> None:
-        of_type("Optimizer", "target", value, str)
+        of_type(value, str, "target", "Optimizer")
         if value not in ("CPU", "Ascend", "GPU"):
             raise ValueError(f"For 'Optimizer', 'target' must be 'CPU', 'Ascend' or 'GPU', "
                              f"but got {value!r}.")
@@ -329,11 +329,11 @@ class Optimizer(Cell):
             >>> ms.nn.Momentum([{"params": [w], "lr": 0.05}], 0.1, 0.9).get_lr_parameter(w)
             Parameter (name=learning_rate_group_0, shape=(), dtype=Float32, requires_grad=True)
         """
-        of_type("get_lr_parameter", "param", param, Parameter, list)
+        of_type(param, (Parameter, list), "param", "get_lr_parameter")
         places = {id(p): i for i, p in enumerate(self.parameters)}
         rates = []
         for one in param if isinstance(param, list) else [param]:
-            of_type("get_lr_parameter", "param", one, Parameter)
+            of_type(one, Parameter, "param", "get_lr_parameter")
             if id(one) not in places:
                 raise ValueError(f"For 'get_lr_parameter', the parameter '{one.name}' is not among "
                                  f"this optimizer's.")

@@ -8,7 +8,7 @@ from ... import dtype as mstype
 from ...ops.primitives.optimizer_adaptive import ApplyProximalAdagrad
 from ...ops.primitives.update_rules import proximal_adagrad
 from ...tensor import Tensor
-from ..argument_checks import non_negative_float, of_type
+from ..checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -38,8 +38,8 @@ class ProximalAdagrad(Optimizer):
                  weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name, value in (("accum", accum), ("l1", l1), ("l2", l2)):
-            non_negative_float("ProximalAdagrad", name, value)
-        of_type("ProximalAdagrad", "use_locking", use_locking, bool)
+            non_negative_float(value, name, "ProximalAdagrad")
+        of_type(use_locking, bool, "use_locking", "ProximalAdagrad")
         self.accum = self.parameters.clone(prefix="accum", init=accum)
         self.l1, self.l2 = Tensor(l1, mstype.float32), Tensor(l2, mstype.float32)
         self._pulls: dict[str, Any] = {"l1": l1, "l2": l2}

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops.primitives.optimizer_adaptive import ApplyCenteredRMSProp, ApplyRMSProp
 from ...ops.primitives.update_rules import rmsprop, single
-from ..argument_checks import non_negative_float, of_type, positive_float
+from ..checks import non_negative_float, of_type, positive_float
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -40,11 +40,11 @@ class RMSProp(Optimizer):
                  momentum: float = 0.0, epsilon: float = 1e-10, use_locking: bool = False,
                  centered: bool = False, loss_scale: float = 1.0, weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        non_negative_float("RMSProp", "decay", decay)
-        non_negative_float("RMSProp", "momentum", momentum)
-        positive_float("RMSProp", "epsilon", epsilon)
-        of_type("RMSProp", "use_locking", use_locking, bool)
-        of_type("RMSProp", "centered", centered, bool)
+        non_negative_float(decay, "decay", "RMSProp")
+        non_negative_float(momentum, "momentum", "RMSProp")
+        positive_float(epsilon, "epsilon", "RMSProp")
+        of_type(use_locking, bool, "use_locking", "RMSProp")
+        of_type(centered, bool, "centered", "RMSProp")
         self.centered = centered
         self.momentum = momentum
         self.epsilon = epsilon

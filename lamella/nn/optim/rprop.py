@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..argument_checks import between, of_type
+from ..checks import float_within, of_type
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -38,15 +38,15 @@ class Rprop(Optimizer):
                  step_sizes: tuple[float, float] = (1e-6, 50.0), weight_decay: Any = 0.0):
         super().__init__(learning_rate, params, weight_decay)
         for name, pair in (("etas", etas), ("step_sizes", step_sizes)):
-            of_type("Rprop", name, pair, tuple)
+            of_type(pair, tuple, name, "Rprop")
             if len(pair) != 2:
                 raise ValueError(f"For 'Rprop', '{name}' must hold 2 numbers, but got {pair}.")
-        between("Rprop", "etas[0]", etas[0], 0.0, 1.0)
-        of_type("Rprop", "etas[1]", etas[1], float)
+        float_within(etas[0], 0.0, 1.0, "()", "etas[0]", "Rprop")
+        of_type(etas[1], float, "etas[1]", "Rprop")
         if etas[1] <= 1.0:
             raise ValueError(f"For 'Rprop', 'etas[1]' must be above 1, but got {etas[1]}.")
         for size in step_sizes:
-            of_type("Rprop", "step_sizes", size, float)
+            of_type(size, float, "step_sizes", "Rprop")
         if step_sizes[0] > step_sizes[1]:
             raise ValueError(f"For 'Rprop', 'step_sizes' must grow, but got {step_sizes}.")
         self.etaminus, self.etaplus = etas

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
-from ..argument_checks import of_type
 from ..cell import Cell
+from ..checks import of_type
 from ..learning_rate_schedule import LearningRateSchedule
 
 __all__ = ["opt_init_args_register"]
@@ -92,7 +92,7 @@ def checked_group(group: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(parameter, Parameter):
             raise TypeError(f"For 'Optimizer', 'params' of a group must hold Parameters, "
                             f"but got {type(parameter).__name__} at {i}.")
-    of_type("Optimizer", "grad_centralization", group.get("grad_centralization", False), bool)
+    of_type(group.get("grad_centralization", False), bool, "grad_centralization", "Optimizer")
     return {**group, "params": listed}
 
 

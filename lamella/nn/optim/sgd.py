@@ -9,7 +9,7 @@ from ...ops.primitives.optimizer import SGD as SGDPrimitive
 from ...ops.primitives.update_rules import damped_sgd, kernels, sgd
 from ...parameter import Parameter
 from ...tensor import Tensor
-from ..argument_checks import non_negative_float, of_type
+from ..checks import non_negative_float, of_type
 from .momentum import HeldNumber
 from .optimizer import Optimizer, opt_init_args_register
 
@@ -44,9 +44,9 @@ class SGD(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         momentum = float(momentum) if isinstance(momentum, int) else momentum
         dampening = float(dampening) if isinstance(dampening, int) else dampening
-        non_negative_float("SGD", "momentum", momentum)
-        non_negative_float("SGD", "dampening", dampening)
-        of_type("SGD", "nesterov", nesterov, bool)
+        non_negative_float(momentum, "momentum", "SGD")
+        non_negative_float(dampening, "dampening", "SGD")
+        of_type(nesterov, bool, "nesterov", "SGD")
         if nesterov and (momentum <= 0.0 or dampening != 0.0):
             raise ValueError(f"For 'SGD', 'nesterov' needs a 'momentum' above 0 and a 'dampening' "
                              f"of 0, but got momentum={momentum}, dampening={dampening}.")

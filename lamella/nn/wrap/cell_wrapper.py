@@ -10,8 +10,8 @@ from ...autodiff.reverse import GradOperation, Run, differentiate
 from ...autodiff.tree import map_tensors, tensors
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
-from ..argument_checks import of_type
 from ..cell import Cell
+from ..checks import of_type
 from .grad_reducer import DistributedGradReducer, parallel_setting
 
 __all__ = ["ForwardValueAndGrad", "ParameterUpdate", "TrainOneStepCell",
@@ -128,11 +128,11 @@ class ForwardValueAndGrad(Cell):
         if not callable(network):
             raise TypeError(f"For 'ForwardValueAndGrad', 'network' must be a Cell or a function, "
                             f"but got {type(network).__name__}.")
-        of_type("ForwardValueAndGrad", "get_all", get_all, bool)
-        of_type("ForwardValueAndGrad", "get_by_list", get_by_list, bool)
-        of_type("ForwardValueAndGrad", "sens_param", sens_param, bool)
+        of_type(get_all, bool, "get_all", "ForwardValueAndGrad")
+        of_type(get_by_list, bool, "get_by_list", "ForwardValueAndGrad")
+        of_type(sens_param, bool, "sens_param", "ForwardValueAndGrad")
         if get_by_list:
-            of_type("ForwardValueAndGrad", "weights", weights, tuple, list)
+            of_type(weights, (tuple, list), "weights", "ForwardValueAndGrad")
         self.network = network
         if isinstance(network, Cell):
             network.set_grad()
@@ -283,7 +283,7 @@ class WithEvalCell(Cell):
 
     def __init__(self, network: Any, loss_fn: Any, add_cast_fp32: bool = False):
         super().__init__(auto_prefix=False)
-        of_type("WithEvalCell", "add_cast_fp32", add_cast_fp32, bool)
+        of_type(add_cast_fp32, bool, "add_cast_fp32", "WithEvalCell")
         self._network = network
         self._loss_fn = loss_fn
         self.add_cast_fp32 = add_cast_fp32
@@ -326,7 +326,7 @@ class ParameterUpdate(Cell):
 
     def __init__(self, param: Parameter):
         super().__init__(auto_prefix=False)
-        of_type("ParameterUpdate", "param", param, Parameter)
+        of_type(param, Parameter, "param", "ParameterUpdate")
         self._param = param
 
     def construct(self, x: Tensor) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...tensor import Tensor, wrap
-from ..argument_checks import of_type, positive_int
 from ..cell import Cell
+from ..checks import of_type, positive_int
 
 __all__ = ["GradAccumulationCell", "MicroBatchInterleaved", "PipelineCell"]
 
@@ -37,8 +37,8 @@ class _SummedParts(Cell):
     def __init__(self, network: Cell, parts: int, name: str):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        of_type(where, "network", network, Cell)
-        positive_int(where, name, parts)
+        of_type(network, Cell, "network", where)
+        positive_int(parts, name, where)
         self.network = network
         self._part = _MicroBatch(parts)
 
