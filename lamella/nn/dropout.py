@@ -94,7 +94,18 @@ class Dropout1d(_ChannelDropout):
     _drop = "dropout1d"
 
 
-class Dropout2d(_ChannelDropout):
+class _KeepingDropout(_ChannelDropout):
+    """A dropout of channels that also tells the probability to keep one."""
+
+    def __init__(self, p: float = 0.5):
+        super().__init__(p)
+        self.keep_prob = 1.0 - p
+
+    def extend_repr(self) -> str:
+        return f"p={self.keep_prob}"  # MindSpore prints the probability to keep under this name
+
+
+class Dropout2d(_KeepingDropout):
     """Zeroes whole channels of a (N, C, H, W) input with probability `p` while training.
 
     Args:
@@ -109,15 +120,8 @@ class Dropout2d(_ChannelDropout):
 
     _drop = "dropout2d"
 
-    def __init__(self, p: float = 0.5):
-        super().__init__(p)
-        self.keep_prob = 1.0 - p
 
-    def extend_repr(self) -> str:
-        return f"p={self.keep_prob}"  # MindSpore prints the probability to keep under this name
-
-
-class Dropout3d(_ChannelDropout):
+class Dropout3d(_KeepingDropout):
     """Zeroes whole channels of a (N, C, D, H, W) input with probability `p` while training.
 
     Args:
@@ -130,13 +134,6 @@ class Dropout3d(_ChannelDropout):
     """
 
     _drop = "dropout3d"
-
-    def __init__(self, p: float = 0.5):
-        super().__init__(p)
-        self.keep_prob = 1.0 - p
-
-    def extend_repr(self) -> str:
-        return f"p={self.keep_prob}"  # MindSpore prints the probability to keep under this name
 
 
 class DropoutExt(Cell):

@@ -44,6 +44,7 @@ class AdaFactor(Optimizer):
     """
 
     _support_parallel_optimizer = True
+    _has_settable_target = True
 
     @opt_init_args_register
     def __init__(self, params: Any, learning_rate: Any = None, eps: Any = (1e-30, 1e-3),
@@ -134,15 +135,6 @@ class AdaFactor(Optimizer):
                                                strict=True):
             adafactor(p, g, mean, row, col, square, lr, beta2=beta2,
                       scale_parameter=self.scale_parameter, **self._numbers)
-
-    @property
-    def target(self) -> str:
-        """Where the parameters are updated: the device they are on."""
-        return self._target
-
-    @target.setter
-    def target(self, value: str) -> None:
-        self._set_base_target(value)
 
 
 def _zeros(shape: tuple, kind: Any, name: str) -> Parameter:

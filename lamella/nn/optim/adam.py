@@ -56,6 +56,8 @@ class Adam(Optimizer):
         [0.90000004]
     """
 
+    _has_settable_target = True
+
     @opt_init_args_register
     def __init__(self, params: Any, learning_rate: Any = 1e-3, beta1: float = 0.9,
                  beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,
@@ -112,15 +114,6 @@ class Adam(Optimizer):
         rule = nesterov_adam if self.use_nesterov else adam
         return self.update_by(rule, gradients, self.moment1, self.moment2, lr=corrected,
                               **self._betas)
-
-    @property
-    def target(self) -> str:
-        """Where the parameters are updated: the device they are on."""
-        return self._target
-
-    @target.setter
-    def target(self, value: str) -> None:
-        self._set_base_target(value)
 
 
 def _amsgrad(params: list, grads: list, m: list, v: list, vhat: list, **options: Any) -> None:

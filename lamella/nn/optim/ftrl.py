@@ -32,6 +32,8 @@ class FTRL(Optimizer):
         (1,)
     """
 
+    _has_settable_target = True
+
     @opt_init_args_register
     def __init__(self, params: Any, initial_accum: float = 0.1, learning_rate: Any = 0.001,
                  lr_power: float = -0.5, l1: float = 0.0, l2: float = 0.0,
@@ -62,12 +64,3 @@ class FTRL(Optimizer):
         """Update the parameters."""
         return self.update_by(ftrl, grads, self.moments, self.linear, l1=self.l1, l2=self.l2,
                               power=self.lr_power)
-
-    @property
-    def target(self) -> str:
-        """Where the parameters are updated: the device they are on."""
-        return self._target
-
-    @target.setter
-    def target(self, value: str) -> None:
-        self._set_base_target(value)

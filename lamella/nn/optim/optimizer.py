@@ -82,6 +82,7 @@ class Optimizer(Cell):
     """
 
     _support_parallel_optimizer = False
+    _has_settable_target = False
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0,
                  loss_scale: float = 1.0):
@@ -279,8 +280,10 @@ class Optimizer(Cell):
 
     @target.setter
     def target(self, value: str) -> None:
-        raise NotImplementedError(f"'{type(self).__name__}' updates parameters where they are; "
-                                  f"its 'target' can't be set.")
+        if not self._has_settable_target:
+            raise NotImplementedError(f"'{type(self).__name__}' updates parameters where they are; "
+                                      f"its 'target' can't be set.")
+        self._set_base_target(value)
 
     def _set_base_target(self, value: str) -> None:
         of_type(value, str, "target", "Optimizer")

@@ -32,6 +32,8 @@ class ProximalAdagrad(Optimizer):
         [0.9]
     """
 
+    _has_settable_target = True
+
     @opt_init_args_register
     def __init__(self, params: Any, accum: float = 0.1, learning_rate: Any = 0.001, l1: float = 0.0,
                  l2: float = 0.0, use_locking: bool = False, loss_scale: float = 1.0,
@@ -49,12 +51,3 @@ class ProximalAdagrad(Optimizer):
     def construct(self, grads: Any) -> Any:
         """Update the parameters."""
         return self.update_by(proximal_adagrad, grads, self.accum, **self._pulls)
-
-    @property
-    def target(self) -> str:
-        """Where the parameters are updated: the device they are on."""
-        return self._target
-
-    @target.setter
-    def target(self, value: str) -> None:
-        self._set_base_target(value)

@@ -242,15 +242,17 @@ class ApplyAddSign(Update):
 
     def __call__(self, var: Parameter, m: Parameter, lr: Any, alpha: Any, sign_decay: Any,
                  beta: Any, grad: Tensor) -> tuple[Tensor, ...]:
-        return self._apply(_add_sign, (var, m), grad, rate(lr), rate(alpha), rate(sign_decay),
-                           number(beta))
+        first, decay = rate(alpha), rate(sign_decay)
+        return self._apply(_signed, (var, m), grad, rate(lr), number(beta),
+                           lambda agreement: first + decay * agreement)
 
 
-def _add_sign(params: list, grads: list, means: list, lr: Any, alpha: Any, sign_decay: Any,
-              beta: float) -> None:
+def _signed(params: list, grads: list, means: list, lr: Any, beta: float,
+            factor: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Descend by ``factor(s) * g``, where s tells whether g and its mean agree: 1, 0 or -1."""
     for p, g, m in zip(params, grads, means, strict=True):
         m.lerp_(g, 1.0 - beta)
-        p.sub_(lr * (alpha + sign_decay * g.sign() * m.sign()) * g)
+        p.sub_(lr * factor(g.sign() * m.sign()) * g)
 
 
 class ApplyPowerSign(Update):
@@ -271,15 +273,9 @@ class ApplyPowerSign(Update):
 
     def __call__(self, var: Parameter, m: Parameter, lr: Any, logbase: Any, sign_decay: Any,
                  beta: Any, grad: Tensor) -> tuple[Tensor, ...]:
-        return self._apply(_power_sign, (var, m), grad, rate(lr), rate(logbase),
-                           rate(sign_decay), number(beta))
-
-
-def _power_sign(params: list, grads: list, means: list, lr: Any, logbase: Any, sign_decay: Any,
-                beta: float) -> None:
-    for p, g, m in zip(params, grads, means, strict=True):
-        m.lerp_(g, 1.0 - beta)
-        p.sub_(lr * (logbase * sign_decay * g.sign() * m.sign()).exp() * g)
+        scale = rate(logbase) * rate(sign_decay)
+        return self._apply(_signed, (var, m), grad, rate(lr), number(beta),
+                           lambda agreement: (scale * agreement).exp())
 
 
 class LARSUpdate(Update):
