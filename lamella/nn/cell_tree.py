@@ -107,10 +107,7 @@ class CellTree:
         if not isinstance(child_name, str) or not child_name or "." in child_name:
             raise KeyError(f"For 'insert_child_to_cell', 'child_name' must be a str without '.', "
                            f"but got {child_name!r}.")
-        if child_name not in self._cells and (child_name in self.__dict__
-                                              or child_name in self._params):
-            raise KeyError(f"For 'insert_child_to_cell', {type(self).__name__} has an attribute "
-                           f"'{child_name}' already.")
+        _require_free(self, "insert_child_to_cell", child_name, self._cells, self._params)
         if child_cell is not None and not isinstance(child_cell, CellTree):
             raise TypeError(f"For 'insert_child_to_cell', 'child_cell' must be a Cell or None, "
                             f"but got {type(child_cell).__name__}.")
@@ -132,10 +129,7 @@ class CellTree:
                 check_name_contain_dot and "." in param_name):
             raise KeyError(f"For 'insert_param_to_cell', 'param_name' must be a str without '.', "
                            f"but got {param_name!r}.")
-        if param_name not in self._params and (param_name in self.__dict__
-                                               or param_name in self._cells):
-            raise KeyError(f"For 'insert_param_to_cell', {type(self).__name__} has an attribute "
-                           f"'{param_name}' already.")
+        _require_free(self, "insert_param_to_cell", param_name, self._params, self._cells)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"For 'insert_param_to_cell', 'param' must be a Parameter or None, "
                             f"but got {type(param).__name__}.")
@@ -161,10 +155,7 @@ class CellTree:
         if not name or "." in name:
             raise KeyError(f"For 'register_buffer', 'name' must not be empty or hold '.', "
                            f"but got {name!r}.")
-        if name not in self._buffers and (name in self.__dict__ or name in self._params
-                                          or name in self._cells):
-            raise KeyError(f"For 'register_buffer', {type(self).__name__} has an attribute "
-                           f"'{name}' already.")
+        _require_free(self, "register_buffer", name, self._buffers, self._params, self._cells)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"For 'register_buffer', 'tensor' must be a Tensor or None, "
                             f"but got {type(tensor).__name__}.")
@@ -329,6 +320,13 @@ class CellTree:
         if cell._buffers.get(name) is None:
             raise AttributeError(f"For 'get_buffer', {type(cell).__name__} has no buffer '{name}'.")
         return cell._buffers[name]
+
+
+def _require_free(cell: Any, function: str, name: str, registry: Any, *others: Any) -> None:
+    """Refuse a name that something outside `registry` has: an attribute or one of the `others`."""
+    if name not in registry and (name in cell.__dict__ or any(name in o for o in others)):
+        raise KeyError(f"For '{function}', {type(cell).__name__} has an attribute "
+                       f"'{name}' already.")
 
 
 def _require_init(cell: CellTree, registry: Any) -> None:
