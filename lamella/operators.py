@@ -23,12 +23,12 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
     def method(self: Tensor, other: Any) -> Any:
         a = self._raw
         kind = type(other)
-        if kind is Tensor or isinstance(other, Tensor):
+        if kind is float or kind is int:
+            b = other
+        elif kind is Tensor or isinstance(other, Tensor):
             b = other._raw
             if a.dtype is not b.dtype:
                 a, b = joined(a, b)
-        elif kind is float or kind is int:
-            b = other
         else:
             b = operand(other, a)
             if b is NotImplemented:
