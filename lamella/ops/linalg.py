@@ -6,10 +6,9 @@ from typing import Any
 
 import torch
 
-from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int
+from .arguments import as_int, kind_or
 from .operands import flag, floating
 
 __all__ = ["adjoint", "cond", "det", "inverse", "log_matrix_determinant", "logdet", "lstsq",
@@ -355,7 +354,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
 def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
                   dtype: Any = None) -> Tensor:
-    kind = self._raw.dtype if dtype is None else to_raw(dtype, "trace")
+    kind = kind_or(dtype, self._raw.dtype, "trace")
     return wrap(torch.diagonal(self._raw, offset, axis1, axis2).sum(-1, dtype=kind))
 
 

@@ -16,7 +16,7 @@ from ..dtype import promote_types, to_raw
 from ..errors import op
 from ..random import seeded
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, as_shape, raw_of, raw_or_number
+from .arguments import as_int, as_shape, kind_or, raw_of, raw_or_number
 
 __all__ = [
     "gamma", "laplace", "normal", "rand", "rand_like", "randint", "randint_like", "randn",
@@ -32,14 +32,14 @@ def draw(kind: str, shape: tuple[int, ...], dtype: torch.dtype,
 
 
 def _floating(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
-    kind = default if dtype is None else to_raw(dtype, where)
+    kind = kind_or(dtype, default, where)
     if not kind.is_floating_point:
         raise ValueError(f"For '{where}', 'dtype' must be a floating type, but got {kind}.")
     return kind
 
 
 def _whole(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
-    kind = default if dtype is None else to_raw(dtype, where)
+    kind = kind_or(dtype, default, where)
     if kind.is_floating_point or kind.is_complex or kind is torch.bool:
         raise ValueError(f"For '{where}', 'dtype' must be an int type, but got {kind}.")
     return kind

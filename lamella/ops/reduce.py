@@ -11,15 +11,11 @@ import torch
 from ..dtype import int32, to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import varargs
+from .arguments import kind_or, varargs
 from .operands import axes, flag, floating, floats, spelled
 
 __all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mean", "nanmean",
            "nansum", "prod", "reduce_mean", "reduce_sum", "sum"]
-
-
-def _kind(dtype: Any) -> torch.dtype | None:
-    return None if dtype is None else to_raw(dtype)
 
 
 def _prod_type(raw: torch.Tensor, axis: Any) -> torch.dtype:
@@ -82,7 +78,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         [4 6]
     """
     raw = input._raw
-    kind = None if dtype is None else to_raw(dtype, "sum")
+    kind = kind_or(dtype, None, "sum")
     return wrap(torch.sum(raw, axes(dim, raw), keepdim, dtype=kind))
 
 
@@ -260,7 +256,7 @@ def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: An
         3.0
     """
     raw = input._raw
-    kind = raw.dtype if dtype is None and raw.dtype is not torch.bool else _kind(dtype)
+    kind = kind_or(dtype, None if raw.dtype is torch.bool else raw.dtype, "dtype")
     return wrap(torch.nansum(raw, axes(axis, raw), keepdims, dtype=kind))
 
 
@@ -287,7 +283,7 @@ def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         1.5
     """
     raw = floating(input._raw)
-    return wrap(torch.nanmean(raw, axes(axis, raw), keepdims, dtype=_kind(dtype)))
+    return wrap(torch.nanmean(raw, axes(axis, raw), keepdims, dtype=kind_or(dtype, None, "dtype")))
 
 
 @op

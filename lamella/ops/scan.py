@@ -6,10 +6,9 @@ from typing import Any
 
 import torch
 
-from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int
+from .arguments import as_int, kind_or
 from .operands import floating, spelled
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp", "trapz"]
@@ -37,7 +36,7 @@ def cumsum(x: Tensor, axis: Any, dtype: Any = None) -> Tensor:
          [4 6]]
     """
     raw = x._raw
-    kind = raw.dtype if dtype is None else to_raw(dtype, "cumsum")
+    kind = kind_or(dtype, raw.dtype, "cumsum")
     return wrap(torch.cumsum(raw, as_int(axis, "cumsum"), dtype=kind))
 
 
@@ -62,7 +61,7 @@ def cumprod(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
         >>> print(ms.ops.cumprod(ms.Tensor([1.0, 2.0, 3.0]), 0))
         [1. 2. 6.]
     """
-    kind = None if dtype is None else to_raw(dtype, "cumprod")
+    kind = kind_or(dtype, None, "cumprod")
     return wrap(torch.cumprod(input._raw, as_int(dim, "cumprod", "dim"), dtype=kind))
 
 
