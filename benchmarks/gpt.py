@@ -30,13 +30,12 @@ class Block(nn.Cell):
         self.up = nn.Dense(WIDTH, 4 * WIDTH)
         self.gelu = nn.GELU(approximate=False)
         self.down = nn.Dense(4 * WIDTH, WIDTH)
-        self.mask = ms.Tensor(np.triu(np.full((LENGTH, LENGTH), -1e9, np.float32), 1))
 
     def construct(self, x):
         qkv = self.qkv(self.norm1(x)).reshape(BATCH, LENGTH, 3, HEADS, DEPTH)
         q, k, v = qkv.transpose(2, 0, 3, 1, 4)  # each (B, heads, T, depth)
-        scores = ops.matmul(q, k.transpose(0, 1, 3, 2)) / math.sqrt(DEPTH) + self.mask
-        mixed = ops.matmul(ops.softmax(scores, -1), v)
+        mixed = ops.flash_attention_score(q, k, v, HEADS, scalar_value=1 / math.sqrt(DEPTH),
+                                          input_layout="BNSD", sparse_mode=2)  # causal
         x = x + self.out(mixed.transpose(0, 2, 1, 3).reshape(BATCH, LENGTH, WIDTH))
         return x + self.down(self.gelu(self.up(self.norm2(x))))
 

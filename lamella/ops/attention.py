@@ -169,6 +169,10 @@ def _fused(name: str, query: Tensor, key: Tensor, value: Tensor, heads: int, kv_
         raise ValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
     if sparse_mode not in (0, 1, 2, 3, 4):
         raise ValueError(f"For '{name}', 'sparse_mode' must be 0 to 4, but got {sparse_mode}.")
+    causal = sparse_mode == 2 or sparse_mode == 3 and q.shape[2] == k.shape[2]
+    if causal and bias is None:  # the kernel's own rule, which skips what is hidden
+        out = scaled_dot_product(q, k, v, None, 1 - keep_prob, True, scale)
+        return wrap(_in_layout(out, layout))
     hidden = None if mask is None or sparse_mode in (2, 3, 4) else mask._raw.bool()
     rule = _hidden(q.shape[2], k.shape[2], sparse_mode, pre_tokens, next_tokens, q.device)
     if rule is not None:
