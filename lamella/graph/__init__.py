@@ -1,3 +1,4 @@
 """Whole functions as one graph of kernels: recorded on the first call, replayed from then on."""
 
-from .jit import Compiled, jit
+from .compiled import Compiled
+from .jit import jit

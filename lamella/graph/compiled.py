@@ -1,0 +1,165 @@
+"""`Compiled`: a function with the graphs recorded of it, and the choice among them at a call."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import context
+from ..autodiff.tree import map_tensors, tensors
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from .reach import Reach, StandsFor, fingerprint
+from .replay import Path
+from .trace import CannotTrace, run_traced
+
+MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
+_tracing = threading.RLock()  # a trace lends copies of data to Parameters
+
+
+class Compiled(StandsFor):
+    """A function with its recorded graphs.
+
+    Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
+    one for each path that Python control flow on tensors has taken.
+    """
+
+    def __init__(self, fn: Callable[..., Any], fullgraph: bool = False):
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.fullgraph = fullgraph
+        self._entries: dict[Any, list[tuple[Any, Path, list]]] = {}
+        self._eager: dict[Any, str] = {}
+        self._reach: Reach | None = None
+        self.traces = self.misses = self.replays = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.trace is not None or state.level is not None:
+            return self.fn(*args, **kwargs)  # part of a larger run
+        key = _key(args, kwargs)
+        if key in self._eager:
+            return self.fn(*args, **kwargs)
+        inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+        entries = self._entries.get(key, ())
+        if entries:
+            values = fingerprint(self._reached(args, kwargs))
+            for place, (seen, path, shapes) in enumerate(entries):
+                if seen != values:
+                    continue
+                data = [p._data for p in path.parameters]
+                if [(d.shape, d.dtype, d.device) for d in data] != shapes:
+                    continue
+                found = path.run([*inputs, *data])
+                if found is None:
+                    self.misses += 1
+                    continue
+                self.replays += 1
+                if place:
+                    entries.insert(0, entries.pop(place))  # type: ignore[union-attr]
+                return _committed(path, found)
+        return self._recorded(key, args, kwargs)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """As a method: compiled for each object by itself."""
+        if owner is None:
+            return self
+        bound = owner.__dict__.setdefault("_compiled", {})
+        if self not in bound:
+            bound[self] = Compiled(functools.partial(self.fn, owner), self.fullgraph)
+        return bound[self]
+
+    def report(self) -> dict[str, Any]:
+        """How the function has been run.
+
+        Returns:
+            The numbers of traces, replays and guard misses, of recorded graphs, and the reasons why
+            calls run eagerly.
+        """
+        return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
+                "graphs": sum(len(e) for e in self._entries.values()),
+                "kernels": [p.nodes for e in self._entries.values() for _, p, _ in e],
+                "eager": sorted(set(self._eager.values()))}
+
+    def _reached(self, args: tuple, kwargs: dict) -> Reach:
+        if self._reach is None:
+            self._reach = Reach(self.fn, args, kwargs)
+        return self._reach
+
+    def _recorded(self, key: Any, args: tuple, kwargs: dict) -> Any:
+        """Run the function while recording it; eagerly, if it can't be recorded."""
+        entries = self._entries.setdefault(key, [])
+        if len(entries) >= MOST_PATHS:
+            return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
+        with _tracing:
+            self._reach = None
+            reach = self._reached(args, kwargs)
+            values = fingerprint(reach)
+            try:
+                trace = run_traced(self.fn, args, kwargs, reach)
+                path = Path(trace)
+            except CannotTrace as reason:
+                where = _line_of(reason)
+                return self._give_up(key, f"it {reason}{where}", args, kwargs)
+            self.traces += 1
+            shapes = [(p._data.shape, p._data.dtype, p._data.device) for p in path.parameters]
+            entries.insert(0, (values, path, shapes))
+            outputs, assigned = trace.value
+            return _committed(path, [*outputs, *assigned])
+
+    def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
+        name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
+        if self.fullgraph:
+            raise RuntimeError(f"For 'jit', '{name}' can't be one graph: {reason}.")
+        self._eager[key] = reason
+        self._entries.pop(key, None)
+        warnings.warn(f"For 'jit', '{name}' runs eagerly: {reason}.", stacklevel=4)
+        return self.fn(*args, **kwargs)
+
+
+def _line_of(error: BaseException) -> str:
+    """Where in the user's code an error came from."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if "/lamella/" not in frame.filename and "/torch/" not in frame.filename:
+            return f" ({frame.filename}:{frame.lineno})"
+    return ""
+
+
+def _committed(path: Path, found: list) -> Any:
+    """What a run gave, after Parameters and attributes that it assigned have been."""
+    count = len(found) - len(path.assigned)
+    for parameter, raw in zip(path.assigned, found[count:], strict=True):
+        parameter.assign_raw(raw)
+    flat = iter(found)
+    out, noted = map_tensors(
+        lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),
+        path.out_tree)
+    for (cell, name), value in zip(path.attributes, noted, strict=True):
+        cell.__dict__[name] = value
+    return out
+
+
+def _key(args: tuple, kwargs: dict) -> Any:
+    return (_kind(args), tuple((k, _kind(v)) for k, v in kwargs.items()),
+            context.current_device())
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, Parameter):
+        return id(value)
+    if isinstance(value, Tensor):
+        raw = value._raw
+        return raw.shape, raw.dtype, raw.device
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple([_kind(v) for v in value])
+    if isinstance(value, dict):
+        return dict, tuple([(k, _kind(v)) for k, v in value.items()])
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return type(value), value
