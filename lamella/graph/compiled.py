@@ -27,12 +27,19 @@ class Compiled(StandsFor):
 
     Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
     one for each path that Python control flow on tensors has taken.
+
+    Attributes:
+        level: how much is done to make a graph faster, ``"O0"`` or ``"O1"``.
+        dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
     """
 
-    def __init__(self, fn: Callable[..., Any], fullgraph: bool = False):
+    def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
+                 dynamic: list[Any] | None = None):
         functools.update_wrapper(self, fn, updated=())
         self.fn = fn
         self.fullgraph = fullgraph
+        self.level = level
+        self.dynamic = dynamic
         self._entries: dict[Any, list[tuple[Any, Path, list]]] = {}
         self._eager: dict[Any, str] = {}
         self._reach: Reach | None = None
@@ -70,7 +77,8 @@ class Compiled(StandsFor):
             return self
         bound = owner.__dict__.setdefault("_compiled", {})
         if self not in bound:
-            bound[self] = Compiled(functools.partial(self.fn, owner), self.fullgraph)
+            bound[self] = Compiled(functools.partial(self.fn, owner), self.fullgraph,
+                                   self.level, self.dynamic)
         return bound[self]
 
     def report(self) -> dict[str, Any]:
