@@ -40,7 +40,7 @@ class Compiled(StandsFor):
         self.fullgraph = fullgraph
         self.level = level
         self.dynamic = dynamic
-        self._entries: dict[Any, list[tuple[Any, Path, list]]] = {}
+        self._entries: dict[Any, list[tuple[Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
         self._reach: Reach | None = None
         self.traces = self.misses = self.replays = 0
@@ -55,13 +55,13 @@ class Compiled(StandsFor):
         entries = self._entries.get(key, ())
         if entries:
             values = fingerprint(self._reached(args, kwargs))
-            for place, (seen, path, shapes) in enumerate(entries):
+            for place, (seen, path) in enumerate(entries):
                 if seen != values:
                     continue
-                data = [p._data for p in path.parameters]
-                if [(d.shape, d.dtype, d.device) for d in data] != shapes:
+                taken = path.inputs(inputs)
+                if taken is None:
                     continue
-                found = path.run([*inputs, *data])
+                found = path.run(taken)
                 if found is None:
                     self.misses += 1
                     continue
@@ -90,7 +90,7 @@ class Compiled(StandsFor):
         """
         return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
                 "graphs": sum(len(e) for e in self._entries.values()),
-                "kernels": [p.nodes for e in self._entries.values() for _, p, _ in e],
+                "kernels": [p.nodes for e in self._entries.values() for _, p in e],
                 "eager": sorted(set(self._eager.values()))}
 
     def _reached(self, args: tuple, kwargs: dict) -> Reach:
@@ -109,13 +109,13 @@ class Compiled(StandsFor):
             values = fingerprint(reach)
             try:
                 trace = run_traced(self.fn, args, kwargs, reach)
-                path = Path(trace)
+                assert trace.graph is not None
+                path = Path(trace, trace.graph)
             except CannotTrace as reason:
                 where = _line_of(reason)
                 return self._give_up(key, f"it {reason}{where}", args, kwargs)
             self.traces += 1
-            shapes = [(p._data.shape, p._data.dtype, p._data.device) for p in path.parameters]
-            entries.insert(0, (values, path, shapes))
+            entries.insert(0, (values, path))
             outputs, assigned = trace.value
             return _committed(path, [*outputs, *assigned])
 
@@ -139,9 +139,13 @@ def _line_of(error: BaseException) -> str:
 
 def _committed(path: Path, found: list) -> Any:
     """What a run gave, after Parameters and attributes that it assigned have been."""
-    count = len(found) - len(path.assigned)
-    for parameter, raw in zip(path.assigned, found[count:], strict=True):
-        parameter.assign_raw(raw)
+    assigned = path.assigned()
+    count = len(found) - len(assigned)
+    for tensor, raw in zip(assigned, found[count:], strict=True):
+        if isinstance(tensor, Parameter):
+            tensor.assign_raw(raw)
+        else:
+            tensor._raw = raw
     flat = iter(found)
     out, noted = map_tensors(
         lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),

@@ -10,6 +10,7 @@ import torch
 
 from ..nn.cell_tree import CellTree
 from ..parameter import Parameter
+from ..tensor import Tensor
 
 _LEAVES = (bool, int, float, complex, str, bytes, type(None), type, types.ModuleType)
 
@@ -25,11 +26,16 @@ class Reach:
 
     Followed are closures, the globals a function names, defaults, bound objects, partials,
     containers, and the attributes of Cells and of objects that hold functions.
+
+    Attributes:
+        tensors: Tensors that are no Parameters, each with the dict and the name it was found
+            under, or None where it was found elsewhere.
     """
 
     def __init__(self, *roots: Any):
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
+        self.tensors: list[tuple[Tensor, tuple[dict, str] | None]] = []
         self.functions: list[types.FunctionType] = []
         self.objects: list[Any] = []
         self._seen: set[int] = set()
@@ -42,6 +48,8 @@ class Reach:
         self._seen.add(id(thing))
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
+        elif isinstance(thing, Tensor):
+            self.tensors.append((thing, None))
         elif isinstance(thing, CellTree):
             self._visit_cell(thing)
         elif isinstance(thing, types.FunctionType):
@@ -62,7 +70,7 @@ class Reach:
             if own:
                 if not _is_ours(thing):
                     self.objects.append(thing)
-                self._all(list(own.values()))
+                self._slots(own)
 
     def _all(self, things: Any) -> None:
         for thing in things:
@@ -71,9 +79,20 @@ class Reach:
     def _visit_cell(self, cell: CellTree) -> None:
         self.cells.append(cell)
         own = cell.__dict__
-        for registry in ("_params", "_cells"):
-            self._all(list(own.get(registry, {}).values()))
-        self._all([v for k, v in own.items() if k not in ("_params", "_cells", "_recorded")])
+        for registry in ("_params", "_cells", "_buffers"):
+            self._slots(own.get(registry, {}))
+        self._slots({k: v for k, v in own.items()
+                     if k not in ("_params", "_cells", "_buffers", "_recorded")}, own)
+
+    def _slots(self, things: dict, place: dict | None = None) -> None:
+        """Visit the values of a dict; Tensors there are known by their names, not as objects."""
+        for name, thing in list(things.items()):
+            if (isinstance(thing, Tensor) and not isinstance(thing, Parameter)
+                    and id(thing) not in self._seen):
+                self._seen.add(id(thing))
+                self.tensors.append((thing, (things if place is None else place, name)))
+            else:
+                self._visit(thing)
 
     def _visit_function(self, function: types.FunctionType) -> None:
         if _is_ours(function) and not function.__closure__:
@@ -113,36 +132,45 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 
 def fingerprint(reach: Reach) -> tuple:
     """The plain values that a run may depend on: attributes of objects, variables of functions."""
-    return (tuple(_cell_values(cell) for cell in reach.cells),
-            tuple(_function_values(function) for function in reach.functions),
-            tuple(_object_values(thing) for thing in reach.objects))
+    seen: dict[int, int] = {}
+    return (tuple([_cell_values(cell, seen) for cell in reach.cells]),
+            tuple([_function_values(function, seen) for function in reach.functions]),
+            tuple([_values(thing.__dict__, seen) for thing in reach.objects]))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, seen: dict[int, int]) -> Any:
     """What tells a value from another: itself if it is plain, its parts, or its identity."""
     if isinstance(value, _PLAIN):
         return type(value), value
     if isinstance(value, (tuple, list)) and len(value) < 32:
-        return tuple([_plain(v) for v in value])
+        return tuple([_plain(v, seen) for v in value])
     if isinstance(value, dict) and len(value) < 32:
-        return tuple([(name, _plain(v)) for name, v in value.items()])
+        return tuple([(name, _plain(v, seen)) for name, v in value.items()])
     return id(value)
 
 
-def _cell_values(cell: CellTree) -> tuple:
+def _slot(value: Any, seen: dict[int, int]) -> Any:
+    """The same of what a name holds: a Tensor there is known by its form, and who shares it."""
+    if type(value) is Tensor:
+        raw = value._raw
+        return raw.shape, raw.dtype, raw.device, seen.setdefault(id(value), len(seen))
+    return _plain(value, seen)
+
+
+def _cell_values(cell: CellTree, seen: dict[int, int]) -> tuple:
     own = cell.__dict__
-    return (*_object_values(cell),
-            *[id(c) for c in own["_cells"].values()],
-            *[id(b) for b in own["_buffers"].values()],
-            *[(id(p), p is not None and p.requires_grad) for p in own["_params"].values()])
+    return (_values(own, seen), [id(c) for c in own["_cells"].values()],
+            [_slot(b, seen) for b in own["_buffers"].values()],
+            [(id(p), p is not None and p.requires_grad) for p in own["_params"].values()])
 
 
-def _object_values(thing: Any) -> list:
+def _values(own: dict, seen: dict[int, int]) -> list:
     # objects under private names are what it keeps for itself, such as work done once
-    return [(name, _plain(value)) for name, value in thing.__dict__.items()
-            if name[0] != "_" or isinstance(value, _PLAIN) or name == "_call_hooks"]
+    return [(name, _slot(value, seen)) for name, value in own.items()
+            if name[0] != "_" or isinstance(value, _PLAIN) or name == "_call_hooks"
+            or type(value) is Tensor]
 
 
-def _function_values(function: types.FunctionType) -> tuple:
+def _function_values(function: types.FunctionType, seen: dict[int, int]) -> tuple:
     values = {**_closure(function), **_named_globals(function)}
-    return tuple((name, _plain(value)) for name, value in values.items())
+    return tuple([(name, _plain(value, seen)) for name, value in values.items()])

@@ -3,8 +3,7 @@
 The function runs for real, below autograd, while every kernel it calls is recorded: forward,
 backward, clipping and the optimizer's update become one graph. Parameters it can reach are lent
 copies of their data meanwhile, so that a run that raises changes nothing. Where the function turns
-a tensor into
-a Python value, the value is noted as a *guard*: the graph stands for this path only.
+a tensor into a Python value, the value is noted as a *guard*: the graph stands for this path only.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ from torch.fx.experimental.proxy_tensor import (
 from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
-from ..tensor import wrap
+from ..tensor import Tensor, wrap
 from .reach import Reach
+from .stages import must_stay, written_inputs
 
 
 class CannotTrace(BaseException):
@@ -34,16 +34,23 @@ class Trace:
     """A run being recorded, and afterwards what it read, changed and gave.
 
     Attributes:
-        parameters: those lent to the run; their data are inputs of the graph after the arguments.
+        held: the Parameters and Tensors that the run could reach other than as arguments; their
+            data are inputs of the graph after the arguments.
+        slots: for each of them, the dict and name to find its like under in a later call, or None
+            where that is the object itself.
+        constants: raw tensors that the run used, or made from numbers; inputs after those.
+        assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values.
         attributes: by Cell and name, what the run assigned to attributes of Cells.
     """
 
-    def __init__(self, parameters: list[Parameter]):
-        self.parameters = parameters
+    def __init__(self, held: list[Tensor], slots: list[tuple[dict, str] | None]):
+        self.held = held
+        self.slots = slots
+        self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
-        self.assigned: list[Parameter] = []
+        self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None
         self.graph: GraphModule | None = None
@@ -74,17 +81,21 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
     Raises:
         CannotTrace: if no graph can hold it; nothing was changed then.
     """
-    trace = Trace(reach.parameters)
-    originals = [p._data for p in trace.parameters]
-    lent = [data.clone() for data in originals]
     inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    given_ids = {id(t) for t in tensors((args, kwargs))}
+    others = sorted(((t, slot) for t, slot in reach.tensors if id(t) not in given_ids),
+                    key=lambda found: found[1] is not None)
+    trace = Trace([*reach.parameters, *(t for t, _ in others)],
+                  [*(None for _ in reach.parameters), *(slot for _, slot in others)])
+    originals = [held_data(t) for t in trace.held]
+    lent = [data.clone() for data in originals]
 
     def recorded(*raws: torch.Tensor) -> list[torch.Tensor]:
         flat, data = iter(raws), raws[len(inputs):]
         given, named = map_tensors(
             lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))
-        for parameter, copy in zip(trace.parameters, data, strict=True):
-            parameter._data = copy
+        for tensor, copy in zip(trace.held, data, strict=True):
+            _hold(tensor, copy)
         state.trace = trace
         try:
             out = fn(*given, **named)
@@ -95,24 +106,38 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
     try:
         graph = make_fx(recorded, tracing_mode="real")(*inputs, *lent)
         _refuse_unholdable(graph)
+        trace.constants = _lift_constants(graph)
         trace.graph = _cleaned(graph)
     except RuntimeError as error:
         if "tracing tensor" in str(error) or "data-dependent" in str(error):
             raise CannotTrace("turns a tensor into a Python value inside a kernel") from error
         raise
     finally:
-        for parameter, data in zip(trace.parameters, originals, strict=True):
-            parameter._data = data
-    for data, copy in zip(originals, lent, strict=True):
-        data.copy_(copy)
+        for tensor, data in zip(trace.held, originals, strict=True):
+            _hold(tensor, data)
+    for number in written_inputs(trace.graph):
+        if 0 <= number - len(inputs) < len(lent):
+            originals[number - len(inputs)].copy_(lent[number - len(inputs)])
     return trace
+
+
+def held_data(tensor: Tensor) -> torch.Tensor:
+    """The raw tensor that a Tensor or a Parameter holds, whatever stands for it meanwhile."""
+    return tensor._data if isinstance(tensor, Parameter) else tensor._raw
+
+
+def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
+    if isinstance(tensor, Parameter):
+        tensor._data = raw
+    else:
+        tensor._raw = raw
 
 
 def _results(trace: Trace, out: Any, data: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
-    assigned = [(p, p._data) for p, lent in zip(trace.parameters, data, strict=True)
-                if p._data is not lent]
-    trace.assigned = [p for p, _ in assigned]
+    assigned = [(i, held_data(t)) for i, (t, lent) in enumerate(zip(trace.held, data, strict=True))
+                if held_data(t) is not lent]
+    trace.assigned = [i for i, _ in assigned]
     noted = [value for _, _, value in trace.attributes.values()]
     trace.out_tree = (out, noted)
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
@@ -121,20 +146,25 @@ def _results(trace: Trace, out: Any, data: tuple[torch.Tensor, ...]) -> list[tor
     return [*(raw for raw, _ in trace.guards), *given, *(raw for _, raw in assigned)]
 
 
-_IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
-           "miopen_batch_norm", "_batch_norm_with_update")
-
-
-def _must_stay(node: Node) -> bool:
-    """Whether a node does more than give a value: changes memory, or draws random numbers."""
-    if node.op in ("placeholder", "output"):
-        return True
-    schema = getattr(node.target, "_schema", None)
-    if schema is None:
-        return False
-    tags = getattr(node.target, "tags", ())
-    return (schema.is_mutable or torch.Tag.nondeterministic_seeded in tags
-            or any(name in str(node.target) for name in _IMPURE))
+def _lift_constants(graph: GraphModule) -> list[torch.Tensor]:
+    """Make inputs of the tensors that the graph keeps as attributes; returns them."""
+    last = None
+    for node in graph.graph.nodes:
+        if node.op == "placeholder":
+            last = node
+    found: dict[int, tuple[Node, torch.Tensor]] = {}
+    for node in list(graph.graph.nodes):
+        if node.op != "get_attr":
+            continue
+        value = getattr(graph, node.target)
+        if id(value) not in found:
+            with (graph.graph.inserting_after(last) if last is not None
+                  else graph.graph.inserting_before()):
+                last = graph.graph.placeholder(f"constant_{len(found)}")
+            found[id(value)] = (last, value)
+        node.replace_all_uses_with(found[id(value)][0])
+        graph.graph.erase_node(node)
+    return [value for _, value in found.values()]
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
@@ -142,7 +172,7 @@ def _cleaned(graph: GraphModule) -> GraphModule:
     for node in list(graph.graph.nodes):
         if node.target is torch.ops.aten.detach.default:
             node.replace_all_uses_with(node.args[0])
-    graph.graph.eliminate_dead_code(is_impure_node=_must_stay)
+    graph.graph.eliminate_dead_code(is_impure_node=must_stay)
     graph.recompile()
     return graph
 

@@ -257,7 +257,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
         2.0
     """
     check_reduction("triplet_margin_loss", reduction)
-    bound = margin._raw.item() if isinstance(margin, Tensor) else margin
+    bound = margin.item() if isinstance(margin, Tensor) else margin
     return wrap(F.triplet_margin_loss(anchor._raw, positive._raw, negative._raw, bound, p, eps,
                                       swap, reduction=reduction))
 

@@ -480,7 +480,7 @@ class Optimizer(Cell):
             if self.exec_weight_decay and self.decay_flags[i] and not explicit:
                 decay = self.weight_decay[i] if self.is_group else self.weight_decay
                 is_cell = isinstance(decay, Cell)
-                decay = id(decay) if is_cell else decay._raw.item() / self.loss_scale
+                decay = id(decay) if is_cell else decay.item() / self.loss_scale
             rate = id(self.group_lr[i]) if self.is_group_lr else 0
             found.setdefault((raw.dtype, raw.device, rate, decay), []).append(i)
         return [_Group(None if len(found) == 1 else tuple(indices), indices[0],

@@ -24,7 +24,7 @@ __all__ = [
 
 def number(value: Any) -> float:
     """A Python number; kernels take most hyperparameters so."""
-    return value._raw.item() if isinstance(value, Tensor) else float(value)
+    return value.item() if isinstance(value, Tensor) else float(value)
 
 
 def rate(value: Any) -> Any:

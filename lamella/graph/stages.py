@@ -1,0 +1,215 @@
+"""Cutting a recorded graph into stages: what decides whether it applies, what computes, what commits.
+
+Stages run one after another. Only the last may change memory that the graph was given, so that
+everything before it can be run, thrown away, run again, or handed to another compiler.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+
+class CannotCut(Exception):
+    """A guard depends on memory that the run had changed before."""
+
+
+class Cut:
+    """A graph in stages.
+
+    Each stage is a `GraphModule` on tensors out of a list: the graph's inputs, then what the
+    stages before have given, in order.
+
+    Attributes:
+        input_guards: for each guard that is an input itself, its place among the guards and the
+            inputs.
+        stages: the modules, with the places of what each takes.
+        checked_after: after how many stages the other guards are known.
+        guards: their places, in the list.
+        results: the places of the graph's other results, in the list.
+        last_changes: whether the last stage changes memory.
+    """
+
+    def __init__(self, graph: GraphModule, guards: int):
+        nodes = list(graph.graph.nodes)
+        given: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
+        self.guard_nodes, self.result_nodes = given[:guards], given[guards:]
+        self.inputs = [n for n in nodes if n.op == "placeholder"]
+        body = [n for n in nodes if n.op not in ("placeholder", "output")]
+        self.bases = _bases(nodes)
+        self.late = self._late(body)
+        self.views = {n for n in body if self._is_view_of_input(n)}
+        for guard in self.guard_nodes:
+            if guard in self.late:
+                raise CannotCut(str(guard.target))
+        early = [n for n in body if n not in self.late]
+        self.input_guards = [(i, self.inputs.index(n)) for i, n in enumerate(self.guard_nodes)
+                             if n.op == "placeholder"]
+        others = [n for n in self.guard_nodes if n.op != "placeholder"]
+        places = {n: i for i, n in enumerate(early)}
+        split = max((places[n] + 1 for n in others), default=0)
+        parts = [part for part in (early[:split], early[split:]) if part]
+        self.checked_after = 1 if split else 0
+        parts.append([n for n in body if n in self.late])
+        self._assemble(parts, others)
+        self.last_changes = bool(self.late)
+
+    def _late(self, body: list[Node]) -> set[Node]:
+        """What changes the inputs' memory, and what has to come after that."""
+        late: set[Node] = set()
+        dirty: set[Node] = set()  # memory changed by what is late
+        read: set[Node] = set()  # memory read by what is late
+        random_is_late = False
+        inputs = set(self.inputs)
+        for node in body:
+            written = _written(node, self.bases)
+            used = set().union(*(self.bases[n] for n in node.all_input_nodes), ())
+            random = is_random(node)
+            if (written & (inputs | read) or used & dirty or random and random_is_late
+                    or any(n in late for n in node.all_input_nodes)):
+                late.add(node)
+                dirty |= written
+                read |= used
+                random_is_late |= random
+        return late
+
+    def _is_view_of_input(self, node: Node) -> bool:
+        """Whether it costs nothing to make again: a view of an input, and no change to it."""
+        return (node not in self.late and not _written(node, self.bases)
+                and all(b.op == "placeholder" for b in self.bases[node]))
+
+    def _assemble(self, parts: list[list[Node]], others: list[Node]) -> None:
+        place = {n: i for i, n in enumerate(self.inputs)}
+        count = len(place)
+        self.stages: list[tuple[GraphModule, list[int]]] = []
+        for number, part in enumerate(parts):
+            last = number == len(parts) - 1
+            wanted = ([n for n in self.result_nodes if n not in place] if last
+                      else self._needed(part, parts[number + 1:], others))
+            wanted = list(dict.fromkeys(n for n in wanted if n not in place))
+            if not part and not wanted:
+                continue
+            module, takes = self._module(part, wanted, place)
+            self.stages.append((module, takes))
+            for node in wanted:
+                place[node] = count
+                count += 1
+        self.guards = [place[n] for n in others]
+        self.results = [place[n] for n in self.result_nodes]
+
+    def _needed(self, part: list[Node], later: list[list[Node]], others: list[Node]) -> list[Node]:
+        """What a stage must give: guards, results, and what later stages use."""
+        wanted = {*others, *self.result_nodes}
+        users = {n for p in later for n in p}
+        free = {n for n in self.views if n not in others}  # later stages make these themselves
+        return [n for n in part if n not in free
+                and (n in wanted or any(u in users for u in n.users))]
+
+    def _module(self, part: list[Node], wanted: list[Node],
+                place: dict[Node, int]) -> tuple[GraphModule, list[int]]:
+        """A stage, and the places of what it takes."""
+        graph, takes = Graph(), []
+        copies: dict[Node, Node] = {}
+        own = set(part)
+        start = graph.create_node("placeholder", "start")
+        last = start
+
+        def copy_of(node: Node) -> Node:
+            nonlocal last
+            if node not in copies:
+                if node in own or (node not in place and node in self.views):
+                    copies[node] = graph.node_copy(node, copy_of)
+                else:
+                    takes.append(place[node])
+                    with graph.inserting_after(last):
+                        copies[node] = last = graph.placeholder(node.name)
+            return copies[node]
+
+        for node in part:
+            copy_of(node)
+        graph.output([copy_of(n) for n in wanted])
+        graph.erase_node(start)
+        graph.eliminate_dead_code(is_impure_node=must_stay)
+        return GraphModule(torch.nn.Module(), graph), takes
+
+
+def _bases(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
+    """For each node, the nodes whose memory its value may lie in: itself, unless it is a view."""
+    found: dict[Node, set[Node]] = {}
+    for node in nodes:
+        bases: set[Node] = set()
+        schema = getattr(node.target, "_schema", None)
+        if node.target is operator.getitem:
+            bases = found[node.args[0]]  # type: ignore[index]
+        elif schema is not None:
+            for argument, value in zip(schema.arguments, node.args, strict=False):
+                if argument.alias_info is not None:
+                    bases = bases.union(*(found[n] for n in _nodes(value)))
+            for argument in schema.arguments:
+                if argument.alias_info is not None and argument.name in node.kwargs:
+                    bases = bases.union(*(found[n] for n in _nodes(node.kwargs[argument.name])))
+            if _may_return_input(node):
+                bases = bases.union(*(found[n] for n in node.all_input_nodes), {node})
+        found[node] = bases or {node}
+    return found
+
+
+def _may_return_input(node: Node) -> bool:
+    """Whether an operation hands its input through where there is nothing to do."""
+    return str(node.target).startswith(("aten.reshape", "aten.contiguous", "aten._reshape_alias",
+                                        "aten.to.", "aten.expand_as"))
+
+
+def _nodes(value: object) -> list[Node]:
+    if isinstance(value, Node):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [n for v in value for n in _nodes(v)]
+    return []
+
+
+def _written(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
+    """The nodes whose memory an operation changes."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or not schema.is_mutable:
+        return set()
+    found: set[Node] = set()
+    for number, argument in enumerate(schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = (node.args[number] if number < len(node.args)
+                     else node.kwargs.get(argument.name))
+            found = found.union(*(bases[n] for n in _nodes(value)))
+    return found
+
+
+def written_inputs(graph: GraphModule) -> list[int]:
+    """The numbers of the inputs whose memory a graph changes."""
+    nodes = list(graph.graph.nodes)
+    bases = _bases(nodes)
+    written = set().union(*(_written(n, bases) for n in nodes))
+    inputs = [n for n in nodes if n.op == "placeholder"]
+    return [i for i, n in enumerate(inputs) if n in written]
+
+
+def is_random(node: Node) -> bool:
+    """Whether an operation draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+# kernels that change running statistics without their schema saying so
+_IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
+           "miopen_batch_norm", "_batch_norm_with_update")
+
+
+def must_stay(node: Node) -> bool:
+    """Whether a node does more than give a value: changes memory, or draws random numbers."""
+    if node.op in ("placeholder", "output"):
+        return True
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return False
+    return (schema.is_mutable or is_random(node)
+            or any(name in str(node.target) for name in _IMPURE))
