@@ -71,7 +71,16 @@ from .dtype import (
     uintp,
     ushort,
 )
-from .graph import jit
+from .graph import (
+    JitConfig,
+    enable_dynamic,
+    jit,
+    jit_class,
+    lazy_inline,
+    ms_memory_recycle,
+    mutable,
+    no_inline,
+)
 from .parameter import Parameter, ParameterTuple
 from .random import (
     Generator,

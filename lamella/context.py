@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,22 +19,27 @@ _settings: dict[str, Any] = {
     "deterministic": "OFF",
     "jit_config": {},
     "jit_level": "",
+    "jit_syntax_level": LAX,
+    "save_graphs": 0,
 }
 
 # Options that steer Ascend's compiler or the original's own graph machinery. They are kept, so that
 # `get_context` answers what was set, and have no effect here.
 _INERT = frozenset(
-    "save_graphs save_graphs_path enable_dump save_dump_path variable_memory_max_size "
+    "save_graphs_path enable_dump save_dump_path variable_memory_max_size "
     "enable_profiling profiling_options enable_auto_mixed_precision enable_graph_kernel "
     "graph_kernel_flags reserve_class_name_in_scope check_bprop max_device_memory "
     "mempool_block_size print_file_path env_config_path auto_tune_mode grad_for_scalar "
     "save_compile_cache runtime_num_threads enable_compile_cache compile_cache_path "
     "disable_format_transform support_binary op_timeout memory_optimize_level memory_offload "
-    "ascend_config gpu_config exec_order jit_syntax_level precompile_only "
+    "ascend_config gpu_config exec_order precompile_only "
     "enable_reduce_precision pynative_synchronize aoe_tune_mode aoe_config debug_level "
     "jit_enable_inplace_ops enable_sparse enable_task_sink enable_mem_reuse enable_loop_sink "
     "enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
 )
+
+# told the new mode whenever one is set
+mode_listeners: list[Callable[[int], None]] = []
 
 _device = torch.device("cpu")
 
@@ -86,7 +92,11 @@ def set_context(**kwargs: Any) -> None:
     """Set options of this process.
 
     Args:
-        mode: ``GRAPH_MODE`` (0) or ``PYNATIVE_MODE`` (1).
+        mode: in ``GRAPH_MODE`` (0) a Cell or a gradient function called at top level runs compiled,
+            as with `jit`; in ``PYNATIVE_MODE`` (1) everything runs eagerly. May change at any time.
+        jit_level, jit_config: how `GRAPH_MODE` compiles, see `JitConfig`; the latter is a dict.
+        jit_syntax_level: with ``STRICT``, `GRAPH_MODE` raises where a Cell can't be one graph; with
+            ``LAX`` it runs eagerly then, with a warning.
         device_target, device_id: as `set_device`.
         deterministic: ``"ON"`` makes kernels give the same bits on every run.
         **kwargs: options that only the Ascend back end reads are kept and have no effect.
@@ -107,6 +117,7 @@ def set_context(**kwargs: Any) -> None:
     if "mode" in kwargs and kwargs["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(f"For 'set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), "
                          f"but got {kwargs['mode']!r}.")
+    _check_compilation(kwargs)
     if "device_target" in kwargs or "device_id" in kwargs:
         set_device(kwargs.pop("device_target", _settings["device_target"]),
                    kwargs.pop("device_id", _settings["device_id"]))
@@ -114,6 +125,29 @@ def set_context(**kwargs: Any) -> None:
         switch: dict[Any, Any] = {"ON": True, "OFF": False}
         set_deterministic(switch.get(kwargs["deterministic"], kwargs["deterministic"]))
     _settings.update(kwargs)
+    if "mode" in kwargs:
+        for tell in mode_listeners:
+            tell(kwargs["mode"])
+
+
+_LEVELS = ("", "O0", "O1", "O2")
+
+
+def _check_compilation(given: dict[str, Any]) -> None:
+    """Check the options of `set_context` that say how to compile."""
+    config = given.get("jit_config", {})
+    if not isinstance(config, dict):
+        raise TypeError(f"For 'set_context', 'jit_config' must be a dict, but got {config!r}.")
+    for level in (given.get("jit_level", ""), config.get("jit_level", "")):
+        if level not in _LEVELS:
+            raise ValueError(f"For 'set_context', 'jit_level' must be one of {_LEVELS}, "
+                             f"but got {level!r}.")
+    if given.get("jit_syntax_level", LAX) not in (STRICT, COMPATIBLE, LAX):
+        raise ValueError(f"For 'set_context', 'jit_syntax_level' must be STRICT or LAX, "
+                         f"but got {given['jit_syntax_level']!r}.")
+    if given.get("save_graphs", 0) not in (0, 1, 2, 3):
+        raise ValueError(f"For 'set_context', 'save_graphs' must be 0 to 3, "
+                         f"but got {given['save_graphs']!r}.")
 
 
 def get_context(attr_key: str) -> Any:

@@ -16,11 +16,13 @@ class _ThreadState(threading.local):
             gradient calls and `to_float` Cells.
         level: the innermost gradient call whose function is running, see `autodiff.level`.
         trace: the run being recorded as a graph, see `graph.trace`.
+        whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None
     level: Any = None
     trace: Any = None
+    whole: bool = False
 
 
 state = _ThreadState()

@@ -21,6 +21,7 @@ def test_modes():
     assert ms.get_context("mode") == ms.PYNATIVE_MODE
     ms.set_context(mode=ms.GRAPH_MODE)
     assert context.get_context("mode") == 0
+    ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
 def test_options_without_effect_are_kept():

@@ -21,6 +21,10 @@ from .rules import rule_name
 from .tree import map_tensors, tensors
 
 
+# in GRAPH_MODE, what runs a gradient function as one graph; see `graph.mode`
+graph_call: Callable[..., Any] | None = None
+
+
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
          weights: Any = None, has_aux: bool = False, return_ids: bool = False,
          sens_param: bool = False) -> Callable[..., Any]:
@@ -59,7 +63,7 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
     request = _Request("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = request.run_on(*args, **kwargs)
+        value, gradients = request(*args, **kwargs)
         return (gradients, value[1:]) if has_aux else gradients
 
     return gradient
@@ -86,7 +90,7 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
         5.0 [2. 4.]
     """
     return _Request("value_and_grad", fn, grad_position, weights, has_aux, return_ids,
-                    sens_param).run_on
+                    sens_param).__call__
 
 
 def get_grad(gradients: Any, identifier: Any) -> Tensor:
@@ -166,7 +170,7 @@ class GradOperation:
             request = _Request("GradOperation", fn, position if by_inputs else None,
                                weights if self.get_by_list else None, False, False,
                                self.sens_param, as_tuple=self.get_all)
-            return request.run_on(*args, **kwargs)[1]
+            return request(*args, **kwargs)[1]
 
         return gradient
 
@@ -195,6 +199,19 @@ class _Request:
         self.single_position = not as_tuple and len(self.positions or ()) == 1
         self.single_weight = isinstance(weights, Parameter)
         self.weights = _checked_weights(name, weights)
+        self.compiled: Any = None  # in GRAPH_MODE, see `graph.mode`
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The value and the gradients, in the form asked for; in GRAPH_MODE as one graph."""
+        if graph_call is not None:
+            return graph_call(self, args, kwargs)
+        return self.run_on(*args, **kwargs)
+
+    def key(self) -> tuple:
+        """What tells it from other requests about the same function."""
+        return (self.positions, self.single_position, self.single_weight, self.has_aux,
+                None if self.weights is None else tuple(id(w) for w in self.weights),
+                self.return_ids, self.sens_param)
 
     def run_on(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the form asked for."""

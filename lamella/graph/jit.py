@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..nn.cell_tree import CellTree
 from .compiled import Compiled
+from .config import JitConfig, check_options, choices, declared, one_of
+
+# arguments of older versions, which MindSpore 2.10 passes over; two of them mean something here
+_OLDER = ("mode", "hash_args", "compile_once", "input_signature", "jit_config")
 
 
 def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast",
-        jit_level: str = "O0", dynamic: int | bool = 0, fullgraph: bool = False, backend: str = "",
+        jit_level: str = "O0", dynamic: int = 0, fullgraph: bool = False, backend: str = "",
         **options: Any) -> Any:
     """Record a function on its first call and replay its kernels from then on.
 
@@ -23,19 +30,24 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
     around it records it.
 
     Args:
-        function: a function, a method or a Cell; without it, a decorator is returned.
+        function: a function, a method, a Cell or a Cell class, whose `construct` is compiled then;
+            without it, a decorator is returned.
         capture_mode: ``"ast"``, ``"bytecode"`` or ``"trace"``; each means recording here.
-        jit_level: ``""``, ``"O0"``, ``"O1"`` or ``"O2"``; each replays the recorded kernels.
-        dynamic: accepted as MindSpore does; each shape has its own graph.
+        jit_level: ``"O0"`` replays the recorded kernels, ``"O1"`` may choose faster ones; ``"O2"``
+            is taken as ``"O1"``, and ``""`` leaves it to Lamella.
+        dynamic: 1 if shapes change from call to call.
         fullgraph: raise instead of running eagerly.
         backend: ``""``, ``"ms_backend"`` or ``"GE"``; accepted as MindSpore does.
-        **options: more of MindSpore's, without effect.
+        **options: more of MindSpore's: ``disable_format_transform``, ``exec_order``,
+            ``infer_boost``, ``auto_offload`` and ``ge_options`` are checked and have no effect. Of
+            the arguments of older versions, ``fn`` is `function`, ``input_signature`` declares the
+            arguments' shapes, ``jit_config`` gives the level; the others have no effect.
 
     Returns:
         A `Compiled`, called like the function; its `report` says how it has been run.
 
     Raises:
-        TypeError: if `function` is not callable.
+        TypeError: if `function` is not callable, or an argument is of the wrong type.
         ValueError: if an argument has a value that MindSpore doesn't know.
 
     Examples:
@@ -50,17 +62,50 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
         >>> f.report()["traces"], f.report()["replays"]
         (2, 1)
     """
-    for name, value, known in (("capture_mode", capture_mode, ("ast", "bytecode", "trace")),
-                               ("jit_level", jit_level, ("", "O0", "O1", "O2")),
-                               ("backend", backend, ("", "ms_backend", "GE"))):
-        if value not in known:
-            raise ValueError(f"For 'jit', '{name}' must be one of {', '.join(map(repr, known))}, "
-                             f"but got {value!r}.")
+    one_of(capture_mode, ("ast", "bytecode", "trace"), "capture_mode", "jit")
+    one_of(jit_level, ("", "O0", "O1", "O2"), "jit_level", "jit")
+    one_of(backend, ("", "ms_backend", "GE"), "backend", "jit")
+    if not isinstance(dynamic, int):
+        raise TypeError(f"For 'jit', 'dynamic' must be an int, but got {dynamic!r}.")
+    if dynamic not in (0, 1):
+        raise ValueError(f"For 'jit', 'dynamic' must be 0 or 1, but got {dynamic!r}.")
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"For 'jit', 'fullgraph' must be a bool, but got {fullgraph!r}.")
+    function = options.pop("fn", function)
+    older = {name: options.pop(name) for name in _OLDER if name in options}
+    check_options(options)
+    settings = _settings(jit_level, dynamic, fullgraph, older)
+    return functools.partial(_decorated, settings) if function is None else _decorated(settings,
+                                                                                       function)
 
-    def decorate(fn: Callable[..., Any]) -> Compiled:
-        if not callable(fn):
-            raise TypeError(f"For 'jit', 'function' must be a function or a Cell, "
-                            f"but got {type(fn).__name__}.")
-        return fn if isinstance(fn, Compiled) else Compiled(fn, fullgraph)
 
-    return decorate if function is None else decorate(function)
+def _settings(level: str, dynamic: int, fullgraph: bool, older: dict[str, Any]) -> dict[str, Any]:
+    """What `Compiled` is made with."""
+    config = older.get("jit_config")
+    asked = {"jit_level": level}
+    if isinstance(config, JitConfig):
+        asked = config.jit_config_dict
+    elif config is not None:
+        raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {config!r}.")
+    signature = older.get("input_signature")
+    forms: list[Any] | None = [] if dynamic else None
+    if signature is not None:
+        forms = declared(signature if isinstance(signature, (tuple, list)) else (signature,))
+    return {"level": choices(asked)["level"], "dynamic": forms,
+            "fullgraph": fullgraph or asked.get("jit_syntax_level") == "STRICT"}
+
+
+def _decorated(settings: dict[str, Any], fn: Any) -> Any:
+    """`fn` compiled, whatever kind of callable it is."""
+    if isinstance(fn, (staticmethod, classmethod)):
+        return type(fn)(_decorated(settings, fn.__func__))
+    if inspect.isclass(fn) and issubclass(fn, CellTree):
+        fn.construct = _decorated(settings, fn.construct)  # type: ignore[attr-defined]
+        return fn
+    if isinstance(fn, Compiled):
+        return fn
+    if not callable(fn):
+        raise TypeError(f"For 'jit', 'function' must be a function or a Cell, "
+                        f"but got {type(fn).__name__}.")
+    dynamic = getattr(fn, "__lamella_dynamic__", settings["dynamic"])
+    return Compiled(fn, settings["fullgraph"], settings["level"], dynamic)

@@ -14,10 +14,11 @@ from ..dtype import to_raw
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_checkpointed, call_in_float, record_run
+from .cell_compile import CellCompile, without_graphs
 from .cell_state import CellState
 
 
-class Cell(CellState, CellHooks):
+class Cell(CellState, CellHooks, CellCompile):
     """The base of all networks and layers. A subclass computes in `construct`.
 
     Parameters, Cells and ParameterTuples assigned as attributes belong to the Cell, and Parameters
@@ -91,6 +92,11 @@ class Cell(CellState, CellHooks):
         return self._call_body(args, kwargs)
 
     def _call_body(self, args: tuple, kwargs: dict) -> Any:
+        if state.trace is not None and "_parameter_hooks" in self.__dict__:
+            return self._call_with_parameter_hooks(self._call_rule, args, kwargs)
+        return self._call_rule(args, kwargs)
+
+    def _call_rule(self, args: tuple, kwargs: dict) -> Any:
         if hasattr(self, "bprop"):
             return call_with_bprop(self, args, kwargs)
         if self._recompute:
@@ -101,7 +107,8 @@ class Cell(CellState, CellHooks):
         """Note whether a call is more than `construct`, so that calls need not find out."""
         own = self.__dict__
         own["_plain"] = not (hasattr(self, "bprop") or own.get("_call_hooks") or self._recompute
-                             or self._float_type is not None or self.requires_grad)
+                             or self._float_type is not None or self.requires_grad
+                             or "_parameter_hooks" in own)
 
     def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple,
                            weights: tuple) -> Any:
@@ -179,15 +186,6 @@ class Cell(CellState, CellHooks):
     def get_flags(self) -> dict[str, Any]:
         """The attributes set by `add_flags`."""
         return self._flags
-
-    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Say what inputs the Cell will get; dimensions given as None may vary."""
-        self.__dict__["_set_inputs"] = (inputs, kwargs)
-
-    def get_inputs(self) -> Any:
-        """What `set_inputs` was given; None if it was never called."""
-        inputs, kwargs = self.__dict__.get("_set_inputs", (None, {}))
-        return kwargs if kwargs else inputs
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Cell:
         """Note on each trainable Parameter with which others its gradient is communicated."""
@@ -279,4 +277,4 @@ class Cell(CellState, CellHooks):
         return f"{type(self).__name__}(\n  {inner}\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_recorded"}
+        return without_graphs(self.__dict__)
