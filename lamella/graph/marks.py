@@ -86,7 +86,8 @@ def lazy_inline(fn: Callable[..., Any] | None = None, attrs: Any = None,
         raise ValueError(f"For 'lazy_inline', the __init__ of a Cell must be decorated, "
                          f"but got {getattr(fn, '__qualname__', fn)!r}.")
     if policy not in (None, "front"):
-        raise ValueError(f"For 'lazy_inline', 'policy' must be None or 'front', but got {policy!r}.")
+        raise ValueError(f"For 'lazy_inline', 'policy' must be None or 'front', "
+                         f"but got {policy!r}.")
     names = [attrs] if isinstance(attrs, str) else attrs
     if names is not None and not (isinstance(names, (list, tuple))
                                   and all(isinstance(name, str) for name in names)):
