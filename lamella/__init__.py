@@ -7,9 +7,14 @@ from .autodiff import (
     _Function,
     get_grad,
     grad,
+    jacfwd,
+    jacrev,
+    jvp,
     register_saved_tensors_hooks,
     saved_tensors_hooks,
     value_and_grad,
+    vjp,
+    vmap,
 )
 from .autodiff import no_grad as _no_grad
 from .context import (

@@ -1,7 +1,11 @@
-"""Differentiation: reverse mode, and the rules that bend gradients."""
+"""Differentiation: reverse and forward mode, maps over examples, and rules that bend gradients."""
 
-from .custom import _Function, once_differentiable
+from .forward import jvp, linearize
+from .function import _Function, once_differentiable
 from .hooks import DumpGradient, HookBackward, HookHandle, InsertGradientOf
+from .jacobian import hessian, jacfwd, jacrev
+from .pullback import vjp
 from .reverse import GradOperation, get_grad, grad, value_and_grad
 from .saved import register_saved_tensors_hooks, saved_tensors_hooks
 from .stop import StopGradient, enable_grad, no_grad, stop_gradient, stop_gradient_
+from .vmap import vmap

@@ -1,4 +1,4 @@
-"""Backward rules of the user's: `Cell.bprop`, and `_Function` with its own forward and backward.
+"""Backward rules of the user's: `Cell.bprop`.
 
 Either becomes one node on PyTorch's tape. The forward code runs unrecorded; the rule's own
 operations are recorded when a higher derivative needs them, with the inputs and outputs still
@@ -8,15 +8,17 @@ connected.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from ..parameter import Parameter
-from ..tensor import Tensor, wrap
-from .level import current, entered
+from ..tensor import wrap
+from .level import current, entered, lifted, watched
+from .node import Rule, attach
 from .rules import checked_gradient, rule_name
+from .stop import no_grad
 from .tree import map_tensors, same_structure, tensors
 
 
@@ -27,9 +29,11 @@ def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
     if level is not None and level.overlay:
         parameters = [p for p in cell.get_parameters() if p in level.overlay]
     raws = [t._raw for t in tensors((args, kwargs))] + [p._raw for p in parameters]
-    if not torch.is_grad_enabled() or not any(raw.requires_grad for raw in raws):
+    if not watched(raws):
         return cell.construct(*args, **kwargs)
     call = _BpropCall(cell, args, kwargs, parameters)
+    if lifted():
+        return _attached_bprop(call, raws)
     outs = iter(_Bprop.apply(call, *raws))
     return map_tensors(lambda _: wrap(next(outs)), call.out_tree)
 
@@ -47,7 +51,7 @@ class _BpropCall:
     def rule(self) -> str:
         return f"bprop {rule_name(self.cell.bprop)} of {type(self.cell).__name__}"
 
-    def arguments(self, leaves: list[torch.Tensor]) -> dict[str, Any]:
+    def arguments(self, leaves: Sequence[torch.Tensor]) -> dict[str, Any]:
         """The call's arguments by name, made of these raw tensors."""
         flat = iter(leaves)
         args, kwargs = map_tensors(lambda _: wrap(next(flat)), (self.args, self.kwargs))
@@ -113,25 +117,87 @@ class _Bprop(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor):  # type: ignore[override]
         call: _BpropCall = ctx.call
-        saved = list(ctx.saved_tensors)
-        count = ctx.inputs - len(call.parameters)
-        named = call.arguments(saved[:count])
-        outs, douts = iter(saved[ctx.inputs:]), iter(gradients)
-        out = map_tensors(lambda _: wrap(next(outs)), call.out_tree)
-        dout = map_tensors(lambda _: wrap(next(douts)), call.out_tree)
+        saved = ctx.saved_tensors
         level = call.level
         with entered(None if level is None else level.outer):
-            result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
-                                     **{n: named[n] for n in call.keywords if n in named})
-        needed = ctx.needs_input_grad[1:]
-        by_name, by_parameter = _split_result(call, result)
-        found: list[torch.Tensor | None] = []
-        for name in _leaf_names(call):
-            raw = saved[len(found)]
-            found.append(_input_gradient(call, by_name, name, raw, needed[len(found)], level))
-        for parameter, raw in zip(call.parameters, saved[count:ctx.inputs], strict=True):
-            found.append(checked_gradient(by_parameter.get(id(parameter)), raw, call.rule))
-        return (None, *found)
+            return (None, *_pulled(call, saved[:ctx.inputs], saved[ctx.inputs:], gradients,
+                                   ctx.needs_input_grad[1:]))
+
+
+def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor],
+            gradients: Sequence[torch.Tensor], needed: Sequence[bool]) -> list[Any]:
+    """What the Cell's bprop gives for each input that needs a gradient, Parameters last."""
+    count = len(inputs) - len(call.parameters)
+    named = call.arguments(inputs[:count])
+    out, dout = _in_structure(call.out_tree, outs), _in_structure(call.out_tree, gradients)
+    result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
+                             **{n: named[n] for n in call.keywords if n in named})
+    by_name, by_parameter = _split_result(call, result)
+    found: list[torch.Tensor | None] = []
+    for name in _leaf_names(call):
+        place = len(found)
+        found.append(_input_gradient(call, by_name, name, inputs[place], needed[place]))
+    for parameter, raw in zip(call.parameters, inputs[count:], strict=True):
+        found.append(checked_gradient(by_parameter.get(id(parameter)), raw, call.rule))
+    return found
+
+
+def _in_structure(tree: Any, raws: Sequence[torch.Tensor]) -> Any:
+    flat = iter(raws)
+    return map_tensors(lambda _: wrap(next(flat)), tree)
+
+
+def _attached_bprop(call: _BpropCall, raws: list[torch.Tensor]) -> Any:
+    """The Cell's outputs, tied to its inputs by its bprop in a form for any transformation."""
+    args, kwargs = _in_structure((call.args, call.kwargs), [raw.detach() for raw in raws])
+    with no_grad():
+        call.out_tree = out = call.cell.construct(*args, **kwargs)
+    outs = [t._raw for t in tensors(out)]
+    smooth = [o.is_floating_point() or o.is_complex() for o in outs]
+    rough = [o for o, is_smooth in zip(outs, smooth, strict=True) if not is_smooth]
+    count = len(raws)
+
+    def whole(parts: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        flat, rest = iter(parts), iter(others)
+        return [next(flat if is_smooth else rest) for is_smooth in smooth]
+
+    def pull(inputs: Any, found: Any, gradients: Any) -> list[Any]:
+        inputs, others = inputs[:count], inputs[count:]
+        zeros = [torch.zeros_like(other) for other in others]
+        return [*_pulled(call, inputs, whole(found, others), whole(gradients, zeros),
+                         [r.is_floating_point() or r.is_complex() for r in inputs]),
+                *[None] * len(others)]
+
+    def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
+        return _pushed(call, inputs[:count], whole(found, inputs[count:]), tangents[:count], smooth)
+
+    rule = Rule(call.rule, pull, push if hasattr(call.cell, "jvp") else None)
+    tied = iter(attach(rule, outs, [*raws, *rough]))
+    return map_tensors(lambda _: wrap(next(tied)), call.out_tree)
+
+
+def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor],
+            tangents: Sequence[Any], smooth: list[bool]) -> list[torch.Tensor]:
+    """The outputs' tangents by the Cell's own jvp."""
+    count = len(inputs) - len(call.parameters)
+    name = f"jvp {rule_name(call.cell.jvp)} of {type(call.cell).__name__}"
+    if any(t is not None for t in tangents[count:]):
+        raise RuntimeError(f"The {name} takes tangents of the Cell's inputs only, but a Parameter "
+                           f"of it has one; leave 'jvp' out to have it derived from 'bprop'.")
+    given = [torch.zeros_like(raw) if t is None else t
+             for raw, t in zip(inputs[:count], tangents[:count], strict=True)]
+    named, moved = call.arguments(inputs[:count]), call.arguments(given)
+    steps = [moved[n] for n in call.names]
+    out = _in_structure(call.out_tree, outs)
+    result = call.cell.jvp(*(named[n] for n in call.names), out,
+                           steps[0] if len(steps) == 1 else tuple(steps),
+                           **{n: named[n] for n in call.keywords if n in named})
+    if not same_structure(out, result):
+        raise ValueError(f"The {name} must return tangents in the structure of the outputs, "
+                         f"but it returned a {type(result).__name__}.")
+    found = [checked_gradient(leaf_of(result, i), raw, name) for i, raw in enumerate(outs)]
+    return [torch.zeros_like(raw) if t is None else t
+            for t, raw, is_smooth in zip(found, outs, smooth, strict=True) if is_smooth]
 
 
 def _leaf_names(call: _BpropCall) -> list[tuple[str, int]]:
@@ -178,8 +244,9 @@ def _parameter_gradients(call: _BpropCall, given: dict) -> dict[int, Any]:
 
 
 def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, int],
-                    raw: torch.Tensor, needed: bool, level: Any) -> torch.Tensor | None:
+                    raw: torch.Tensor, needed: bool) -> torch.Tensor | None:
     name, place = leaf
+    level = call.level
     if not needed:
         return None
     if name not in by_name:
@@ -194,13 +261,13 @@ def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, 
         if not same_structure(named[name], value):
             raise ValueError(f"The {call.rule} must return the gradient of input '{name}' in the "
                              f"structure of that input, but it returned a {type(value).__name__}.")
-        value = _leaf(value, place)
+        value = leaf_of(value, place)
     if level is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
         level.constants[id(raw)] = (raw, value)
     return checked_gradient(value, raw, call.rule)
 
 
-def _leaf(tree: Any, place: int) -> Any:
+def leaf_of(tree: Any, place: int) -> Any:
     """Leaf number `place` of a structure, None and numbers counting as leaves."""
     leaves: list[Any] = []
 
@@ -216,133 +283,3 @@ def _leaf(tree: Any, place: int) -> Any:
 
     collect(tree)
     return leaves[place]
-
-
-class _Function:
-    """A function with a backward rule of its own; subclass it and call `apply`.
-
-    ``forward(ctx, *args)`` computes the outputs and may keep tensors with ``ctx.save_for_backward``
-    or as attributes of `ctx`; ``backward(ctx, *grads)`` takes a gradient for each output and
-    returns one for each input of `forward`, None where there is none.
-
-    Examples:
-        >>> import lamella as ms
-        >>> class Square(ms._Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         ctx.save_for_backward(x)
-        ...         return x * x
-        ...     @staticmethod
-        ...     def backward(ctx, grad):
-        ...         x, = ctx.saved_tensors
-        ...         return 10 * x * grad
-        >>> print(ms.grad(Square.apply)(ms.Tensor(3.0)))
-        30.0
-    """
-
-    @staticmethod
-    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs; to be defined by the subclass."""
-        raise NotImplementedError("A subclass of _Function must define 'forward'.")
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        """Compute the inputs' gradients; to be defined by the subclass."""
-        raise NotImplementedError("A subclass of _Function must define 'backward'.")
-
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, with its rule recorded where a gradient is."""
-        call = _FunctionCall(cls, args, kwargs)
-        raws = [t._raw for t in tensors(args)]
-        outs = iter(_UserFunction.apply(call, *raws))
-        return map_tensors(lambda _: wrap(next(outs)), call.out_tree)
-
-
-class FunctionContext:
-    """The `ctx` of a `_Function`: keeps what backward needs."""
-
-    def __init__(self, needs_input_grad: tuple[bool, ...]):
-        self.needs_input_grad = needs_input_grad
-        self.to_save: tuple[Any, ...] = ()
-        self.saved_tensors: tuple[Any, ...] = ()
-        self.non_differentiable: tuple[Any, ...] = ()
-        self.dirty: tuple[Any, ...] = ()
-        self.materialize_grads = True
-
-    def save_for_backward(self, *values: Any) -> None:
-        """Keep Tensors (or None) for backward, as `saved_tensors`."""
-        self.to_save = values
-
-    def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """Say that these outputs have no gradient."""
-        self.non_differentiable = outputs
-
-    def mark_dirty(self, *inputs: Tensor) -> None:
-        """Say that `forward` changed these inputs in place."""
-        self.dirty = inputs
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether an output without gradient hands backward zeros (else None)."""
-        self.materialize_grads = value
-
-
-class _FunctionCall:
-    def __init__(self, cls: type[_Function], args: tuple, kwargs: dict):
-        self.cls, self.args, self.kwargs = cls, args, kwargs
-        self.level = current()
-        self.out_tree: Any = None
-
-
-class _UserFunction(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, call: _FunctionCall, *raws: torch.Tensor):
-        flat = iter(raws)
-        args = map_tensors(lambda _: wrap(next(flat)), call.args)
-        needs = iter(ctx.needs_input_grad[1:])
-        own = ctx.own = FunctionContext(tuple(
-            any([next(needs) for _ in tensors(arg)]) for arg in args))
-        call.out_tree = call.cls.forward(own, *args, **call.kwargs)
-        ctx.call = call
-        ctx.set_materialize_grads(own.materialize_grads)
-        kept = [t for t in own.to_save]
-        ctx.kept = [None if isinstance(t, Tensor) else (t,) for t in kept]
-        ctx.save_for_backward(*(t._raw for t in kept if isinstance(t, Tensor)))
-        outs = tuple(t._raw for t in tensors(call.out_tree))
-        if own.dirty:
-            ctx.mark_dirty(*(t._raw for t in own.dirty))
-        ctx.mark_non_differentiable(
-            *(t._raw for t in own.non_differentiable),
-            *(o for o in outs if not (o.is_floating_point() or o.is_complex())))
-        return outs
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any):  # type: ignore[override]
-        call: _FunctionCall = ctx.call
-        own: FunctionContext = ctx.own
-        saved = iter(ctx.saved_tensors)
-        own.saved_tensors = tuple(wrap(next(saved)) if k is None else k[0] for k in ctx.kept)
-        given = [None if g is None else wrap(g) for g in gradients]
-        with entered(None if call.level is None else call.level.outer):
-            result = call.cls.backward(own, *given)
-        values = list(result) if isinstance(result, (tuple, list)) else [result]
-        label = f"backward {rule_name(call.cls.backward)}"
-        if len(values) != len(call.args):
-            raise ValueError(f"The {label} must return {len(call.args)} gradients, one for each "
-                             f"input of forward, but it returned {len(values)}.")
-        found: list[Any] = []
-        for arg, value in zip(call.args, values, strict=True):
-            for place, leaf in enumerate(tensors(arg)):
-                part = _leaf(value, place) if isinstance(value, (tuple, list, dict)) else value
-                found.append(checked_gradient(part, leaf._raw, label))
-        return (None, *found)
-
-
-def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a `_Function.backward` as having no derivative of its own: it runs unrecorded."""
-
-    def backward(ctx: Any, *grads: Any) -> Any:
-        with torch.no_grad():
-            return function(ctx, *grads)
-
-    return backward

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch.autograd.forward_ad import unpack_dual
 
 from ..ops.primitive import Primitive
 from ..parameter import Parameter
 from ..tensor import Tensor, tensor_methods, wrap
-from .level import Level, current, entered
+from .level import Level, current, entered, functorch, lifted, watched
+from .node import Rule, attach
 from .rules import checked_gradient, rule_name
 from .tree import map_tensors, same_structure, tensors
 
@@ -148,13 +150,27 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
     return hook
 
 
+def attached_hook(raw: torch.Tensor, rule: Callable[[Tensor], Any], name: str) -> torch.Tensor:
+    """The tensor, with `rule` on its gradient in a form for any transformation."""
+    def pull(inputs: Any, outs: Any, gradients: Any) -> list[torch.Tensor]:
+        result = rule(wrap(gradients[0]))
+        return [gradients[0] if result is None
+                else cast(torch.Tensor, checked_gradient(result, gradients[0], name))]
+
+    if not (raw.is_floating_point() or raw.is_complex()):
+        return raw
+    return attach(Rule(name, pull), [raw], [raw])[0]
+
+
 def _with_rule(x: Tensor, rule: Callable[[Tensor], Any], name: str,
                numbers: bool = False) -> Tensor:
     raw = x._raw
-    if not raw.requires_grad or not torch.is_grad_enabled():
+    if not watched((raw,)):
         return wrap(raw) if isinstance(x, Parameter) else x
-    out = raw.view_as(raw)
     label = f"{name} rule {rule_name(rule)}"
+    if lifted():
+        return wrap(attached_hook(raw, rule, label))
+    out = raw.view_as(raw)
     out.register_hook(raw_hook(rule, label, current(), raw if numbers else None))
     return wrap(out)
 
@@ -173,16 +189,39 @@ class _StructureRule(torch.autograd.Function):
         given = map_tensors(lambda _: wrap(next(incoming)), ctx.tree)
         with entered(None if ctx.level is None else ctx.level.outer):
             result = ctx.rule(given)
-        if result is None:
-            return (None, None, None, *gradients)
-        if not same_structure(given, result):
-            raise ValueError(f"The {ctx.name} rule {rule_name(ctx.rule)} must return gradients in "
-                             f"the structure it was given, {_shape_of(given)}, "
-                             f"but it returned {_shape_of(result)}.")
-        flat = _leaves(result, given)
-        label = f"{ctx.name} rule {rule_name(ctx.rule)}"
-        return (None, None, None, *(checked_gradient(value, gradient, label)
-                                    for value, gradient in zip(flat, gradients, strict=True)))
+        return (None, None, None, *_checked_structure(
+            result, given, gradients, f"{ctx.name} rule {rule_name(ctx.rule)}"))
+
+
+def _checked_structure(result: Any, given: Any, gradients: Sequence[torch.Tensor],
+                       name: str) -> Sequence[torch.Tensor | None]:
+    """What a rule for a structure of gradients returned, for each of them."""
+    if result is None:
+        return gradients
+    if not same_structure(given, result):
+        raise ValueError(f"The {name} must return gradients in the structure it was given, "
+                         f"{_shape_of(given)}, but it returned {_shape_of(result)}.")
+    return [checked_gradient(value, gradient, name)
+            for value, gradient in zip(_leaves(result, given), gradients, strict=True)]
+
+
+def _attached_structure(tree: Any, leaves: list[Tensor], rule: Callable[[Any], Any],
+                        name: str) -> Any:
+    """As `_StructureRule`, in a form for any transformation."""
+    label = f"{name} rule {rule_name(rule)}"
+    raws = [leaf._raw for leaf in leaves]
+    smooth = [raw.is_floating_point() or raw.is_complex() for raw in raws]
+
+    def pull(inputs: Any, outs: Any, gradients: Any) -> Sequence[torch.Tensor | None]:
+        flow = iter(gradients)
+        every = [next(flow) if s else torch.zeros_like(i)
+                 for i, s in zip(inputs, smooth, strict=True)]
+        flat = iter(every)
+        given = map_tensors(lambda _: wrap(next(flat)), tree)
+        return _checked_structure(rule(given), given, every, label)
+
+    outs = iter(attach(Rule(label, pull), raws, raws))
+    return map_tensors(lambda _: wrap(next(outs)), tree)
 
 
 def raw_structure_rule(values: tuple[Tensor, ...], rule: Callable[[tuple], Any], name: str,
@@ -201,6 +240,8 @@ def _with_structure_rule(tree: Any, rule: Callable[[Any], Any], name: str) -> An
     if not leaves:
         raise TypeError(f"For '{name}', the input must be a Tensor or hold Tensors, "
                         f"but got {type(tree).__name__}.")
+    if lifted():
+        return _attached_structure(tree, leaves, rule, name) if watched(()) else tree
     if not any(leaf._raw.requires_grad for leaf in leaves):
         return tree
     outs = iter(_StructureRule.apply(rule, name, tree, *(leaf._raw for leaf in leaves)))
@@ -232,11 +273,12 @@ class HookHandle:
     _count = 0
 
     def __init__(self, hooks: dict[int, Any] | None = None, hook: Any = None,
-                 raw_handle: Any = None):
+                 raw_handle: Any = None, undo: Callable[[], None] | None = None):
         HookHandle._count += 1
         self.handle_id = HookHandle._count
         self._hooks = hooks
         self._raw_handle = raw_handle
+        self._undo = undo
         if hooks is not None:
             hooks[self.handle_id] = hook
 
@@ -244,6 +286,8 @@ class HookHandle:
         """Take the hook away; a second call does nothing."""
         if self._raw_handle is not None:
             self._raw_handle.remove()
+        if self._undo is not None:
+            self._undo()
         if self._hooks is not None:
             self._hooks.pop(self.handle_id, None)
 
@@ -273,12 +317,36 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         raise TypeError(f"For 'register_hook', 'hook' must be a function, "
                         f"but got {type(hook).__name__}.")
     raw = self._raw
-    if raw.requires_grad and not isinstance(self, Parameter):
+    if isinstance(self, Parameter):
+        return HookHandle(self.__dict__.setdefault("hooks", OrderedDict()), hook)
+    if lifted() and _depends(raw):
+        return _hook_from_here_on(self, hook)
+    if raw.requires_grad:
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
-    # a Parameter, or an input that some later gradient call will be taken for
+    # an input that some later gradient call will be taken for
     hooks = self.__dict__.setdefault("hooks", OrderedDict())
     return HookHandle(hooks, hook)
+
+
+def _depends(raw: torch.Tensor) -> bool:
+    """Whether a raw tensor comes from the inputs of a transformation that is running."""
+    if raw.requires_grad or functorch.is_functorch_wrapped_tensor(raw):
+        return True
+    level = current()
+    return level is not None and level.forward and unpack_dual(raw).tangent is not None
+
+
+def _hook_from_here_on(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
+    """A hook on what is computed from the tensor after this; the tape alone can do better."""
+    before = tensor._raw
+    after = tensor._raw = attached_hook(before, hook, f"hook {rule_name(hook)}")
+    return HookHandle(undo=lambda: _put_back(tensor, before, after))
+
+
+def _put_back(tensor: Tensor, before: torch.Tensor, after: torch.Tensor) -> None:
+    if tensor._raw is after:
+        tensor._raw = before
 
 
 tensor_methods(register_hook=_register_hook)

@@ -1,7 +1,13 @@
-"""The gradient being computed on this thread: how deeply nested, and its aliases of Parameters."""
+"""The transformations being run on this thread: how deeply nested, of which kinds, their aliases.
+
+Each call of `grad`, `vjp`, `jvp` or `vmap` is a level while its function runs. Outside of `vmap`
+derivatives are PyTorch's own: reverse mode is its tape, forward mode its dual numbers. Inside a
+`vmap`, where one tensor stands for many, they are levels of `torch.func`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,9 +15,12 @@ import torch
 
 from ..state import state
 
+# PyTorch's levels: what kind of wrapper a raw tensor is, and what is inside
+functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+
 
 class Level:
-    """One gradient call while its function runs.
+    """One transformation while its function runs.
 
     Attributes:
         outer: the level around it, None at the outermost.
@@ -20,26 +29,39 @@ class Level:
         changed: Tensors that the function changed in place; they are cut from the record when the
             outermost call is over.
         constants: by id of an alias, the plain number that a rule gave as its whole gradient.
+        reverse: whether a reverse-mode derivative is being recorded, here or further out.
+        forward: whether a forward-mode derivative is being computed, here or further out.
+        transposing: whether a forward-mode derivative is made out of reverse mode, here or further
+            out; rules of the user's must then be linear.
     """
 
-    __slots__ = ("outer", "overlay", "assigned", "changed", "constants")
+    __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
+                 "transposing")
 
-    def __init__(self, outer: Level | None):
+    def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
+                 transposing: bool = False):
         self.outer = outer
         around = state.overlay
         self.overlay: dict[Any, torch.Tensor] = {} if around is None else around.copy()
-        self.changed: list[Any] = [] if outer is None else outer.changed
         self.assigned: dict[int, list[torch.Tensor]] = {}
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
+        if outer is None:
+            self.changed: list[Any] = []
+            self.reverse, self.forward, self.transposing = reverse, forward, transposing
+        else:
+            self.changed = outer.changed
+            self.reverse = reverse or outer.reverse
+            self.forward = forward or outer.forward
+            self.transposing = transposing or outer.transposing
 
 
 def current() -> Level | None:
-    """The innermost gradient call whose function this thread is running."""
+    """The innermost transformation whose function this thread is running."""
     return state.level
 
 
 @contextmanager
-def entered(level: Level | None):
+def entered(level: Level | None) -> Iterator[None]:
     """Run a block inside `level`: lookups of Parameters then give its aliases.
 
     A rule's backward code runs in the level *around* its gradient call, whatever thread the
@@ -51,3 +73,48 @@ def entered(level: Level | None):
         yield
     finally:
         state.level, state.overlay = before
+
+
+def batching() -> bool:
+    """Whether this runs inside a `vmap`: a raw tensor may stand for many."""
+    return torch._C._are_functorch_transforms_active()
+
+
+def lifted() -> bool:
+    """Whether a rule of the user's must be one that more than the plain tape understands."""
+    level = state.level
+    return (level is not None and (level.forward or level.transposing)) or batching()
+
+
+def recording(outer: Level | None) -> bool:
+    """Whether derivatives computed inside `outer` will be differentiated again in reverse mode."""
+    return outer is not None and outer.reverse
+
+
+def watched(raws: Any) -> bool:
+    """Whether a derivative may be asked for through any of these raw tensors."""
+    if lifted():
+        return torch.is_grad_enabled() or torch._C._is_fwd_grad_enabled()
+    return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)
+
+
+def settled(raw: torch.Tensor, where: str) -> torch.Tensor:
+    """A value as it outlives the running transformations: cut from their derivatives.
+
+    Raises:
+        RuntimeError: if it differs between the examples of a `vmap`.
+    """
+    raw = raw.detach()
+    while functorch.is_functorch_wrapped_tensor(raw):
+        if functorch.is_batchedtensor(raw):
+            raise RuntimeError(f"For '{where}', a value that differs between the examples of "
+                               f"'vmap' can't be kept outside of it; return it instead.")
+        raw = functorch.get_unwrapped(raw).detach()
+    return raw
+
+
+def physical(raw: torch.Tensor) -> torch.Tensor:
+    """The memory behind a tensor, with every dimension that `vmap` hides."""
+    while functorch.is_functorch_wrapped_tensor(raw):
+        raw = functorch.get_unwrapped(raw)
+    return raw

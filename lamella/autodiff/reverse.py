@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from ..parameter import Parameter
 from ..state import state
-from ..tensor import Tensor, wrap
-from .hooks import raw_hook
-from .level import Level, current
-from .rules import rule_name
+from ..tensor import Tensor
+from .level import current
+from .run import cut, detached, differentiable, record
 from .tree import map_tensors, tensors
-
 
 # in GRAPH_MODE, what runs a gradient function as one graph; see `graph.mode`
 graph_call: Callable[..., Any] | None = None
@@ -195,10 +191,10 @@ class _Request:
         self.return_ids = return_ids
         self.sens_param = sens_param
         # MindSpore 2.10 gives a Tensor for a tuple of one position, too
-        self.positions = _checked_positions(name, grad_position)
+        self.positions = checked_positions(name, grad_position)
         self.single_position = not as_tuple and len(self.positions or ()) == 1
         self.single_weight = isinstance(weights, Parameter)
-        self.weights = _checked_weights(name, weights)
+        self.weights = checked_weights(name, weights)
         self.compiled: Any = None  # in GRAPH_MODE, see `graph.mode`
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -246,7 +242,7 @@ class _Request:
         return value, (by_inputs, by_weights)
 
 
-def _checked_positions(name: str, position: Any) -> tuple[int, ...] | None:
+def checked_positions(name: str, position: Any) -> tuple[int, ...] | None:
     if position is None:
         return None
     positions = (position,) if isinstance(position, int) else position
@@ -264,7 +260,7 @@ def _checked_positions(name: str, position: Any) -> tuple[int, ...] | None:
     return tuple(positions)
 
 
-def _checked_weights(name: str, weights: Any) -> tuple[Parameter, ...] | None:
+def checked_weights(name: str, weights: Any) -> tuple[Parameter, ...] | None:
     if weights is None:
         return None
     listed = (weights,) if isinstance(weights, Parameter) else weights
@@ -296,174 +292,32 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     fresh = outer is not None or state.trace is not None
     run = None if fresh else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
-        whole = any(not _differentiable(t._raw) for p in positions for t in tensors(args[p]))
+        whole = any(not differentiable(t._raw) for p in positions for t in tensors(args[p]))
         try:
-            run = Run(fn, args, kwargs, positions, weights, outer)
+            run = record(fn, args, kwargs, positions, weights, outer)
         except (TypeError, IndexError, ValueError, RuntimeError):
             if not whole:
                 raise
             # `fn` needs whole numbers there, as for an index: nothing flows back through them
-            run = Run(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
+            run = record(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
     value, first = run.value, run.value
     if has_aux:
         if not isinstance(run.value, (tuple, list)) or len(run.value) < 2:
             raise ValueError("With has_aux=True, 'fn' must return two or more outputs, "
                              f"but it returned {type(run.value).__name__}.")
         first, value = run.value[0], tuple(run.value)
-        value = (value[0], *map_tensors(_detached, value[1:]))
+        value = (value[0], *map_tensors(detached, value[1:]))
     gradients = run.backward(first, sens)
     by_inputs = [map_tensors(lambda _: next(gradients), args[p]) for p in positions]
     by_weight = {id(weight): next(gradients) for weight in weights}
     if outer is None:
-        value = map_tensors(_detached, value)
-        _cut(run.level.changed)
+        value = map_tensors(detached, value)
+        cut(run.level.changed)
     return value, by_inputs, [by_weight[id(weight)] for weight in asked]
-
-
-def _cut(changed: list[Tensor]) -> None:
-    """Cut Tensors that a gradient call changed in place from its record."""
-    for tensor in changed:
-        if tensor._raw.requires_grad:
-            tensor._raw = tensor._raw.detach()
 
 
 def _once_each(weights: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
     return tuple({id(weight): weight for weight in weights}.values())
-
-
-class Run:
-    """A recorded run of a function on aliases of what it is differentiated by."""
-
-    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
-                 positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
-                 whole_numbers: bool = True):
-        self.outer = outer
-        self.weights = weights
-        self.whole_numbers = whole_numbers
-        level = self.level = Level(outer)
-        self.originals: list[torch.Tensor] = []
-        self.aliases: list[torch.Tensor] = []
-        given = list(args)
-        for p in positions:
-            arg = given[p]
-            given[p] = (self._aliased(arg) if type(arg) is Tensor
-                        else map_tensors(self._aliased, arg))
-        for weight in weights:
-            level.overlay[weight] = self._alias(weight)
-            level.assigned[id(weight)] = []
-        before = state.level, state.overlay
-        recording = torch.is_grad_enabled()
-        state.level, state.overlay = level, level.overlay
-        if not recording:
-            torch.set_grad_enabled(True)
-        try:
-            value = fn(*given, **kwargs)
-            self.value = value if type(value) is Tensor else map_tensors(_as_tensor, value)
-        finally:
-            state.level, state.overlay = before
-            if not recording:
-                torch.set_grad_enabled(False)
-
-    def _alias(self, tensor: Tensor) -> torch.Tensor:
-        raw = tensor._raw
-        if raw.requires_grad and self.outer is not None:
-            alias = raw.view_as(raw)
-        else:
-            alias = raw.detach()
-            if not _differentiable(raw) and self.whole_numbers:
-                alias = alias.float()  # the gradient by whole numbers is computed as if floating
-            if _differentiable(alias) and getattr(tensor, "requires_grad", True):
-                alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
-        if "hooks" in tensor.__dict__ and alias.requires_grad:
-            for hook in tensor.__dict__["hooks"].values():
-                alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
-        self.originals.append(raw)
-        self.aliases.append(alias)
-        return alias
-
-    def _aliased(self, tensor: Tensor) -> Tensor:
-        return wrap(self._alias(tensor))
-
-    def backward(self, outputs: Any, sens: Any = None):
-        """The gradients by the aliases, one by one, of `outputs` summed, or weighted by `sens`."""
-        raws, starts = _starts(outputs, sens)
-        nested = self.outer is not None
-        wanted = [alias for alias in self.aliases if alias.requires_grad]
-        later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
-        found = iter(torch.autograd.grad(raws, wanted + later, starts, create_graph=nested,
-                                         allow_unused=True) if raws and wanted else ())
-        if later:
-            found = self._with_later(wanted, list(found))
-        constants = self.level.constants
-        for original, alias in zip(self.originals, self.aliases, strict=True):
-            gradient = next(found, None) if alias.requires_grad else None
-            if gradient is None:
-                gradient = torch.zeros_like(original)
-            elif gradient.dtype is not original.dtype:
-                gradient = gradient.to(original.dtype)
-            if id(alias) in constants:
-                number = constants[id(alias)][1]
-                if _holds((gradient == number).all()):
-                    gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
-            yield wrap(gradient)
-
-
-    def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
-        """The gradients by `wanted`, those by what weights were assigned on the way added."""
-        extra = iter(found[len(wanted):])
-        total = {id(alias): gradient for alias, gradient in zip(wanted, found, strict=False)}
-        for weight, alias in zip(self.weights, self.aliases[-len(self.weights):], strict=True):
-            for _ in self.level.assigned[id(weight)]:
-                gradient, more = total[id(alias)], next(extra)
-                if more is not None:
-                    total[id(alias)] = more if gradient is None else gradient + more
-        return iter([total[id(alias)] for alias in wanted])
-
-
-def _starts(outputs: Any, sens: Any) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
-    """The raw outputs that depend on an input, and the gradient each starts from."""
-    outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
-    if sens is None:
-        raws = [t._raw for t in outs if t._raw.requires_grad]
-        return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
-    given = [sens] * len(outs) if isinstance(sens, (int, float)) else (
-        [sens] if isinstance(sens, Tensor) else list(tensors(sens)))
-    if len(given) != len(outs):
-        raise ValueError(f"The gradient of the output ('sens') must hold a Tensor for each of the "
-                         f"{len(outs)} outputs, but got {len(given)}.")
-    raws, starts = [], []
-    for out, start in zip(outs, given, strict=True):
-        raw = out._raw
-        if not raw.requires_grad:
-            continue
-        weight = torch.full_like(raw, start) if isinstance(start, (int, float)) else start._raw
-        if weight.shape != raw.shape:
-            raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
-                             f"{tuple(raw.shape)}, but got {tuple(weight.shape)}.")
-        raws.append(raw)
-        starts.append(weight.to(raw.dtype))
-    return raws, starts
-
-
-def _holds(condition: torch.Tensor) -> bool:
-    """A condition as a Python value, which a trace need not stand for."""
-    return bool(condition if state.trace is None else state.trace.peek(condition))
-
-
-def _differentiable(raw: torch.Tensor) -> bool:
-    return raw.is_floating_point() or raw.is_complex()
-
-
-def _as_tensor(tensor: Tensor) -> Tensor:
-    """A Parameter that a function returns stands for its value inside the gradient call."""
-    return wrap(tensor._raw) if isinstance(tensor, Parameter) else tensor
-
-
-def _detached(tensor: Tensor) -> Tensor:
-    if isinstance(tensor, Parameter):
-        return tensor
-    raw = tensor._raw
-    return wrap(raw.detach()) if raw.requires_grad else tensor
 
 
 def _recorded_run(fn: Any, args: tuple, kwargs: dict, positions: tuple[int, ...],

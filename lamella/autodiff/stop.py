@@ -66,6 +66,24 @@ class no_grad(torch.no_grad):  # noqa: N801
         1.0
     """
 
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.forward = torch._C._is_fwd_grad_enabled()
+        torch._C._set_fwd_grad_enabled(False)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        torch._C._set_fwd_grad_enabled(self.forward)
+
 
 class enable_grad(torch.enable_grad):  # noqa: N801
     """A block inside which operations are recorded again, within `_no_grad`."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.forward = torch._C._is_fwd_grad_enabled()
+        torch._C._set_fwd_grad_enabled(True)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        torch._C._set_fwd_grad_enabled(self.forward)

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..autodiff.hooks import HookHandle, raw_structure_rule
 from ..autodiff.level import current, entered
-from ..autodiff.reverse import Run
+from ..autodiff.run import Run
 from ..autodiff.tree import map_tensors, tensors
 from ..state import state
 from ..tensor import Tensor, wrap

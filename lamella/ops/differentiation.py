@@ -8,10 +8,17 @@ from ..autodiff import (
     StopGradient,
     get_grad,
     grad,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
     stop_gradient,
     stop_gradient_,
     value_and_grad,
+    vjp,
+    vmap,
 )
 
 __all__ = ["DumpGradient", "GradOperation", "HookBackward", "InsertGradientOf", "StopGradient",
-           "get_grad", "grad", "stop_gradient", "stop_gradient_", "value_and_grad"]
+           "get_grad", "grad", "jacfwd", "jacrev", "jvp", "linearize", "stop_gradient",
+           "stop_gradient_", "value_and_grad", "vjp", "vmap"]

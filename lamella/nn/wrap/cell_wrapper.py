@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autodiff.level import current
-from ...autodiff.reverse import GradOperation, Run, differentiate
+from ...autodiff.reverse import GradOperation, differentiate
+from ...autodiff.run import record
 from ...autodiff.tree import map_tensors, tensors
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
@@ -167,7 +168,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
         start: makes the gradient to start from out of what the network gave; default ones.
     """
     outer = current()
-    run = Run(network, inputs, {}, tuple(), tuple(weights), outer)
+    run = record(network, inputs, {}, tuple(), tuple(weights), outer)
     gradients = tuple(run.backward(run.value, None if start is None else start(run.value)))
     loss = run.value
     if outer is None:

@@ -1,0 +1,338 @@
+"""Forward-mode differentiation: `jvp`, `linearize`.
+
+The tangents are carried by PyTorch's dual numbers, or inside `vmap` by a level of `torch.func`.
+PyTorch carries one at a time: a `jvp` inside another, or of a kernel without a forward derivative,
+is computed as the gradient of the gradient's inner product, the transpose of the transpose.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from ..random import default_raw
+from ..state import state
+from ..tensor import Tensor, wrap
+from .hooks import attached_hook
+from .level import Level, batching, current, entered, recording
+from .rules import rule_name
+from .run import as_value, cut, detached, differentiable, record, smooth
+from .tree import map_tensors, same_structure, tensors
+
+_dual_numbers = threading.Lock()  # PyTorch has one level of them for the whole process
+
+
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of `fn` and its derivative in the direction `v`, in one forward run.
+
+    A backward rule of the user's (``Cell.bprop``, `_Function`, `InsertGradientOf`, a hook) holds
+    here, too: the derivative is the transpose of what the rule says, unless the Cell has a method
+    ``jvp(self, *inputs, out, dinputs)``, where `dinputs` is the tangent of the input, or a tuple of
+    them, and the result has the structure of `out`.
+
+    Args:
+        fn: a function or Cell of Tensors.
+        inputs: the input, or a tuple or list of them, which may be nested.
+        v: the direction, of the inputs' structure, shapes and types; None stands for zero.
+        has_aux: differentiate only the first output; the others come back as they are.
+
+    Returns:
+        The outputs and their tangents, in one structure; with `has_aux` also the other outputs: a
+        tuple, or the one there is.
+
+    Raises:
+        TypeError: if `inputs` or `v` is of the wrong type.
+        ValueError: if they don't fit each other.
+        RuntimeError: if a rule on the way is not linear in the gradient.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, v = ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 0.5])
+        >>> value, tangent = ms.jvp(lambda x: x**3, x, v)
+        >>> print(value, tangent)
+        [1. 8.] [3. 6.]
+    """
+    if not callable(fn):
+        raise TypeError(f"For 'jvp', 'fn' must be a function or a Cell, "
+                        f"but got {type(fn).__name__}.")
+    if not isinstance(has_aux, bool):
+        raise TypeError(f"For 'jvp', 'has_aux' must be a bool, but got {has_aux!r}.")
+    args, directions = arguments(inputs, "jvp", "inputs"), arguments(v, "jvp", "v")
+    tangents = checked_tangents(args, directions, "jvp")
+    value, moved = push(fn, args, tangents)
+    if has_aux:
+        others = split_aux(value, "jvp")
+        return value[0], moved[0], others
+    return value, moved
+
+
+def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The value of `fn`, and its derivative as a linear function that costs no run of `fn`.
+
+    Args:
+        fn: a function or Cell of Tensors.
+        inputs: the input, or a tuple or list of them.
+
+    Returns:
+        The outputs, and a function: it takes a direction as `jvp` does and gives the outputs'
+        tangents. It can be called any number of times, and under `vmap`.
+
+    Raises:
+        TypeError: if `inputs` is of the wrong type.
+        RuntimeError: if a rule on the way is not linear in the gradient.
+
+    Examples:
+        >>> import lamella as ms
+        >>> value, push = ms.ops.linearize(lambda x: x**3, ms.Tensor([1.0, 2.0]))
+        >>> print(value, push(ms.Tensor([1.0, 0.5])), push(ms.Tensor([0.0, 1.0])))
+        [1. 8.] [3. 6.] [ 0. 12.]
+    """
+    args = arguments(inputs, "linearize", "inputs")
+    linear = Linear(fn, args, current())
+
+    def tangent(v: Any) -> Any:
+        given = checked_tangents(args, arguments(v, "linearize", "v"), "linearize")
+        moved = linear.push(given)
+        return moved if current() is not None else map_tensors(detached, moved)
+
+    value = linear.value
+    return value if current() is not None else map_tensors(detached, value), tangent
+
+
+def arguments(inputs: Any, name: str, what: str) -> tuple:
+    """The arguments of a function, given as one Tensor or as a tuple or list of them."""
+    if isinstance(inputs, Tensor):
+        return (inputs,)
+    if isinstance(inputs, (tuple, list)):
+        return tuple(inputs)
+    raise TypeError(f"For '{name}', '{what}' must be a Tensor, or a tuple or list of Tensors, "
+                    f"but got {type(inputs).__name__}.")
+
+
+def checked_tangents(args: tuple, directions: tuple, name: str) -> list[torch.Tensor | None]:
+    """For each Tensor among the arguments its raw tangent, in its type.
+
+    Raises:
+        TypeError: if a tangent is neither a Tensor nor None.
+        ValueError: if structures or shapes differ.
+    """
+    if len(args) != len(directions):
+        raise ValueError(f"For '{name}', 'v' must hold as many tangents as there are inputs, "
+                         f"{len(args)}, but got {len(directions)}.")
+    found: list[torch.Tensor | None] = []
+
+    def visit(arg: Any, given: Any) -> None:
+        if isinstance(arg, Tensor):
+            if given is not None and not isinstance(given, Tensor):
+                raise TypeError(f"For '{name}', a tangent in 'v' must be a Tensor or None, "
+                                f"but got {type(given).__name__}.")
+            if given is not None and given.shape != arg.shape:
+                raise ValueError(f"For '{name}', a tangent in 'v' must have the input's shape "
+                                 f"{arg.shape}, but got {given.shape}.")
+            found.append(None if given is None else given._raw)
+        elif given is None:
+            found.extend(None for _ in tensors(arg))
+        elif next(tensors(arg), None) is not None:
+            if not same_structure(arg, given):
+                raise ValueError(f"For '{name}', 'v' must have the structure of the inputs: got a "
+                                 f"{type(given).__name__} for a {type(arg).__name__}.")
+            for key in arg if isinstance(arg, dict) else range(len(arg)):
+                visit(arg[key], given[key])
+
+    for arg, given in zip(args, directions, strict=True):
+        visit(arg, given)
+    if not found:
+        raise TypeError(f"For '{name}', 'inputs' must hold a Tensor.")
+    return found
+
+
+def split_aux(value: Any, name: str) -> Any:
+    """The outputs after the first, cut from any gradient: a tuple, or the one there is.
+
+    Raises:
+        ValueError: if there is only one output.
+    """
+    if not isinstance(value, (tuple, list)) or len(value) < 2:
+        raise ValueError(f"For '{name}', with has_aux=True 'fn' must return two or more outputs, "
+                         f"but it returned {type(value).__name__}.")
+    others = tuple(map_tensors(detached, value[1:]))
+    return others[0] if len(others) == 1 else others
+
+
+def push(fn: Callable[..., Any], args: tuple,
+         tangents: Sequence[torch.Tensor | None]) -> tuple[Any, Any]:
+    """The value of ``fn(*args)`` and its tangent, of that structure.
+
+    Args:
+        tangents: for each Tensor among the arguments its raw tangent, None for zero.
+    """
+    outer = current()
+    leaves = list(tensors(args))
+    whole = [not differentiable(leaf._raw) and tangent is not None
+             for leaf, tangent in zip(leaves, tangents, strict=True)]
+    if any(whole):
+        return _push_whole(fn, args, tangents, leaves, whole)
+    moving = [None if tangent is None else tangent.to(leaf._raw.dtype)
+              for leaf, tangent in zip(leaves, tangents, strict=True)]
+    run = _Push(fn, args, leaves, moving, outer)
+    value, moved = run.result()
+    if outer is None:
+        value, moved = map_tensors(detached, value), map_tensors(detached, moved)
+        cut(run.level.changed)
+    return value, moved
+
+
+def _push_whole(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list[Tensor],
+                whole: list[bool]) -> tuple[Any, Any]:
+    """`push` where a tangent belongs to whole numbers: computed as if they were floating."""
+    value = fn(*args)
+    floating = iter([wrap(leaf._raw.float()) if w else leaf
+                     for leaf, w in zip(leaves, whole, strict=True)])
+    as_floats = map_tensors(lambda _: next(floating), args)
+    smoothed, moved = push(fn, as_floats, [t if t is None or not w else t.float()
+                                           for t, w in zip(tangents, whole, strict=True)])
+    wanted = iter([t._raw.dtype for t in tensors(value)])
+    return value, map_tensors(lambda t: wrap(t._raw.to(next(wanted))), moved)
+
+
+class _Push:
+    """One forward-mode derivative, by the way that is open."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, leaves: list[Tensor],
+                 tangents: list[torch.Tensor | None], outer: Level | None):
+        self.fn, self.args, self.leaves, self.tangents = fn, args, leaves, tangents
+        self.outer = outer
+        self.places = [i for i, t in enumerate(tangents) if t is not None]
+        self.level = Level(outer, reverse=False, forward=True)
+
+    def result(self) -> tuple[Any, Any]:
+        """The value, and its tangent."""
+        if self.outer is not None and self.outer.forward:
+            return self._transposed()
+        if not _dual_numbers.acquire(blocking=False):  # another thread's derivative is running
+            return self._transposed()
+        before = default_raw().get_state() if state.trace is None else None
+        forward = torch._C._is_fwd_grad_enabled()
+        torch._C._set_fwd_grad_enabled(True)
+        try:
+            return self._lifted() if batching() else self._dual()
+        except RuntimeError as error:
+            if not _has_no_forward_derivative(error):
+                raise
+        finally:
+            torch._C._set_fwd_grad_enabled(forward)
+            _dual_numbers.release()
+        if before is not None:
+            default_raw().set_state(before)  # the second run draws the same numbers
+        return self._transposed()
+
+    def _call(self, raws: Sequence[torch.Tensor]) -> Any:
+        with entered(self.level), torch.enable_grad():
+            given = []
+            for leaf, raw in zip(self.leaves, raws, strict=True):
+                for hook in leaf.__dict__.get("hooks", {}).values():
+                    raw = attached_hook(raw, hook, f"hook {rule_name(hook)}")
+                given.append(wrap(raw))
+            flat = iter(given)
+            return map_tensors(as_value, self.fn(*map_tensors(lambda _: next(flat), self.args)))
+
+    def _dual(self) -> tuple[Any, Any]:
+        with forward_ad.dual_level():
+            value = self._call([leaf._raw if t is None else forward_ad.make_dual(leaf._raw, t)
+                                for leaf, t in zip(self.leaves, self.tangents, strict=True)])
+            parts = [forward_ad.unpack_dual(t._raw) for t in tensors(value)]
+        primals = iter([wrap(part.primal) for part in parts])
+        moved = iter([wrap(torch.zeros_like(part.primal) if part.tangent is None
+                           else part.tangent) for part in parts])
+        return (map_tensors(lambda _: next(primals), value),
+                map_tensors(lambda _: next(moved), value))
+
+    def _lifted(self) -> tuple[Any, Any]:
+        trees: list[Any] = []
+
+        def run(*moving: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
+            raws = [leaf._raw for leaf in self.leaves]
+            for place, raw in zip(self.places, moving, strict=True):
+                raws[place] = raw
+            value = self._call(raws)
+            trees.append(map_tensors(lambda t: t, value))
+            every = [t._raw for t in tensors(value)]
+            outs = tuple(r for r in every if differentiable(r))
+            return (outs or (torch.zeros(()),),
+                    tuple(r for r in every if not differentiable(r)))
+
+        primals = tuple(self.leaves[i]._raw for i in self.places)
+        given = tuple(t for t in self.tangents if t is not None)
+        if not primals:
+            value = self._call([leaf._raw for leaf in self.leaves])
+            return value, map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), value)
+        found: Any = torch.func.jvp(run, primals, given, has_aux=True)
+        outs, moved, others = found
+        tree = trees[-1]
+        flat = {True: iter(outs), False: iter(others)}
+        value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), tree)
+        steps = iter(moved)
+        return value, map_tensors(
+            lambda t: wrap(next(steps) if differentiable(t._raw) else torch.zeros_like(t._raw)),
+            value)
+
+    def _transposed(self) -> tuple[Any, Any]:
+        linear = Linear(self.fn, self.args, self.outer)
+        return linear.value, linear.push(self.tangents)
+
+
+class Linear:
+    """A function at a point as a linear map, recorded once: the transpose of its gradient."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, outer: Level | None):
+        self.outer = outer
+        with entered(Level(outer, transposing=True)):
+            self.run = record(fn, args, {}, tuple(range(len(args))), (), current())
+            self.outs = [t._raw for t in smooth(self.run.value)]
+            self.value = map_tensors(lambda t: wrap(t._raw), self.run.value)
+            self.lifted = batching()
+            if self.lifted:
+                zeros = tuple(torch.zeros_like(out) for out in self.outs)
+                self.back = torch.func.vjp(lambda *u: tuple(self.run.pull(u)), *zeros)[1]
+            else:
+                with torch.enable_grad():
+                    self.starts = [torch.zeros_like(out).requires_grad_() for out in self.outs]
+                    self.rows = self.run.pull(self.starts)
+        if outer is None:
+            cut(self.run.level.changed)
+
+    def push(self, tangents: Sequence[torch.Tensor | None]) -> Any:
+        """The tangent of the value, of its structure, for raw tangents of the Tensors given."""
+        flat = iter(self._pushed(tangents))
+        return map_tensors(
+            lambda t: wrap(next(flat) if differentiable(t._raw) else torch.zeros_like(t._raw)),
+            self.value)
+
+    def _pushed(self, tangents: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        if self.lifted:
+            rows = self.run.originals
+            given = tuple(torch.zeros_like(row) if t is None else t.to(row.dtype)
+                          for t, row in zip(tangents, rows, strict=True))
+            nested = recording(self.outer) or recording(current())
+            return list(self.back(given, create_graph=nested))
+        pairs = [(row, t.to(row.dtype)) for row, t in zip(self.rows, tangents, strict=True)
+                 if t is not None and row.requires_grad]
+        found = torch.autograd.grad(
+            [row for row, _ in pairs], self.starts, [t for _, t in pairs], retain_graph=True,
+            create_graph=recording(self.outer) or recording(current()),
+            allow_unused=True) if pairs and self.starts else [None] * len(self.starts)
+        return [torch.zeros_like(out) if t is None else t
+                for t, out in zip(found, self.outs, strict=True)]
+
+
+_UNSUPPORTED = ("Trying to use forward AD with", "You must implement the jvp function",
+                "does not support forward", "forward-mode AD")
+
+
+def _has_no_forward_derivative(error: BaseException) -> bool:
+    """Whether a kernel said that PyTorch has no forward-mode derivative of it."""
+    return any(words in str(error) for words in _UNSUPPORTED) and "is not linear" not in str(error)

@@ -1,0 +1,226 @@
+"""`_Function`: a function with a forward and a backward rule of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..tensor import Tensor, wrap
+from .custom import leaf_of
+from .level import current, entered, lifted, watched
+from .node import Rule, attach
+from .rules import checked_gradient, rule_name
+from .stop import no_grad
+from .tree import map_tensors, tensors
+
+
+class _Function:
+    """A function with a backward rule of its own; subclass it and call `apply`.
+
+    ``forward(ctx, *args)`` computes the outputs and may keep tensors with ``ctx.save_for_backward``
+    or as attributes of `ctx`; ``backward(ctx, *grads)`` takes a gradient for each output and
+    returns one for each input of `forward`, None where there is none.
+
+    Examples:
+        >>> import lamella as ms
+        >>> class Square(ms._Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         x, = ctx.saved_tensors
+        ...         return 10 * x * grad
+        >>> print(ms.grad(Square.apply)(ms.Tensor(3.0)))
+        30.0
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; to be defined by the subclass."""
+        raise NotImplementedError("A subclass of _Function must define 'forward'.")
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Compute the inputs' gradients; to be defined by the subclass."""
+        raise NotImplementedError("A subclass of _Function must define 'backward'.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, with its rule recorded where a gradient is."""
+        call = _FunctionCall(cls, args, kwargs)
+        raws = [t._raw for t in tensors(args)]
+        if lifted() and watched(raws):
+            return _attached_function(call, raws)
+        outs = iter(_UserFunction.apply(call, *raws))
+        return map_tensors(lambda _: wrap(next(outs)), call.out_tree)
+
+
+class FunctionContext:
+    """The `ctx` of a `_Function`: keeps what backward needs."""
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]):
+        self.needs_input_grad = needs_input_grad
+        self.to_save: tuple[Any, ...] = ()
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.non_differentiable: tuple[Any, ...] = ()
+        self.dirty: tuple[Any, ...] = ()
+        self.materialize_grads = True
+
+    def save_for_backward(self, *values: Any) -> None:
+        """Keep Tensors (or None) for backward, as `saved_tensors`."""
+        self.to_save = values
+
+    def mark_non_differentiable(self, *outputs: Tensor) -> None:
+        """Say that these outputs have no gradient."""
+        self.non_differentiable = outputs
+
+    def mark_dirty(self, *inputs: Tensor) -> None:
+        """Say that `forward` changed these inputs in place."""
+        self.dirty = inputs
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether an output without gradient hands backward zeros (else None)."""
+        self.materialize_grads = value
+
+
+class _FunctionCall:
+    def __init__(self, cls: type[_Function], args: tuple, kwargs: dict):
+        self.cls, self.args, self.kwargs = cls, args, kwargs
+        self.level = current()
+        self.out_tree: Any = None
+
+
+class _UserFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: _FunctionCall, *raws: torch.Tensor):
+        flat = iter(raws)
+        args = map_tensors(lambda _: wrap(next(flat)), call.args)
+        needs = iter(ctx.needs_input_grad[1:])
+        own = ctx.own = FunctionContext(tuple(
+            any([next(needs) for _ in tensors(arg)]) for arg in args))
+        call.out_tree = call.cls.forward(own, *args, **call.kwargs)
+        ctx.call = call
+        ctx.set_materialize_grads(own.materialize_grads)
+        kept = [t for t in own.to_save]
+        ctx.kept = [None if isinstance(t, Tensor) else (t,) for t in kept]
+        ctx.save_for_backward(*(t._raw for t in kept if isinstance(t, Tensor)))
+        outs = tuple(t._raw for t in tensors(call.out_tree))
+        if own.dirty:
+            ctx.mark_dirty(*(t._raw for t in own.dirty))
+        ctx.mark_non_differentiable(
+            *(t._raw for t in own.non_differentiable),
+            *(o for o in outs if not (o.is_floating_point() or o.is_complex())))
+        return outs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any):  # type: ignore[override]
+        call: _FunctionCall = ctx.call
+        own: FunctionContext = ctx.own
+        saved = iter(ctx.saved_tensors)
+        own.saved_tensors = tuple(wrap(next(saved)) if k is None else k[0] for k in ctx.kept)
+        given = [None if g is None else wrap(g) for g in gradients]
+        with entered(None if call.level is None else call.level.outer):
+            result = call.cls.backward(own, *given)
+        return (None, *_gradients(call, result))
+
+
+def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
+    """What `backward` returned, for each Tensor among the arguments."""
+    values = list(result) if isinstance(result, (tuple, list)) else [result]
+    label = f"backward {rule_name(call.cls.backward)}"
+    if len(values) != len(call.args):
+        raise ValueError(f"The {label} must return {len(call.args)} gradients, one for each "
+                         f"input of forward, but it returned {len(values)}.")
+    found: list[Any] = []
+    for arg, value in zip(call.args, values, strict=True):
+        for place, leaf in enumerate(tensors(arg)):
+            part = leaf_of(value, place) if isinstance(value, (tuple, list, dict)) else value
+            found.append(checked_gradient(part, leaf._raw, label))
+    return found
+
+
+def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
+    """The function's outputs, tied to its inputs in a form for any transformation.
+
+    What `forward` kept in its context goes through the node as well: it may belong to a level that
+    is over when the rule runs.
+    """
+    flat = iter(raws)
+    args = map_tensors(lambda _: wrap(next(flat).detach()), call.args)
+    given = [t._raw for t in tensors(args)]
+    own = FunctionContext(tuple(next(tensors(arg), None) is not None for arg in args))
+    with no_grad():
+        call.out_tree = out = call.cls.forward(own, *args, **call.kwargs)
+    outs = [t._raw for t in tensors(out)]
+    fixed = {id(t._raw) for t in own.non_differentiable}
+    smooth = [(o.is_floating_point() or o.is_complex()) and id(o) not in fixed for o in outs]
+    kept = {"to_save": own.to_save, **{k: v for k, v in own.__dict__.items()
+                                       if k not in _OF_THE_CONTEXT}}
+    held = [t._raw for t in tensors(kept)]
+    extra = [raw for raw in held if all(raw is not known for known in (*given, *outs))]
+    count, smooth_outs = len(raws), [o for o, s in zip(outs, smooth, strict=True) if s]
+    known = {id(raw): _place(raw, given, smooth_outs, extra) for raw in held}
+
+    def restored(inputs: Any, found: Any) -> FunctionContext:
+        groups = (inputs[:count], found, inputs[count:])
+        again = FunctionContext(own.needs_input_grad)
+        again.materialize_grads = own.materialize_grads
+
+        def back(t: Tensor) -> Tensor:
+            place = known.get(id(t._raw))
+            return t if place is None else wrap(groups[place[0]][place[1]])
+
+        state = map_tensors(back, kept)
+        again.saved_tensors = tuple(state.pop("to_save"))
+        again.__dict__.update(state)
+        return again
+
+    def pull(inputs: Any, found: Any, gradients: Any) -> list[Any]:
+        flow = iter(gradients)
+        douts = [wrap(next(flow) if s else torch.zeros_like(o))
+                 for o, s in zip(outs, smooth, strict=True)]
+        result = call.cls.backward(restored(inputs, found), *douts)
+        return [*_gradients(call, result), *[None] * (len(inputs) - count)]
+
+    def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
+        flow = iter(tangents)
+        moved = [map_tensors(lambda _: next(flow), arg) if next(tensors(arg), None) else None
+                 for arg in call.args]
+        moved = [wrap(m) if isinstance(m, torch.Tensor) else m for m in moved]
+        result = call.cls.jvp(restored(inputs, found), *moved)  # type: ignore[attr-defined]
+        label = f"jvp {rule_name(call.cls.jvp)}"  # type: ignore[attr-defined]
+        parts = [checked_gradient(leaf_of(result, i), o, label) for i, o in enumerate(outs)]
+        return [torch.zeros_like(o) if t is None else t
+                for t, o, s in zip(parts, outs, smooth, strict=True) if s]
+
+    label = f"backward {rule_name(call.cls.backward)}"
+    rule = Rule(label, pull, push if hasattr(call.cls, "jvp") else None)
+    tied = iter(attach(rule, smooth_outs, [*raws, *extra]))
+    flat = iter([next(tied) if s else o.detach() for o, s in zip(outs, smooth, strict=True)])
+    return map_tensors(lambda _: wrap(next(flat)), call.out_tree)
+
+
+_OF_THE_CONTEXT = frozenset(FunctionContext(()).__dict__)
+
+
+def _place(raw: torch.Tensor, *groups: list[torch.Tensor]) -> tuple[int, int] | None:
+    """In which group of tensors, and where in it, a raw tensor is."""
+    for number, group in enumerate(groups):
+        for place, other in enumerate(group):
+            if other is raw:
+                return number, place
+    return None
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a `_Function.backward` as having no derivative of its own: it runs unrecorded."""
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        with torch.no_grad():
+            return function(ctx, *grads)
+
+    return backward

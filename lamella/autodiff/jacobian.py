@@ -1,0 +1,229 @@
+"""Jacobians and Hessians: one derivative for each element, all of them in one batched run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ..tensor import Tensor, wrap
+from .forward import push, split_aux
+from .level import Level, current, entered
+from .reverse import checked_positions
+from .run import cut, detached, record, smooth
+from .tree import map_tensors, tensors
+
+
+def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
+           has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
+    """The function that computes the Jacobian of `fn`, by forward mode.
+
+    Suits functions with fewer inputs than outputs.
+
+    Args:
+        fn: a function or Cell of Tensors.
+        grad_position: which positional inputs to differentiate by.
+        has_aux: differentiate only the first output; the others come back as they are.
+        chunk_size: how many input elements to take at once, to bound memory; default all.
+
+    Returns:
+        A function of `fn`'s arguments. For one output and one input it gives a Tensor of the
+        output's shape followed by the input's. For several inputs, a tuple of those; for several
+        outputs, a tuple (or the structure of the outputs) of either. With `has_aux`, a pair of that
+        and the other outputs: a tuple, or the one there is.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if a position is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.jacfwd(lambda x: x * x)(ms.Tensor([1.0, 2.0])))
+        [[2. 0.]
+         [0. 4.]]
+    """
+    positions, single = _request("jacfwd", fn, grad_position, has_aux, chunk_size)
+
+    def jacobian(*args: Any) -> Any:
+        _check_arguments("jacfwd", positions, args)
+        outer = current()
+        inputs = [t._raw for p in positions for t in tensors(args[p])]
+        places = _places(positions, args)
+        basis = _basis(inputs)
+        level = Level(outer, reverse=False)
+        values: list[Any] = []
+        trees: list[Any] = []
+
+        def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            tangents: list[torch.Tensor | None] = [None] * sum(1 for _ in tensors(args))
+            for place, row in zip(places, rows, strict=True):
+                tangents[place] = row
+            with entered(level):
+                value, moved = push(fn, args, tangents)
+            values.append(value)
+            trees.append(moved[0] if has_aux else moved)
+            return tuple(t._raw for t in tensors(trees[-1]))
+
+        rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*basis)
+        sizes = [i.numel() for i in inputs]
+        shapes = [i.shape for i in inputs]
+        flat = iter(rows)
+
+        def columns(_: Tensor) -> Any:
+            parts = next(flat).split(sizes)
+            found = iter([wrap(part.movedim(0, -1).reshape((*part.shape[1:], *shape)))
+                          for part, shape in zip(parts, shapes, strict=True)])
+            return _by_input(args, positions, single, found)
+
+        result = map_tensors(columns, trees[-1])
+        return _finished(result, split_aux(values[-1], "jacfwd") if has_aux else None, has_aux,
+                         outer, level)
+
+    return jacobian
+
+
+def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
+           has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
+    """The function that computes the Jacobian of `fn`, by reverse mode.
+
+    Suits functions with fewer outputs than inputs.
+
+    Args:
+        fn, grad_position, has_aux: as for `jacfwd`.
+        chunk_size: how many output elements to take at once, to bound memory; default all.
+
+    Returns:
+        As `jacfwd`.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if a position is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> dx, dy = ms.jacrev(lambda x, y: (x * y).sum(), (0, 1))(
+        ...     ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0]))
+        >>> print(dx, dy)
+        [3. 4.] [1. 2.]
+    """
+    positions, single = _request("jacrev", fn, grad_position, has_aux, chunk_size)
+
+    def jacobian(*args: Any) -> Any:
+        _check_arguments("jacrev", positions, args)
+        outer = current()
+        run = record(fn, args, {}, positions, (), outer)
+        aux = split_aux(run.value, "jacrev") if has_aux else None
+        first = run.value[0] if has_aux else run.value
+        every, chosen = list(smooth(run.value)), [t._raw for t in smooth(first)]
+        basis = _basis(chosen)
+        level = Level(outer, reverse=False)
+        shapes = [i.shape for i in run.originals]
+
+        def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            flat = iter(rows)
+            own = {id(raw) for raw in chosen}
+            starts = [next(flat) if id(t._raw) in own else torch.zeros_like(t._raw) for t in every]
+            with entered(level):
+                return tuple(run.pull(starts))
+
+        rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*basis) if basis else ()
+        sizes = [out.numel() for out in chosen]
+        blocks = iter(zip(*[part.split(sizes) for part in rows], strict=True))
+
+        def block(out: Tensor) -> Any:
+            found = iter([wrap(part.reshape((*out.shape, *shape)))
+                          for part, shape in zip(next(blocks), shapes, strict=True)])
+            return _by_input(args, positions, single, found)
+
+        return _finished(map_tensors(block, first), aux, has_aux, outer, run.level)
+
+    return jacobian
+
+
+def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
+            has_aux: bool = False) -> Callable[..., Any]:
+    """The function that computes the second derivatives of `fn`: forward over reverse mode.
+
+    Args:
+        fn, grad_position, has_aux: as for `jacfwd`.
+
+    Returns:
+        As `jacfwd` of the Jacobian: for a scalar function of one input a Tensor of the input's
+        shape twice.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.autodiff.hessian(lambda x: (x**3).sum())(ms.Tensor([1.0, 2.0])))
+        [[ 6.  0.]
+         [ 0. 12.]]
+    """
+    inner = jacrev(fn, grad_position, has_aux)
+    return jacfwd(inner, grad_position, has_aux)
+
+
+def _request(name: str, fn: Any, grad_position: Any, has_aux: Any,
+             chunk_size: Any) -> tuple[tuple[int, ...], bool]:
+    if not callable(fn):
+        raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
+                        f"but got {type(fn).__name__}.")
+    if not isinstance(has_aux, bool):
+        raise TypeError(f"For '{name}', 'has_aux' must be a bool, but got {has_aux!r}.")
+    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)
+                                   or chunk_size < 1):
+        raise ValueError(f"For '{name}', 'chunk_size' must be an int of 1 or more or None, "
+                         f"but got {chunk_size!r}.")
+    positions = checked_positions(name, grad_position)
+    if not positions:
+        raise TypeError(f"For '{name}', 'grad_position' must be an int or a tuple of ints, "
+                        f"but got {grad_position!r}.")
+    return positions, len(positions) == 1  # MindSpore gives no tuple for one position
+
+
+def _check_arguments(name: str, positions: tuple[int, ...], args: tuple) -> None:
+    for position in positions:
+        if position >= len(args):
+            raise ValueError(f"For '{name}', 'grad_position' {position} is out of range: the "
+                             f"function was called with {len(args)} positional arguments.")
+        found = list(tensors(args[position]))
+        if not found:
+            raise TypeError(f"For '{name}', the argument at 'grad_position' {position} must be a "
+                            f"Tensor or hold Tensors, but got {type(args[position]).__name__}.")
+        for tensor in found:
+            if not tensor._raw.is_floating_point():
+                raise TypeError(f"For '{name}', the argument at 'grad_position' {position} must be "
+                                f"of a floating type, but got {tensor.dtype}.")
+
+
+def _places(positions: tuple[int, ...], args: tuple) -> list[int]:
+    """Where the Tensors of the differentiated arguments are among those of all arguments."""
+    starts, total = [], 0
+    for arg in args:
+        starts.append(total)
+        total += sum(1 for _ in tensors(arg))
+    return [starts[p] + i for p in positions for i, _ in enumerate(tensors(args[p]))]
+
+
+def _basis(raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """For each tensor the unit vectors of all of them together, one a row, in its part of them."""
+    total, start, found = sum(raw.numel() for raw in raws), 0, []
+    for raw in raws:
+        size = raw.numel()
+        rows = torch.zeros(total, size, dtype=raw.dtype, device=raw.device)
+        rows[start:start + size].fill_diagonal_(1)
+        found.append(rows.reshape(total, *raw.shape))
+        start += size
+    return found
+
+
+def _by_input(args: tuple, positions: tuple[int, ...], single: bool, found: Any) -> Any:
+    parts = tuple([map_tensors(lambda _: next(found), args[p]) for p in positions])
+    return parts[0] if single else parts
+
+
+def _finished(result: Any, aux: Any, has_aux: bool, outer: Level | None, level: Level) -> Any:
+    if outer is None:
+        result = map_tensors(detached, result)
+        cut(level.changed)
+    return (result, aux) if has_aux else result
+

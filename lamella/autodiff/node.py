@@ -1,0 +1,167 @@
+"""A rule of the user's as a node that every transformation understands.
+
+The tape takes such a node as it is. Forward mode through it is derived: the rule is linear in the
+gradient it is given, so its transpose takes the inputs' tangents to the outputs' (Christianson, "A
+Leibniz notation for automatic differentiation", 2012, has the argument). A rule that is not linear
+has no transpose and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ..state import state
+from .level import Level, batching, current, entered, physical
+
+Raws = Sequence[torch.Tensor]
+
+
+class Rule:
+    """What a rule does, in raw tensors.
+
+    Args:
+        name: what errors call it, as in "bprop 'Net.bprop' (net.py:3) of Net".
+        pull: takes the inputs, the outputs and the outputs' gradients; gives the gradient of each
+            input, or None.
+        push: takes the inputs, the outputs and the inputs' tangents (None for none); gives each
+            output's tangent. None: derived from `pull`.
+    """
+
+    __slots__ = ("name", "_pull", "push", "outer")
+
+    def __init__(self, name: str, pull: Callable[[Raws, Raws, Raws], Sequence[Any]],
+                 push: Callable[[Raws, Raws, Sequence[Any]], Raws] | None = None):
+        self.name = name
+        self._pull = pull
+        self.push = push
+        level = current()
+        self.outer = None if level is None else level.outer
+
+    def pull(self, inputs: Raws, outs: Raws, gradients: Raws) -> list[Any]:
+        """The inputs' gradients."""
+        level = current()
+        with entered(self.outer if level is None else level):  # an engine's thread has no level
+            return list(self._pull(inputs, outs, gradients))
+
+
+def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
+    """The values `outs`, depending on `inputs` by the rule and on nothing else.
+
+    Outputs of whole numbers or truth values have no derivative; the rule sees the others only.
+    """
+    level = current()
+    cut = [out.detach() for out in outs]
+    smooth = [out for out in cut if out.is_floating_point() or out.is_complex()]
+    if level is not None and level.transposing and rule.push is None:
+        check_linear(rule, inputs, smooth)
+    tied = iter(_Node.apply(rule, len(smooth), *smooth, *inputs) if smooth else ())
+    return [next(tied) if out.is_floating_point() or out.is_complex() else out for out in cut]
+
+
+class _Node(torch.autograd.Function):
+    """Values that are there already, and the rule by which they depend on the inputs."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(rule: Rule, count: int, *raws: torch.Tensor) -> Any:  # type: ignore[override]
+        return tuple(raw.view_as(raw) for raw in raws[:count])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        ctx.rule, ctx.count = inputs[:2]
+        kept = (*output, *inputs[2 + ctx.count:])
+        ctx.save_for_backward(*kept)
+        ctx.save_for_forward(*kept)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        kept, count = ctx.saved_tensors, ctx.count
+        found = ctx.rule.pull(kept[count:], kept[:count], gradients)
+        return (None, None, *[None] * count, *found)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        kept, count = ctx.saved_tensors, ctx.count
+        outs, inputs, given = kept[:count], kept[count:], tangents[2 + count:]
+        rule: Rule = ctx.rule
+        if rule.push is not None:
+            return tuple(rule.push(inputs, outs, given))
+        check_linear(rule, inputs, outs)
+        return tuple(_transposed(rule, inputs, outs, given))
+
+
+def _transposed(rule: Rule, inputs: Raws, outs: Raws, tangents: Sequence[Any]) -> list[Any]:
+    """The outputs' tangents: the rule is a linear map of gradients, and this is its transpose."""
+    places = [i for i, tangent in enumerate(tangents) if tangent is not None]
+    given = [tangents[i] for i in places]
+    outer = current()
+
+    def pull(*gradients: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = rule.pull(inputs, outs, gradients)
+        return tuple(torch.zeros_like(inputs[i]) if found[i] is None else found[i] for i in places)
+
+    with entered(Level(outer)):
+        if batching():
+            lifted: Any = torch.func.vjp(pull, *(torch.zeros_like(out) for out in outs))
+            return list(lifted[1](tuple(given)))
+        with torch.enable_grad():
+            starts = [torch.zeros_like(out).requires_grad_() for out in outs]
+            found = [(g, t) for g, t in zip(pull(*starts), given, strict=True) if g.requires_grad]
+        if not found:
+            return [torch.zeros_like(out) for out in outs]
+        back = torch.autograd.grad([g for g, _ in found], starts, [t for _, t in found],
+                                   create_graph=outer is None or outer.reverse, allow_unused=True)
+    return [torch.zeros_like(out) if t is None else t for t, out in zip(back, outs, strict=True)]
+
+
+def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
+    """Refuse a rule that is not linear in the gradient, found by trying it on three gradients.
+
+    Raises:
+        RuntimeError: if it is not.
+    """
+    cut_inputs, cut_outs = [t.detach() for t in inputs], [t.detach() for t in outs]
+    forward = torch._C._is_fwd_grad_enabled()
+    torch._C._set_fwd_grad_enabled(False)
+    try:
+        with torch.no_grad():
+            first, second = _trials(cut_outs, 1), _trials(cut_outs, 2)
+            a, b, both = (rule.pull(cut_inputs, cut_outs, tried) for tried in (
+                first, second, [x - y for x, y in zip(first, second, strict=True)]))
+            linear = all(_agree(x, y, z) for x, y, z in zip(a, b, both, strict=True))
+    finally:
+        torch._C._set_fwd_grad_enabled(forward)
+    if not linear:
+        raise RuntimeError(
+            f"The {rule.name} is not linear in the gradient it is given, so it has no "
+            f"forward-mode derivative (jvp, jacfwd, linearize). Differentiate in reverse mode "
+            f"(grad, vjp, jacrev), or give the Cell a 'jvp' method of its own.")
+
+
+def _trials(outs: Raws, seed: int) -> list[torch.Tensor]:
+    """Made-up gradients, the same in each run, whose elements are of very different sizes."""
+    found = []
+    for out in outs:
+        reach = 2.0 if out.dtype in (torch.float16, torch.bfloat16) else 4.0
+        angles = torch.arange(1, 1 + out.numel(), dtype=torch.float64, device=out.device) * 12.9898
+        sizes = 10.0 ** (reach * torch.sin(angles + seed))
+        values = torch.where(torch.cos(78.233 * angles + seed) > 0, sizes, -sizes)
+        found.append(torch.zeros_like(out) + values.reshape(out.shape).to(out.dtype))
+    return found
+
+
+def _agree(a: Any, b: Any, both: Any) -> bool:
+    """Whether f(x) - f(y) is f(x - y), up to rounding; where either is no number, all may be."""
+    if a is None or b is None or both is None:
+        return a is b is both
+    if not a.numel():
+        return True
+    coarse = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float64: 1e-8}
+    size = torch.maximum(a.abs().amax(), b.abs().amax())
+    near = ((a - b - both).abs() <= coarse.get(a.dtype, 1e-4) * size) | ~size.isfinite()
+    everywhere = physical(near).all()
+    return bool(everywhere if state.trace is None else state.trace.peek(everywhere))

@@ -1,0 +1,315 @@
+"""A run of a function recorded for its gradient: the engine under `grad`, `vjp` and `jacrev`.
+
+Each differentiated input becomes an alias that requires grad, and the function runs on those. `Run`
+records on PyTorch's tape. Inside `vmap`, where a tensor can't be told to require a gradient,
+`LiftedRun` records in a level of `torch.func`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from .hooks import attached_hook, raw_hook
+from .level import Level, batching, current, functorch, lifted, recording
+from .rules import rule_name
+from .tree import map_tensors, tensors
+
+
+def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
+           weights: tuple[Parameter, ...], outer: Level | None,
+           whole_numbers: bool = True) -> Run:
+    """Run `fn`, recorded for the gradient by the arguments at `positions` and by `weights`.
+
+    Args:
+        outer: the level around.
+        whole_numbers: whether whole numbers are differentiated by, as if they were floating.
+    """
+    kind = LiftedRun if batching() else Run
+    return kind(fn, args, kwargs, positions, weights, outer, whole_numbers)
+
+
+class Run:
+    """A recorded run of a function on aliases of what it is differentiated by."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
+                 positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
+                 whole_numbers: bool = True):
+        self.outer = outer
+        self.weights = weights
+        self.whole_numbers = whole_numbers
+        level = self.level = Level(outer)
+        self.originals: list[torch.Tensor] = []
+        self.aliases: list[torch.Tensor] = []
+        given = list(args)
+        for p in positions:
+            arg = given[p]
+            given[p] = (self._aliased(arg) if type(arg) is Tensor
+                        else map_tensors(self._aliased, arg))
+        for weight in weights:
+            level.overlay[weight] = self._alias(weight)
+            level.assigned[id(weight)] = []
+        before = state.level, state.overlay
+        recording = torch.is_grad_enabled()
+        state.level, state.overlay = level, level.overlay
+        if not recording:
+            torch.set_grad_enabled(True)
+        try:
+            value = fn(*given, **kwargs)
+            self.value = value if type(value) is Tensor else map_tensors(as_value, value)
+        finally:
+            state.level, state.overlay = before
+            if not recording:
+                torch.set_grad_enabled(False)
+
+    def _alias(self, tensor: Tensor) -> torch.Tensor:
+        raw = tensor._raw
+        if self.outer is not None and (raw.requires_grad or self.outer.forward):
+            alias = raw.view_as(raw)
+            if differentiable(alias) and not alias.requires_grad:
+                alias.requires_grad_()
+        else:
+            alias = raw.detach()
+            if not differentiable(raw) and self.whole_numbers:
+                alias = alias.float()  # the gradient by whole numbers is computed as if floating
+            if differentiable(alias) and getattr(tensor, "requires_grad", True):
+                alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
+        if "hooks" in tensor.__dict__ and alias.requires_grad:
+            seen = alias
+            for hook in tensor.__dict__["hooks"].values():
+                name = f"hook {rule_name(hook)}"
+                if lifted():
+                    seen = attached_hook(seen, hook, name)
+                else:
+                    alias.register_hook(raw_hook(hook, name, self.level))
+            self.originals.append(raw)
+            self.aliases.append(alias)
+            return seen
+        self.originals.append(raw)
+        self.aliases.append(alias)
+        return alias
+
+    def _aliased(self, tensor: Tensor) -> Tensor:
+        return wrap(self._alias(tensor))
+
+    def backward(self, outputs: Any, sens: Any = None, again: bool = False):
+        """The gradients by the aliases, one by one, of `outputs` summed, or weighted by `sens`.
+
+        Args:
+            again: whether it will be called once more.
+        """
+        raws, starts = _starts(outputs, sens)
+        nested = recording(self.outer) or recording(current())
+        wanted = [alias for alias in self.aliases if alias.requires_grad]
+        later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
+        found = iter(torch.autograd.grad(raws, wanted + later, starts, allow_unused=True,
+                                         retain_graph=again or nested, create_graph=nested)
+                     if raws and wanted else ())
+        if later:
+            found = self._with_later(wanted, list(found))
+        constants = self.level.constants
+        for original, alias in zip(self.originals, self.aliases, strict=True):
+            gradient = next(found, None) if alias.requires_grad else None
+            if gradient is None:
+                gradient = torch.zeros_like(original)
+            elif gradient.dtype is not original.dtype:
+                gradient = gradient.to(original.dtype)
+            if id(alias) in constants:
+                number = constants[id(alias)][1]
+                if _holds((gradient == number).all()):
+                    gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
+            yield wrap(gradient)
+
+    def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The raw gradients by the aliases, for a gradient of each smooth output; repeatable."""
+        outs = [(t._raw, start) for t, start in zip(smooth(self.value), starts, strict=True)
+                if t._raw.requires_grad]
+        wanted = [alias for alias in self.aliases if alias.requires_grad]
+        found = iter(torch.autograd.grad(
+            [out for out, _ in outs], wanted, [start for _, start in outs], retain_graph=True,
+            create_graph=recording(self.outer) or recording(current()),
+            allow_unused=True) if outs and wanted else ())
+        gradients = (next(found, None) if alias.requires_grad else None for alias in self.aliases)
+        return [torch.zeros_like(alias) if gradient is None else gradient
+                for alias, gradient in zip(self.aliases, gradients, strict=True)]
+
+
+    def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
+        """The gradients by `wanted`, those by what weights were assigned on the way added."""
+        extra = iter(found[len(wanted):])
+        total = {id(alias): gradient for alias, gradient in zip(wanted, found, strict=False)}
+        for weight, alias in zip(self.weights, self.aliases[-len(self.weights):], strict=True):
+            for _ in self.level.assigned[id(weight)]:
+                gradient, more = total[id(alias)], next(extra)
+                if more is not None:
+                    total[id(alias)] = more if gradient is None else gradient + more
+        return iter([total[id(alias)] for alias in wanted])
+
+class LiftedRun(Run):
+    """A run recorded in a level of `torch.func`, for use inside `vmap`."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
+                 positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
+                 whole_numbers: bool = True):
+        self.outer = outer
+        self.weights = weights
+        self.whole_numbers = whole_numbers
+        self.level = Level(outer)
+        leaves = [t for p in positions for t in tensors(args[p])] + list(weights)
+        self.originals = [t._raw for t in leaves]
+        self.places = [i for i, t in enumerate(leaves) if self._by(t)]
+        self.hooks = [tuple(t.__dict__.get("hooks", {}).values()) for t in leaves]
+        self.call = (fn, args, kwargs, positions)
+        primals = [self.originals[i] for i in self.places]
+        primals = [p if differentiable(p) else p.float() for p in primals]
+        self.aliases = primals
+        self.tree: Any = None
+        self.back: Any = None
+        if primals:
+            found: Any = torch.func.vjp(self._run, *primals, has_aux=True)
+            outs, self.back, others = found
+        else:
+            outs, others = self._run()
+        if isinstance(self.tree, _Nothing):
+            self.tree, self.back = self.tree.tree, None
+        flat = {True: iter(outs), False: iter(others)}
+        self.value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), self.tree)
+        self.tree = None
+
+    def _by(self, tensor: Tensor) -> bool:
+        return ((self.whole_numbers or differentiable(tensor._raw))
+                and getattr(tensor, "requires_grad", True))
+
+    def _run(self, *aliases: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
+        fn, args, kwargs, positions = self.call
+        raws = [raw.detach() for raw in self.originals]
+        before = state.level, state.overlay
+        state.level, state.overlay = self.level, self.level.overlay
+        recorded = torch.is_grad_enabled()
+        torch.set_grad_enabled(True)
+        try:
+            for i, alias in zip(self.places, aliases, strict=True):
+                for hook in self.hooks[i]:
+                    alias = attached_hook(alias, hook, f"hook {rule_name(hook)}")
+                raws[i] = alias
+            flat = iter(raws)
+            given = list(args)
+            for p in positions:
+                given[p] = map_tensors(lambda _: wrap(next(flat)), given[p])
+            for weight in self.weights:
+                self.level.overlay[weight] = next(flat)
+            value = map_tensors(as_value, fn(*given, **kwargs))
+        finally:
+            state.level, state.overlay = before
+            torch.set_grad_enabled(recorded)
+        self.tree = value
+        found = [t._raw for t in tensors(value)]
+        outs = tuple(r for r in found if differentiable(r))
+        others = tuple(r for r in found if not differentiable(r))
+        if not outs:  # torch.func.vjp wants an output
+            self.tree = _Nothing(value)
+            outs = (torch.zeros((), device=raws[0].device if raws else None),)
+        return outs, others
+
+    def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> Iterator[Tensor]:
+        """As `Run.backward`."""
+        chosen = {id(t): i for i, t in enumerate(smooth(outputs))}
+        raws, starts = _starts(outputs, sens, every=True)
+        given = {id(raw): start for raw, start in zip(raws, starts, strict=True)}
+        outs = list(smooth(self.value))
+        flow = [(torch.ones_like(t._raw) if (s := given.get(id(t._raw))) is None else s)
+                if id(t) in chosen else torch.zeros_like(t._raw) for t in outs]
+        found = self._pulled(flow, again)
+        for place, original in enumerate(self.originals):
+            gradient = found.get(place)
+            yield wrap(torch.zeros_like(original) if gradient is None
+                       else gradient.to(original.dtype))
+
+    def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """As `Run.pull`."""
+        found = self._pulled(list(starts), True)
+        return [found.get(place, torch.zeros_like(original))
+                for place, original in enumerate(self.originals)]
+
+    def _pulled(self, starts: list[torch.Tensor], again: bool) -> dict[int, torch.Tensor]:
+        if self.back is None:
+            return {}
+        nested = recording(self.outer) or recording(current())
+        gradients = self.back(tuple(starts), retain_graph=again or nested, create_graph=nested)
+        return dict(zip(self.places, gradients, strict=True))
+
+
+class _Nothing:
+    """What a function gave that has no smooth output."""
+
+    def __init__(self, tree: Any):
+        self.tree = tree
+
+
+def _starts(outputs: Any, sens: Any,
+            every: bool = False) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
+    """The raw outputs that depend on an input, or `every`, and the gradient each starts from."""
+    outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
+    if sens is None:
+        raws = [t._raw for t in outs if t._raw.requires_grad or every and differentiable(t._raw)]
+        return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
+    given = [sens] * len(outs) if isinstance(sens, (int, float)) else (
+        [sens] if isinstance(sens, Tensor) else list(tensors(sens)))
+    if len(given) != len(outs):
+        raise ValueError(f"The gradient of the output ('sens') must hold a Tensor for each of the "
+                         f"{len(outs)} outputs, but got {len(given)}.")
+    raws, starts = [], []
+    for out, start in zip(outs, given, strict=True):
+        raw = out._raw
+        if not (raw.requires_grad or every and differentiable(raw)):
+            continue
+        weight = torch.full_like(raw, start) if isinstance(start, (int, float)) else start._raw
+        if weight.shape != raw.shape:
+            raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
+                             f"{tuple(raw.shape)}, but got {tuple(weight.shape)}.")
+        raws.append(raw)
+        starts.append(weight.to(raw.dtype))
+    return raws, starts
+
+
+def _holds(condition: torch.Tensor) -> bool:
+    """A condition as a Python value, which a trace need not stand for."""
+    return bool(condition if state.trace is None else state.trace.peek(condition))
+
+
+def differentiable(raw: torch.Tensor) -> bool:
+    """Whether a raw tensor can have a gradient."""
+    return raw.is_floating_point() or raw.is_complex()
+
+
+def as_value(tensor: Tensor) -> Tensor:
+    """A Parameter that a function returns stands for its value inside the gradient call."""
+    return wrap(tensor._raw) if isinstance(tensor, Parameter) else tensor
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """A Tensor cut from the record; a Parameter as it is."""
+    if isinstance(tensor, Parameter):
+        return tensor
+    raw = tensor._raw
+    return wrap(raw.detach()) if raw.requires_grad else tensor
+
+
+def smooth(tree: Any) -> Iterator[Tensor]:
+    """The Tensors in a structure that can have a gradient."""
+    return (t for t in tensors(tree) if differentiable(t._raw))
+
+
+def cut(changed: list[Tensor]) -> None:
+    """Cut Tensors that a transformation changed in place from its record."""
+    for tensor in changed:
+        raw = tensor._raw
+        while functorch.is_functorch_wrapped_tensor(raw) and not functorch.is_batchedtensor(raw):
+            raw = functorch.get_unwrapped(raw)
+        if not functorch.is_batchedtensor(raw):  # else it belongs to a `vmap` that is over
+            tensor._raw = raw.detach() if raw.requires_grad else raw

@@ -1,0 +1,278 @@
+"""`vmap`: a function of one example as a function of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ..construction import NUMBERS
+from ..parameter import Parameter
+from ..tensor import Tensor, wrap
+from .level import Level, current, entered, functorch
+from .run import as_value, cut, detached
+from .tree import map_tensors, tensors
+
+
+def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None,
+         randomness: str = "same") -> Callable[..., Any]:
+    """The function that applies `fn` to each example along an axis of its inputs.
+
+    `fn` runs once, on tensors that stand for all examples: the loop is inside the kernels. It
+    nests, and goes over and under every derivative.
+
+    Args:
+        fn: a function or Cell of Tensors. For a CellList of alike Cells, each example is given to
+            a Cell of its own; `in_axes` may then be None: the same input for all.
+        in_axes: the axis of the examples in each input: an int for all inputs, or a tuple or list
+            with an int or None for each positional input. None stands for an input that all
+            examples share. For an input that is a tuple, list or dict, such a structure or one for
+            all in it. Inputs by name are shared.
+        out_axes: where the examples' axis goes in the outputs, likewise. None: an output
+            that does not differ between examples.
+        chunk_size: how many examples to take at once, to bound memory; default all.
+        randomness: ``"same"`` random numbers for all examples, ``"different"``, or ``"error"``.
+
+    Returns:
+        A function of the arguments of `fn`.
+
+    Raises:
+        TypeError: if `fn` can't be called.
+        RuntimeError: if axes don't fit the arguments or outputs.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, w = ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([1.0, 10.0])
+        >>> print(ms.vmap(lambda x, w: (x * w).sum(), in_axes=(0, None))(x, w))
+        [21. 43.]
+        >>> print(ms.vmap(ms.grad(lambda x: (x * x).sum()))(x))
+        [[2. 4.]
+         [6. 8.]]
+    """
+    cells = _ensemble(fn)
+    if cells is None and not callable(fn):
+        raise TypeError(f"For 'vmap', 'fn' must be a function, a Cell or a CellList, "
+                        f"but got {type(fn).__name__}.")
+    _check_axes(in_axes, "in_axes")
+    _check_axes(out_axes, "out_axes")
+    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        if cells is None and _all_none(axes):
+            raise RuntimeError(f"For 'vmap', '{name}' can't be None for everything unless 'fn' is "
+                               f"a CellList, but got {axes!r}.")
+    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)
+                                   or chunk_size < 1):
+        raise ValueError(f"For 'vmap', 'chunk_size' must be an int of 1 or more or None, "
+                         f"but got {chunk_size!r}.")
+    if randomness not in ("same", "different", "error"):
+        raise ValueError(f"For 'vmap', 'randomness' must be 'same', 'different' or 'error', "
+                         f"but got {randomness!r}.")
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _Batch(fn, cells, in_axes, out_axes, chunk_size, randomness).run(args, kwargs)
+
+    return mapped
+
+
+class _Batch:
+    """One call of a function that `vmap` made."""
+
+    def __init__(self, fn: Any, cells: list[Any] | None, in_axes: Any, out_axes: Any,
+                 chunk_size: int | None, randomness: str):
+        self.fn = fn if cells is None else cells[0]
+        self.cells = cells
+        self.in_axes, self.out_axes = in_axes, out_axes
+        self.chunk_size, self.randomness = chunk_size, randomness
+        self.own: list[Parameter] = [] if cells is None else list(cells[0].get_parameters())
+        self.tree: Any = None
+        self.axes: list[int | None] = []
+        self.shared: list[torch.Tensor] = []
+        self.assigned: list[int] = []
+
+    def run(self, args: tuple, kwargs: dict) -> Any:
+        """The outputs for all examples."""
+        axes = _spread(self.in_axes, args, "in_axes")
+        if isinstance(self.in_axes, (tuple, list)) and len(self.in_axes) != len(args):
+            raise RuntimeError(f"For 'vmap', 'in_axes' must have an axis for each of the "
+                               f"{len(args)} positional arguments, but got {self.in_axes!r}.")
+        raws = [t._raw for t in tensors(args)]
+        stacked = self._stacked()
+        sizes = {raw.shape[axis] for raw, axis in zip(raws, axes, strict=True) if axis is not None}
+        sizes |= {len(self.cells)} if self.cells is not None else set()
+        if len(sizes) != 1:
+            what = (f"got {' and '.join(str(s) for s in sorted(sizes))}" if sizes
+                    else "no argument has such an axis")
+            raise RuntimeError(f"For 'vmap', the examples' axes of all arguments"
+                               f"{' and the CellList' if self.cells else ''} must have one length, "
+                               f"but {what}.")
+        if not sizes.pop():
+            raise RuntimeError("For 'vmap', there must be one example or more, but got none.")
+        outer = current()
+        level = Level(outer, reverse=False)
+
+        def one(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return self._one(level, given, args, kwargs)
+
+        data = [p._data for p in self.own]
+        try:
+            outs = torch.vmap(one, in_dims=(*axes, *[0] * len(stacked)), out_dims=0,
+                              randomness=self.randomness,
+                              chunk_size=self.chunk_size)(*raws, *stacked)
+        finally:
+            for parameter, own in zip(self.own, data, strict=True):
+                parameter._data = own
+        value = self._placed(list(outs))
+        if outer is None:
+            value = map_tensors(detached, value)
+            cut(level.changed)
+        return value
+
+    def _stacked(self) -> list[torch.Tensor]:
+        """The Parameters of all Cells, each kind as one tensor."""
+        rows = [list(cell.get_parameters()) for cell in self.cells or ()]
+        return [torch.stack([p._raw for p in kind]) for kind in zip(*rows, strict=True)]
+
+    def _one(self, level: Level, given: Sequence[torch.Tensor], args: tuple,
+             kwargs: dict) -> tuple[torch.Tensor, ...]:
+        """The function on tensors of one example, which stand for all."""
+        flat = iter(given)
+        arguments = map_tensors(lambda _: wrap(next(flat)), args)
+        models = list(flat)
+        with entered(level):
+            level.overlay.update(zip(self.own, models, strict=True))
+            value = map_tensors(as_value, _numbers_as_tensors(self.fn(*arguments, **kwargs)))
+        self.tree = value
+        self.axes = _spread(self.out_axes, value, "out_axes", more=1)
+        if isinstance(self.out_axes, (tuple, list)) and len(self.out_axes) != _count(value):
+            raise RuntimeError(f"For 'vmap', 'out_axes' must have an axis for each of the "
+                               f"{_count(value)} outputs of 'fn', but got {self.out_axes!r}.")
+        self.shared, outs = [], []
+        for tensor, axis in zip(tensors(value), self.axes, strict=True):
+            if axis is None and not _differs(tensor._raw):
+                self.shared.append(tensor._raw)
+            elif axis is None:
+                raise RuntimeError("For 'vmap', an output that differs between the examples must "
+                                   "have an axis for them in 'out_axes', but it is None.")
+            else:
+                outs.append(tensor._raw)
+        self.assigned = [i for i, (p, raw) in enumerate(zip(self.own, models, strict=True))
+                         if level.overlay[p] is not raw]
+        outs += [level.overlay[self.own[i]] for i in self.assigned]
+        if not outs:
+            outs.append(torch.zeros(()))
+        return tuple(outs)
+
+    def _placed(self, outs: list[torch.Tensor]) -> Any:
+        """The outputs in their structure, with the examples' axis where it was asked for."""
+        count = sum(axis is not None for axis in self.axes)
+        for place, raw in zip(self.assigned, outs[count:], strict=False):
+            for row, cell in enumerate(self.cells or ()):
+                list(cell.get_parameters())[place].assign_raw(raw[row])
+        mapped, shared = iter(outs), iter(self.shared)
+        axes = iter(self.axes)
+
+        def placed(_: Tensor) -> Tensor:
+            axis = next(axes)
+            if axis is None:
+                return wrap(next(shared))
+            raw = next(mapped)
+            return wrap(raw.movedim(0, axis) if axis else raw)
+
+        return map_tensors(placed, self.tree)
+
+
+def _ensemble(fn: Any) -> list[Any] | None:
+    """The Cells of a CellList, checked to be alike; None for anything else."""
+    from ..nn.container import CellList
+
+    if not isinstance(fn, CellList):
+        return None
+    cells = list(fn)
+    if not cells:
+        raise ValueError("For 'vmap', a CellList must hold a Cell or more, but it is empty.")
+    shapes = [[(p._data.shape, p._data.dtype) for p in cell.get_parameters()] for cell in cells]
+    for cell, own in zip(cells, shapes, strict=True):
+        if type(cell) is not type(cells[0]) or own != shapes[0]:
+            raise ValueError(f"For 'vmap', the Cells of a CellList must be of one class with "
+                             f"Parameters of the same shapes and types, but a "
+                             f"{type(cells[0]).__name__} with {len(shapes[0])} Parameters and a "
+                             f"{type(cell).__name__} with {len(own)} differ.")
+    return cells
+
+
+def _check_axes(axes: Any, name: str) -> None:
+    if isinstance(axes, (tuple, list)):
+        for axis in axes:
+            _check_axes(axis, name)
+    elif isinstance(axes, dict):
+        for axis in axes.values():
+            _check_axes(axis, name)
+    elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        raise RuntimeError(f"For 'vmap', an axis in '{name}' must be an int or None, "
+                           f"but got {axes!r}.")
+
+
+def _all_none(axes: Any) -> bool:
+    if isinstance(axes, dict):
+        axes = tuple(axes.values())
+    return all(_all_none(a) for a in axes) if isinstance(axes, (tuple, list)) else axes is None
+
+
+def _spread(axes: Any, tree: Any, name: str, more: int = 0) -> list[int | None]:
+    """For each Tensor in a structure its axis, 0 or more.
+
+    Args:
+        more: how many dimensions the Tensor will have beyond those it has.
+    """
+    if isinstance(tree, Tensor):
+        if axes is not None and not isinstance(axes, int):
+            raise RuntimeError(f"For 'vmap', '{name}' has {axes!r} for a Tensor; it must be an int "
+                               f"or None there.")
+        rank = tree._raw.dim() + more
+        if axes is not None and not -rank <= axes < rank:
+            raise RuntimeError(f"For 'vmap', the axis {axes} in '{name}' is out of range for a "
+                               f"Tensor of {rank} dimensions.")
+        return [None if axes is None else axes % rank]
+    if isinstance(tree, (tuple, list)):
+        if not isinstance(axes, (tuple, list)):
+            parts = [axes] * len(tree)
+        elif len(axes) == len(tree):
+            parts = list(axes)
+        else:
+            raise RuntimeError(f"For 'vmap', '{name}' must have an axis for each of "
+                               f"{len(tree)} values, but got {axes!r}.")
+        return [a for part, branch in zip(parts, tree, strict=True)
+                for a in _spread(part, branch, name, more)]
+    if isinstance(tree, dict):
+        if isinstance(axes, dict) and axes.keys() != tree.keys():
+            raise RuntimeError(f"For 'vmap', '{name}' must have an axis for each of the keys "
+                               f"{list(tree)}, but got {axes!r}.")
+        return [a for key, branch in tree.items()
+                for a in _spread(axes[key] if isinstance(axes, dict) else axes, branch, name, more)]
+    if isinstance(axes, int) and isinstance(tree, NUMBERS):
+        raise RuntimeError(f"For 'vmap', '{name}' has the axis {axes} for the number {tree!r}; it "
+                           f"must be None there, or the number a Tensor.")
+    return []
+
+
+def _count(value: Any) -> int:
+    return len(value) if isinstance(value, (tuple, list, dict)) else 1
+
+
+def _numbers_as_tensors(value: Any) -> Any:
+    if isinstance(value, NUMBERS):
+        return Tensor(value)
+    if isinstance(value, tuple):
+        parts = [_numbers_as_tensors(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return [_numbers_as_tensors(v) for v in value]
+    if isinstance(value, dict):
+        return {key: _numbers_as_tensors(v) for key, v in value.items()}
+    return value
+
+
+def _differs(raw: torch.Tensor) -> bool:
+    """Whether a tensor differs between the examples of the innermost `vmap`."""
+    return (functorch.is_batchedtensor(raw)
+            and functorch.maybe_get_level(raw) == functorch.maybe_current_level())
