@@ -90,8 +90,18 @@ class Compiled(StandsFor):
         """
         return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
                 "graphs": sum(len(e) for e in self._entries.values()),
+                "backends": [p.backend for e in self._entries.values() for _, p in e],
                 "kernels": [p.nodes for e in self._entries.values() for _, p in e],
                 "eager": sorted(set(self._eager.values()))}
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is decided how each recorded graph is run from now on."""
+        return all(path.settled for entries in self._entries.values() for _, path in entries)
+
+    def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
+        """The graphs recorded for arguments of this kind."""
+        return [path for _, path in self._entries.get(_key(args, kwargs), ())]
 
     def _reached(self, args: tuple, kwargs: dict) -> Reach:
         if self._reach is None:
@@ -110,7 +120,7 @@ class Compiled(StandsFor):
             try:
                 trace = run_traced(self.fn, args, kwargs, reach)
                 assert trace.graph is not None
-                path = Path(trace, trace.graph)
+                path = Path(trace, trace.graph, self.level)
             except CannotTrace as reason:
                 where = _line_of(reason)
                 return self._give_up(key, f"it {reason}{where}", args, kwargs)
@@ -138,7 +148,7 @@ def _line_of(error: BaseException) -> str:
 
 
 def _committed(path: Path, found: list) -> Any:
-    """What a run gave, after Parameters and attributes that it assigned have been."""
+    """What a run gave, after what it assigned has been, and what it printed is printed."""
     assigned = path.assigned()
     count = len(found) - len(assigned)
     for tensor, raw in zip(assigned, found[count:], strict=True):
@@ -147,11 +157,13 @@ def _committed(path: Path, found: list) -> Any:
         else:
             tensor._raw = raw
     flat = iter(found)
-    out, noted = map_tensors(
+    out, noted, printed = map_tensors(
         lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),
         path.out_tree)
     for (cell, name), value in zip(path.attributes, noted, strict=True):
         cell.__dict__[name] = value
+    for call, args in zip(path.printed, printed, strict=True):
+        call(args)
     return out
 
 

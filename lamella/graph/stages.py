@@ -1,4 +1,4 @@
-"""Cutting a recorded graph into stages: what decides whether it applies, what computes, what commits.
+"""Cutting a recorded graph into stages: what decides if it applies, what computes, what commits.
 
 Stages run one after another. Only the last may change memory that the graph was given, so that
 everything before it can be run, thrown away, run again, or handed to another compiler.

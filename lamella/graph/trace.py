@@ -22,6 +22,7 @@ from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from .effects import Printed, prints_kept
 from .reach import Reach
 from .stages import must_stay, written_inputs
 
@@ -42,6 +43,7 @@ class Trace:
         assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values.
         attributes: by Cell and name, what the run assigned to attributes of Cells.
+        printed: the calls of `print`.
     """
 
     def __init__(self, held: list[Tensor], slots: list[tuple[dict, str] | None]):
@@ -50,6 +52,7 @@ class Trace:
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.printed: list[Printed] = []
         self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None
@@ -104,13 +107,18 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
         return _results(trace, out, data)
 
     try:
-        graph = make_fx(recorded, tracing_mode="real")(*inputs, *lent)
+        with prints_kept(trace):
+            graph = make_fx(recorded, tracing_mode="real")(*inputs, *lent)
         _refuse_unholdable(graph)
         trace.constants = _lift_constants(graph)
         trace.graph = _cleaned(graph)
     except RuntimeError as error:
         if "tracing tensor" in str(error) or "data-dependent" in str(error):
             raise CannotTrace("turns a tensor into a Python value inside a kernel") from error
+        _print_all(trace)
+        raise
+    except Exception:
+        _print_all(trace)
         raise
     finally:
         for tensor, data in zip(trace.held, originals, strict=True):
@@ -119,6 +127,12 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
         if 0 <= number - len(inputs) < len(lent):
             originals[number - len(inputs)].copy_(lent[number - len(inputs)])
     return trace
+
+
+def _print_all(trace: Trace) -> None:
+    """Print what a run that raised has printed."""
+    for call in trace.printed:
+        call(call.args)
 
 
 def held_data(tensor: Tensor) -> torch.Tensor:
@@ -139,7 +153,7 @@ def _results(trace: Trace, out: Any, data: tuple[torch.Tensor, ...]) -> list[tor
                 if held_data(t) is not lent]
     trace.assigned = [i for i, _ in assigned]
     noted = [value for _, _, value in trace.attributes.values()]
-    trace.out_tree = (out, noted)
+    trace.out_tree = (out, noted, [call.args for call in trace.printed])
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
     with disable_proxy_modes_tracing():
         trace.value = [raw.detach() for raw in given], [raw.detach() for _, raw in assigned]

@@ -1,0 +1,48 @@
+"""The process that compiles a graph to machine code: ``python -m lamella.graph.worker FOLDER``.
+
+The folder holds ``graph.json``; afterwards it also holds ``model.so``, or says in ``failed`` why
+not. Compiling in a process of its own keeps the user's free: no lock is held, nothing of the
+compiler's state is shared, and a crash there is a crash there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import traceback
+import warnings
+
+
+def main(folder: pathlib.Path) -> None:
+    """Compile the graph in `folder`."""
+    _end_with_parent()
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder.parent / "inductor")
+    warnings.simplefilter("ignore")
+    import torch
+
+    from lamella.graph.text import from_text
+
+    torch.set_num_threads(int((folder / "threads").read_text()))
+    try:
+        graph, inputs = from_text((folder / "graph.json").read_text(encoding="utf-8"))
+        with torch.no_grad():
+            made = torch._inductor.aot_compile(  # type: ignore[attr-defined]
+                graph, tuple(inputs), options={"fallback_random": True})
+        shutil.copyfile(str(made), folder / "model.so")
+        shutil.rmtree(pathlib.Path(str(made)).parent, ignore_errors=True)
+    except Exception:
+        (folder / "failed").write_text(traceback.format_exc(), encoding="utf-8")
+
+
+def _end_with_parent() -> None:
+    """Stop when the process that asked for this stops (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
