@@ -244,7 +244,7 @@ class Tensor:
         """
         self.init_data()
         if state.trace is not None:
-            state.trace.refuse("asnumpy")
+            state.trace.refuse("hands a tensor to NumPy")
         raw = self._raw.detach()
         if raw.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
             raw = raw.float()
@@ -279,7 +279,7 @@ class Tensor:
         """The elements as nested lists of Python numbers."""
         self.init_data()
         if state.trace is not None:
-            state.trace.refuse("tolist")
+            state.trace.refuse("makes Python numbers of a tensor")
         return self._raw.tolist()
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
@@ -318,13 +318,13 @@ class Tensor:
     def __str__(self) -> str:
         self.init_data()
         if state.trace is not None:
-            state.trace.refuse("print")
+            state.trace.refuse("makes text of a tensor")
         return printing.to_str(self._raw.detach())
 
     def __repr__(self) -> str:
         self.init_data()
         if state.trace is not None:
-            state.trace.refuse("print")
+            state.trace.refuse("makes text of a tensor")
         return printing.to_repr(self._raw.detach(), self.dtype)
 
     def __format__(self, spec: str) -> str:

@@ -148,7 +148,7 @@ def _line_of(error: BaseException) -> str:
 
 
 def _committed(path: Path, found: list) -> Any:
-    """What a run gave, after what it assigned has been, and what it printed is printed."""
+    """What a run gave, after what it assigned has been, and the calls it put off are made."""
     assigned = path.assigned()
     count = len(found) - len(assigned)
     for tensor, raw in zip(assigned, found[count:], strict=True):
@@ -157,12 +157,12 @@ def _committed(path: Path, found: list) -> Any:
         else:
             tensor._raw = raw
     flat = iter(found)
-    out, noted, printed = map_tensors(
+    out, noted, later = map_tensors(
         lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),
         path.out_tree)
     for (cell, name), value in zip(path.attributes, noted, strict=True):
         cell.__dict__[name] = value
-    for call, args in zip(path.printed, printed, strict=True):
+    for call, args in zip(path.later, later, strict=True):
         call(args)
     return out
 

@@ -1,4 +1,7 @@
-"""What a function prints while it is recorded: printed when the run is over, and at each replay."""
+"""What a function does beside computing while it is recorded, put off until the run is over.
+
+A graph gives Tensors; what prints them is called when the run is over, at every replay too.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from ..state import state
 from ..tensor import Tensor, wrap
 
 
-class Printed:
-    """A call of `print`: what it was given, with Tensors as they were then."""
+class Later:
+    """A call that has been put off, with the Tensors it was given as they were then."""
 
     def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict):
         self.function = function
@@ -37,13 +40,13 @@ def _copied(tensor: Tensor) -> Tensor:
 
 
 @contextmanager
-def prints_kept(trace: Any) -> Iterator[None]:
-    """A block in which `print`, called while `trace` is recorded, only notes what to print."""
+def prints_put_off(trace: Any) -> Iterator[None]:
+    """A block in which `print`, called while `trace` is recorded, is put off."""
     original = builtins.print
 
     def printed(*args: Any, **kwargs: Any) -> None:
         if state.trace is trace:
-            trace.printed.append(Printed(original, args, kwargs))
+            trace.put_off(original, args, kwargs)
         else:
             original(*args, **kwargs)
 

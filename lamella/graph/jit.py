@@ -22,7 +22,8 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
 
     The whole call becomes one graph: forward, backward, clipping, the optimizer's update. Python
     control flow on tensors works: each path taken is recorded, and a replay checks that the values
-    it depends on are the same, and changes nothing if they are not. A function that prints a tensor
+    it depends on are the same, and changes nothing if they are not. What it prints is printed when
+    the run is over. A function that makes text of a tensor
     or hands it to NumPy can't be held by a graph; it runs eagerly, with one warning that says why.
     A call that raises changes no Parameter.
 

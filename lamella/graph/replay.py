@@ -24,7 +24,7 @@ class Path:
     Attributes:
         held: the Tensors it reads or changes other than as arguments.
         attributes: the attributes of Cells it assigns.
-        printed: the calls of `print` it makes.
+        later: the calls it makes when it is over.
         nodes: how many operations were recorded.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
@@ -38,7 +38,7 @@ class Path:
         self._assigned = trace.assigned
         self.out_tree = trace.out_tree
         self.attributes = [(cell, name) for cell, name, _ in trace.attributes.values()]
-        self.printed = trace.printed
+        self.later = trace.later
         self.expected = [value for _, value in trace.guards]
         self.recorded = graph
         self.nodes = len(graph.graph.nodes)

@@ -22,7 +22,7 @@ from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
-from .effects import Printed, prints_kept
+from .effects import Later, prints_put_off
 from .reach import Reach
 from .stages import must_stay, written_inputs
 
@@ -43,7 +43,7 @@ class Trace:
         assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values.
         attributes: by Cell and name, what the run assigned to attributes of Cells.
-        printed: the calls of `print`.
+        later: the calls put off until the run is over, such as those of `print`.
     """
 
     def __init__(self, held: list[Tensor], slots: list[tuple[dict, str] | None]):
@@ -52,7 +52,7 @@ class Trace:
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
-        self.printed: list[Printed] = []
+        self.later: list[Later] = []
         self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None
@@ -76,6 +76,10 @@ class Trace:
     def note_attribute(self, cell: Any, name: str, value: Any) -> None:
         """Remember that the run assigned an attribute of a Cell."""
         self.attributes[id(cell), name] = (cell, name, value)
+
+    def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
+        """Call a function when the run is over, and whenever it is replayed."""
+        self.later.append(Later(function, args, kwargs))
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) -> Trace:
@@ -107,7 +111,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
         return _results(trace, out, data)
 
     try:
-        with prints_kept(trace):
+        with prints_put_off(trace):
             graph = make_fx(recorded, tracing_mode="real")(*inputs, *lent)
         _refuse_unholdable(graph)
         trace.constants = _lift_constants(graph)
@@ -115,10 +119,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
     except RuntimeError as error:
         if "tracing tensor" in str(error) or "data-dependent" in str(error):
             raise CannotTrace("turns a tensor into a Python value inside a kernel") from error
-        _print_all(trace)
+        _catch_up(trace)
         raise
     except Exception:
-        _print_all(trace)
+        _catch_up(trace)
         raise
     finally:
         for tensor, data in zip(trace.held, originals, strict=True):
@@ -129,9 +133,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
     return trace
 
 
-def _print_all(trace: Trace) -> None:
-    """Print what a run that raised has printed."""
-    for call in trace.printed:
+def _catch_up(trace: Trace) -> None:
+    """Make the calls that a run put off before it raised."""
+    for call in trace.later:
         call(call.args)
 
 
@@ -153,7 +157,7 @@ def _results(trace: Trace, out: Any, data: tuple[torch.Tensor, ...]) -> list[tor
                 if held_data(t) is not lent]
     trace.assigned = [i for i, _ in assigned]
     noted = [value for _, _, value in trace.attributes.values()]
-    trace.out_tree = (out, noted, [call.args for call in trace.printed])
+    trace.out_tree = (out, noted, [call.args for call in trace.later])
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
     with disable_proxy_modes_tracing():
         trace.value = [raw.detach() for raw in given], [raw.detach() for _, raw in assigned]

@@ -14,6 +14,7 @@ from ..dtype import promote_types
 from ..errors import op
 from ..inplace import in_place
 from ..parameter import Parameter
+from ..state import state
 from ..tensor import Tensor, is_tensor, tensor_methods, wrap
 from .arguments import raw_of, raw_or_number
 
@@ -143,7 +144,14 @@ def print_(*input_x: Any) -> None:
         sum
         3
     """
-    for value in input_x:
+    if state.trace is not None:
+        state.trace.put_off(_print_lines, input_x, {})
+    else:
+        _print_lines(*input_x)
+
+
+def _print_lines(*values: Any) -> None:
+    for value in values:
         print(repr(value) if isinstance(value, Tensor) else value)
 
 
