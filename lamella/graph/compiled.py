@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import traceback
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from .kept import Kept
 from .reach import Reach, StandsFor, fingerprint
 from .replay import Path
 from .trace import CannotTrace, run_traced
@@ -75,11 +77,14 @@ class Compiled(StandsFor):
         """As a method: compiled for each object by itself."""
         if owner is None:
             return self
-        bound = owner.__dict__.setdefault("_compiled", {})
-        if self not in bound:
-            bound[self] = Compiled(functools.partial(self.fn, owner), self.fullgraph,
-                                   self.level, self.dynamic)
-        return bound[self]
+        if isinstance(owner, type) or not hasattr(owner, "__dict__"):
+            return types.MethodType(self, owner)
+        kept = owner.__dict__.setdefault("_compiled", Kept())
+        found = kept.get(self)
+        if found is None or found.fn.args[0] is not owner:  # a shallow copy has another's
+            found = kept[self] = Compiled(functools.partial(self.fn, owner), self.fullgraph,
+                                          self.level, self.dynamic)
+        return found
 
     def report(self) -> dict[str, Any]:
         """How the function has been run.

@@ -18,6 +18,7 @@ from ..nn.cell import Cell
 from ..state import state
 from .compiled import Compiled
 from .config import choices
+from .kept import Kept
 
 _eager_call = Cell.__call__
 
@@ -91,19 +92,6 @@ def compiled_gradient(request: Any) -> Compiled:
         found.__qualname__ = f"{request.name} of {_name_of(request.fn)}"
     request.compiled = found
     return found
-
-
-class Kept(dict):
-    """What is compiled for an object; copies and pickles of the object begin without."""
-
-    def __copy__(self) -> Kept:
-        return Kept()
-
-    def __deepcopy__(self, memo: dict) -> Kept:
-        return Kept()
-
-    def __reduce__(self) -> tuple:
-        return Kept, ()
 
 
 def _owner(fn: Any) -> Any:
