@@ -2,11 +2,13 @@
 # make demo    train LeNet-5 on real digits
 # make test    the tests, the examples in docstrings, the program and the snippets in README.md
 # make lint    ruff and pyright
-# make bench   Lamella against PyTorch; writes the table in docs/benchmarks.md
+# make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
+#              that has it, MindSpore; writes docs/benchmarks.md and its picture (about 20 minutes)
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP := .venv/.installed
+BENCH_STAMP := .venv/.installed-bench
 
 .PHONY: setup demo test lint bench clean
 
@@ -29,8 +31,12 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-bench: setup
-	$(BIN)/python -m benchmarks
+$(BENCH_STAMP): $(STAMP)
+	$(PIP) -c constraints.txt -e '.[bench]'
+	touch $(BENCH_STAMP)
+
+bench: $(BENCH_STAMP)
+	$(BIN)/python -m benchmarks $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
 
 clean:
 	rm -rf .venv build dist demo_out *.egg-info .pytest_cache .ruff_cache .hypothesis

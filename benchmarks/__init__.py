@@ -1,1 +1,1 @@
-"""Lamella against other frameworks, in one process and interleaved: ``python -m benchmarks``."""
+"""Lamella against other frameworks: ``python -m benchmarks``; see docs/benchmarks.md."""

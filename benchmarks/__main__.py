@@ -1,89 +1,107 @@
-"""``python -m benchmarks [--only NAME] [--steps N] [--device cuda]``; see `harness`."""
+"""``python -m benchmarks``: Lamella against other frameworks, on the same models and data."""
 
 from __future__ import annotations
 
 import argparse
-import pathlib
-from collections.abc import Mapping
+import sys
+import time
+from pathlib import Path
 
 import torch
 from rich.console import Console
-from rich.table import Table
 
 from lamella.doctor import facts
 
-from . import add, chain, gpt, import_time, lenet, mlp, resnet
-from .harness import BASELINE, Workload, measure
+from . import plot, table
+from .harness import CONTESTANTS, IMPORT, Settings, measure, measure_imports
+from .workload import Workload
+from .workloads import WORKLOADS
 
-WORKLOADS = [m.WORKLOAD for m in (add, chain, mlp, lenet, gpt, resnet, import_time)]
-PAGE = pathlib.Path(__file__).parent.parent / "docs" / "benchmarks.md"
+DOCS = Path(__file__).parent.parent / "docs"
+ALL = [*WORKLOADS, IMPORT]
 
 
-def machine(device: str) -> str:
-    """The machine in a line, without its name."""
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    defaults = Settings()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", action="append", choices=[w.name for w in ALL],
+                        help="just this workload (again for more); docs/benchmarks.md stays")
+    parser.add_argument("--contestant", action="append", choices=CONTESTANTS,
+                        help="just this one (again for more); docs/benchmarks.md stays")
+    parser.add_argument("--steps", type=int, default=defaults.steps,
+                        help="measurements of each contestant")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default=defaults.device)
+    parser.add_argument("--threads", type=int, default=defaults.threads,
+                        help="of each contestant; all cores by default")
+    parser.add_argument("--patience", type=float, default=defaults.patience,
+                        help="seconds of measuring for one contestant in one workload")
+    parser.add_argument("--mindspore", metavar="PYTHON",
+                        help="a Python interpreter that has the real MindSpore")
+    parser.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=None,
+                        help="mixed precision too; by default where the device is fast at it")
+    return parser.parse_args(arguments)
+
+
+def fast_at_bfloat16(device: str) -> bool:
+    """Whether the device multiplies bfloat16 by itself."""
+    if device == "cuda":
+        return torch.cuda.is_available() and torch.cuda.get_device_capability() >= (8, 0)
+    return torch.cpu.get_capabilities().get("avx512_bf16", False)
+
+
+def chosen_workloads(chosen: argparse.Namespace) -> list[Workload]:
+    if chosen.only:
+        return [w for w in ALL if w.name in chosen.only]
+    low = fast_at_bfloat16(chosen.device) if chosen.bf16 is None else chosen.bf16
+    return [w for w in ALL if low or w.precision == "float32"]
+
+
+def machine(settings: Settings) -> str:
+    """The machine and the frameworks in a line, without its name."""
     found = facts()
-    cpu = found["cpu"]
-    line = (f"{cpu['name']}, {cpu['cores']} cores, {cpu['threads']} threads, {cpu['capability']}; "
-            f"Python {found['python']['version']}, PyTorch {found['packages']['torch']}, float32")
-    return f"{torch.cuda.get_device_name()}; {line}" if device == "cuda" else line
-
-
-def rows(results: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
-    """The table's head and lines."""
-    workloads = {w.name: w for w in WORKLOADS}
-    contestants = list(dict.fromkeys(name for times in results.values() for name in times))
-    others = [name for name in contestants if name != BASELINE]
-    head = ["workload", *contestants, *(f"{name} / {BASELINE}" for name in others)]
-    lines = []
-    for key, times in results.items():
-        workload = workloads[key]
-        cells = [f"{times[n]:.3g} {workload.unit}" if n in times else "-" for n in contestants]
-        ratios = [f"{times[n] / times[BASELINE]:.2f}" if n in times else "-" for n in others]
-        lines.append([workload.title, *cells, *ratios])
-    return head, lines
-
-
-def page_with(page: str, device: str, text: str) -> str:
-    """`page` with `text` between the markers of `device`, which are added if they are missing."""
-    begin, end = f"<!-- {device}: written by make bench -->", f"<!-- {device}: end -->"
-    before, found, rest = page.partition(begin)
-    if not found:
-        return f"{page.rstrip()}\n\n{begin}\n{text}\n{end}\n"
-    return f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}"
-
-
-def markdown(head: list[str], lines: list[list[str]], device: str) -> str:
-    """The same as a Markdown table, with the machine above it."""
-    table = [head, ["---", *["---:"] * (len(head) - 1)], *lines]
-    return "\n".join([machine(device), "", *(f"| {' | '.join(line)} |" for line in table)])
+    cpu, packages = found["cpu"], found["packages"]
+    line = (f"{cpu['name']}, {cpu['cores']} cores, {cpu['capability']}; {settings.threads} threads "
+            f"each; Python {found['python']['version']}, PyTorch {packages['torch']}")
+    return f"{torch.cuda.get_device_name()}; {line}" if settings.device == "cuda" else line
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", action="append", choices=[w.name for w in WORKLOADS],
-                        help="just this workload (again for more); docs/benchmarks.md stays")
-    parser.add_argument("--steps", type=int, default=30, help="measurements of each contestant")
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    options = parser.parse_args()
-
+    chosen = options()
+    settings = Settings(chosen.device, chosen.steps, chosen.threads, chosen.patience,
+                        mindspore=chosen.mindspore, contestants=chosen.contestant or CONTESTANTS)
     console = Console()
-    chosen: list[Workload] = [w for w in WORKLOADS if not options.only or w.name in options.only]
-    results = {}
-    for workload in chosen:
-        with console.status(workload.title):
-            results[workload.name] = measure(workload, options.device, options.steps)
-    head, lines = rows(results)
-    table = Table(*head, caption=machine(options.device))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for line in lines:
-        table.add_row(*line)
-    console.print(table)
-    if not options.only:
-        text = markdown(head, lines, options.device)
-        PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), options.device, text),
+    if not console.is_terminal:
+        console = Console(width=200)
+    workloads = chosen_workloads(chosen)
+    results: table.Results = {}
+    started = time.monotonic()
+    with console.status("") as status:
+        for w in workloads:
+            status.update(w.title)
+            found = (measure_imports(settings) if w is IMPORT
+                     else measure(w, settings, status.update))
+            results[w] = found
+    minutes = (time.monotonic() - started) / 60
+
+    tables = [table.step_table(results), table.ratio_table(results), table.spread_table(results),
+              table.first_table(results), table.memory_table(results, settings.device)]
+    notes = table.reasons(results)
+    for each in tables:
+        console.print(each.rich())
+    console.print(*notes, f"{machine(settings)}; {minutes:.0f} minutes", sep="\n", markup=False)
+    if not chosen.only and not chosen.contestant:
+        picture = plot.draw(results, DOCS / f"benchmarks-{settings.device}.svg")
+        text = "\n\n".join([
+            f"{machine(settings)}. The run took {minutes:.0f} minutes.",
+            f"![Time of a step against PyTorch]({picture.name})",
+            *(each.markdown() for each in tables),
+            "\n".join(f"- {note}" for note in notes)])
+        page = DOCS / "benchmarks.md"
+        page.write_text(table.page_with(page.read_text(encoding="utf-8"), settings.device, text),
                         encoding="utf-8")
-        console.print(f"written to {PAGE}")
+        console.print(f"written to {page} and {picture}")
+    if any(r.wrong for found in results.values() for r in found.values()):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -1,131 +1,278 @@
-"""How workloads are described and timed.
+"""How contestants are run and timed.
 
-A workload is a file here with one `Workload`; its `make(device)` gives the contestants: a name and
-a function that does one step and returns the loss (or anything that stands for the result).
-Contestants take turns, so that whatever else the machine does hits all of them; the figure is the
-median. In the steps that warm up, the results of all contestants have to agree. Another framework,
-or another mode, is one more entry in the dict.
+Each contestant has a process of its own (`worker`), so that none inherits another's threads,
+caches or memory, and MindSpore can have the interpreter that it needs. They take turns: in each
+round every contestant measures its step once, while the processes of the others are stopped, so
+that whatever else the machine does hits all of them. The figure is the median over the rounds.
+The first results of all contestants have to agree with PyTorch's; who differs gets no figure.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import queue
+import signal
 import statistics
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-import lamella as ms
+from .workload import Workload
 
-Step = Callable[[], Any]
+ROOT = Path(__file__).parent.parent
 BASELINE = "PyTorch"
+CONTESTANTS = ("Lamella", "Lamella graph", "PyTorch", "torch.compile", "JAX jit", "MindSpore",
+               "MindSpore graph")
 
 
-@dataclass(frozen=True)
-class Workload:
-    """What to measure."""
-
-    name: str
-    title: str
-    make: Callable[[str], Mapping[str, Step]]
-    unit: str = "ms"  # "ms" or "µs"
-    repeat: int = 1  # steps in one measurement, for what is too short for the clock
-    parts: int = 1  # operations in one step; the figure is for one of them
-    warmup: int = 3
-    agree: float | None = 2e-3  # how far apart results may be, relatively; None: not compared
-    self_timed: bool = False  # the step returns its own seconds
-    most_steps: int | None = None  # fewer steps than are asked for, for what is slow
+class Failed(Exception):
+    """A worker that could not do what it was asked."""
 
 
-def measure(workload: Workload, device: str, steps: int) -> dict[str, float]:
-    """The median time of each contestant, in the workload's unit.
+class Left(Failed):
+    """A contestant that doesn't take part, for a reason that is no fault."""
+
+
+@dataclass
+class Settings:
+    """What holds for the whole run."""
+
+    device: str = "cpu"
+    steps: int = 30
+    threads: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    patience: float = 20.0  # seconds of measuring for one contestant in one workload
+    limit: float = 300.0  # seconds after which a worker that doesn't answer is given up
+    mindspore: str | None = None  # the interpreter that has it
+    contestants: Sequence[str] = CONTESTANTS
+
+
+@dataclass
+class Result:
+    """One contestant in one workload: figures, or the reason why there are none."""
+
+    times: list[float] = field(default_factory=list)  # seconds of one step
+    first: float | None = None
+    memory: int | None = None
+    cores: float | None = None
+    reason: str = ""
+    wrong: bool = False  # it broke, or its results differ
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+    def percentile(self, share: float) -> float:
+        return float(np.percentile(self.times, share))
+
+
+class Process:
+    """A worker as the harness sees it."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], limit: float):
+        self.limit = limit
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=dict(environment), text=True, bufsize=1,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        self.replies: queue.Queue[str] = queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.replies.put(line)
+        self.replies.put("")  # it has ended
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for the answer; the process runs only meanwhile.
+
+        Raises:
+            Left: if the contestant doesn't take part.
+            Failed: if it broke, died or gave no answer in time.
+        """
+        assert self.process.stdin is not None
+        self._signal(signal.SIGCONT)
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            reply = self.replies.get(timeout=self.limit)
+        except queue.Empty:
+            raise Failed(f"no answer within {self.limit:g} s") from None
+        except BrokenPipeError:
+            reply = ""
+        if not reply:
+            raise Failed(f"ended with status {self.process.wait()}: {self.last_words()}")
+        self._signal(signal.SIGSTOP)
+        answer = json.loads(reply)
+        if "left_out" in answer:
+            raise Left(answer["left_out"])
+        if "failed" in answer:
+            raise Failed(answer["failed"])
+        return answer
+
+    def last_words(self) -> str:
+        """The last line that it wrote as an error."""
+        self.errors.seek(0)
+        return ([line.strip() for line in self.errors if line.strip()] or [""])[-1][:200]
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        for stream in (self.process.stdin, self.process.stdout, self.errors):
+            if stream is not None:
+                stream.close()
+
+    def _signal(self, number: int) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+
+
+def command_for(contestant: str, settings: Settings) -> list[str]:
+    """How its worker is started.
 
     Raises:
-        AssertionError: if the contestants' results differ.
+        Left: if there is no interpreter for it.
     """
-    contestants = workload.make(device)
-    for _ in range(workload.warmup):
-        _compare(workload, {name: step() for name, step in contestants.items()})
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    names = list(contestants)
-    for i in range(min(steps, workload.most_steps or steps)):
-        names.append(names.pop(0))  # nobody always goes first
-        for name in names if i % 2 else reversed(names):
-            times[name].append(_once(workload, contestants[name], device))
-    scale = {"ms": 1e3, "µs": 1e6}[workload.unit] / workload.repeat / workload.parts
-    return {name: statistics.median(times[name]) * scale for name in contestants}
+    python = sys.executable
+    if contestant.startswith("MindSpore"):
+        if settings.mindspore is None:
+            raise Left("no --mindspore given")
+        python = settings.mindspore
+    return [python, "-m", "benchmarks.worker"]
 
 
-def _once(workload: Workload, step: Step, device: str) -> float:
-    if workload.self_timed:
-        return step()
-    start = time.perf_counter()
-    for _ in range(workload.repeat):
-        step()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
+def environment(settings: Settings, caches: str) -> dict[str, str]:
+    """The same threads for all, and no compiled code from earlier runs."""
+    return {**os.environ, "OMP_NUM_THREADS": str(settings.threads),
+            "MKL_NUM_THREADS": str(settings.threads), "TORCHINDUCTOR_CACHE_DIR": caches,
+            "TRITON_CACHE_DIR": caches, "XDG_CACHE_HOME": caches,
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "GLOG_v": "4"}
 
 
-def _compare(workload: Workload, results: Mapping[str, Any]) -> None:
-    if workload.agree is None:
+def measure(workload: Workload, settings: Settings,
+            progress: Callable[[str], None] = lambda _: None) -> dict[str, Result]:
+    """Figures of all contestants in one workload."""
+    from .runners import pytorch
+
+    results = {name: Result() for name in settings.contestants}
+    processes: dict[str, Process] = {}
+    values: dict[str, list[float]] = {}
+    rounds: dict[str, int] = {}
+    with tempfile.TemporaryDirectory(prefix="benchmarks-", ignore_cleanup_errors=True) as folder:
+        arrays = str(Path(folder) / "arrays.npz")
+        weights = {f"weight{i}": w for i, w in enumerate(pytorch.initial_weights(workload))}
+        np.savez(arrays, **weights, **{f"input{i}": x for i, x in enumerate(workload.data())})
+        try:
+            for name, result in results.items():
+                progress(f"{workload.title}: {name} gets ready")
+                with _excused(result):
+                    command = command_for(name, settings)
+                    process = Process(command, environment(settings, f"{folder}/{name}"),
+                                      settings.limit)
+                    processes[name] = process
+                    ready = process.ask(
+                        do="prepare", workload=workload.name, contestant=name, arrays=arrays,
+                        device=settings.device, threads=settings.threads,
+                        patience=settings.patience)
+                    result.first, result.memory = ready["first"], ready["memory"]
+                    result.cores, values[name] = ready["cores"], ready["values"]
+                    rounds[name] = _rounds(ready["second"], settings)
+                    if rounds[name] == 1:
+                        result.times.append(ready["second"])
+            refuse_differing(workload, values, results)
+            for i in range(settings.steps):
+                progress(f"{workload.title}: round {i + 1} of {settings.steps}")
+                for name in turns(i, settings.steps, rounds):
+                    if not results[name].reason:
+                        with _excused(results[name]):
+                            answer = processes[name].ask(do="turn")
+                            results[name].times.append(answer["seconds"])
+        finally:
+            for process in processes.values():
+                process.end()
+    return results
+
+
+def _rounds(second: float, settings: Settings) -> int:
+    """In how many rounds a contestant is measured; a very slow one has been, while warming up."""
+    if second > settings.patience / 3:
+        return 1
+    return max(3, min(settings.steps, round(settings.patience / max(second, 0.06))))
+
+
+def turns(i: int, steps: int, rounds: Mapping[str, int]) -> list[str]:
+    """Whose turn it is in round i: slow ones sit rounds out, and nobody always goes first."""
+    names = [name for name, n in rounds.items()
+             if n > 1 and i * n // steps != (i - 1) * n // steps]
+    start = i % len(names) if names else 0
+    names = names[start:] + names[:start]
+    return names if i % 2 else names[::-1]
+
+
+def refuse_differing(workload: Workload, values: Mapping[str, Sequence[float]],
+                     results: Mapping[str, Result]) -> None:
+    """Note it where the first results are not the baseline's."""
+    if BASELINE not in values:
         return
-    wanted = float(results[BASELINE])
-    for name, result in results.items():
-        assert math.isclose(float(result), wanted, rel_tol=workload.agree), (
-            f"{workload.name}: {name} got {float(result)}, {BASELINE} {wanted}")
+    for name, found in values.items():
+        for own, wanted in zip(found, values[BASELINE], strict=False):
+            if not math.isclose(own, wanted, rel_tol=workload.agree):
+                results[name].reason = f"its result is {own:.6g}, {BASELINE}'s {wanted:.6g}"
+                results[name].wrong = True
+                break
 
 
-def use_device(device: str) -> None:
-    """Make Lamella's tensors on `device` ("cpu" or "cuda") from now on."""
-    ms.set_device("GPU" if device == "cuda" else "CPU")
+class _excused:
+    """Notes in a result why there is none."""
+
+    def __init__(self, result: Result):
+        self.result = result
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> bool:
+        if not isinstance(error, Failed):
+            return False
+        self.result.reason = str(error)
+        self.result.wrong = not isinstance(error, Left)
+        return True
 
 
-def copy_weights(source: torch.nn.Module, target: ms.nn.Cell) -> None:
-    """Give a Cell the weights of a Module that has the same layers in the same order."""
-    for weight, parameter in zip(source.parameters(), target.trainable_params(), strict=True):
-        assert tuple(weight.shape) == parameter.shape, (parameter.name, weight.shape)
-        parameter.set_data(ms.Tensor(weight.detach().cpu().numpy()))
+IMPORT = Workload("import", "import", "of the package, in a fresh process", "", lambda: ())
 
 
-def torch_step(model: torch.nn.Module, loss: Callable[[], torch.Tensor],
-               optimizer: torch.optim.Optimizer) -> Step:
-    """A training step as PyTorch programs write it."""
-    model.train()
-
-    def step() -> torch.Tensor:
-        optimizer.zero_grad(set_to_none=True)
-        value = loss()
-        value.backward()
-        optimizer.step()
-        return value.detach()
-
-    return step
-
-
-def lamella_step(net: ms.nn.Cell, forward: Callable[..., ms.Tensor], optimizer: Any,
-                 *inputs: ms.Tensor) -> Step:
-    """A training step as MindSpore programs write it."""
-    net.set_train()
-    gradient = ms.value_and_grad(forward, None, optimizer.parameters)
-
-    def step() -> ms.Tensor:
-        value, gradients = gradient(*inputs)
-        optimizer(gradients)
-        return value
-
-    return step
-
-
-def classes(count: int, of: int, seed: int = 0) -> np.ndarray:
-    """Labels."""
-    return np.random.default_rng(seed).integers(0, of, count).astype(np.int64)
-
-
-def noise(*shape: int, seed: int = 0) -> np.ndarray:
-    """Inputs."""
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+def measure_imports(settings: Settings, times: int = 7) -> dict[str, Result]:
+    """What importing each framework takes, each time in a fresh process."""
+    modules = {"Lamella": "lamella", "PyTorch": "torch", "JAX jit": "jax, jax.numpy",
+               "MindSpore": "mindspore"}
+    results = {}
+    for name in settings.contestants:
+        if name in modules:
+            results[name] = Result()
+            with _excused(results[name]):
+                command_for(name, settings)
+    for i in range(-1, min(times, settings.steps)):
+        for name, result in results.items():
+            if result.reason:
+                continue
+            code = (f"import time; t = time.perf_counter(); import {modules[name]}; "
+                    "print(time.perf_counter() - t)")
+            done = subprocess.run([*command_for(name, settings)[:1], "-c", code], text=True,
+                                  capture_output=True)
+            if done.returncode:
+                lines = done.stderr.strip().splitlines() or ["it can't be imported"]
+                result.reason, result.wrong = lines[-1][:200], True
+            elif i >= 0:  # the first fills the disk's cache
+                result.times.append(float(done.stdout.split()[-1]))
+    return results

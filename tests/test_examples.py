@@ -1,4 +1,4 @@
-"""The demo, the programs in README.md and docs/, and the benchmarks' own arithmetic."""
+"""The demo, and the programs in README.md and docs/."""
 
 import os
 import pathlib
@@ -7,9 +7,6 @@ import subprocess
 import sys
 
 import pytest
-
-from benchmarks import __main__ as bench
-from benchmarks import harness
 
 ROOT = pathlib.Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
@@ -71,38 +68,3 @@ def test_demo_leaves_a_picture_and_a_checkpoint(demo):
 
 def test_demo_shows_its_progress(demo):
     assert "500/500" in demo[1].stderr
-
-
-# -- benchmarks ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("workload", [w for w in bench.WORKLOADS if w.name in ("chain", "lenet")],
-                         ids=lambda w: w.name)
-def test_contestants_agree_and_are_timed(workload):
-    times = harness.measure(workload, "cpu", steps=1)
-    assert set(times) == {"PyTorch", "Lamella"}
-    assert all(t > 0 for t in times.values())
-
-
-def test_contestants_that_disagree_are_refused():
-    wrong = harness.Workload("w", "wrong", lambda _: {"PyTorch": lambda: 1.0,
-                                                      "Lamella": lambda: 1.1})
-    with pytest.raises(AssertionError, match=r"w: Lamella got 1.1, PyTorch 1.0"):
-        harness.measure(wrong, "cpu", steps=1)
-
-
-def test_the_median_is_in_the_workloads_unit():
-    timed = iter([0.5, 3.0, 1.0, 3.0, 0.1, 3.0])
-    work = harness.Workload("w", "w", lambda _: {"PyTorch": lambda: next(timed)}, agree=None,
-                            self_timed=True, warmup=0, parts=10, most_steps=3)
-    assert harness.measure(work, "cpu", steps=9) == {"PyTorch": pytest.approx(100.0)}
-
-
-def test_the_table_replaces_what_is_between_the_markers():
-    head, lines = bench.rows({"mlp": {"PyTorch": 2.0, "Lamella": 1.5}})
-    assert head == ["workload", "PyTorch", "Lamella", "Lamella / PyTorch"]
-    assert lines == [["MLP 784-512-512-10, batch 64, momentum", "2 ms", "1.5 ms", "0.75"]]
-    page = bench.page_with("# Speed\n", "cpu", "one")
-    page = bench.page_with(bench.page_with(page, "cuda", "gpu"), "cpu", "two")
-    assert "two" in page and "gpu" in page and "one" not in page
-    assert page.startswith("# Speed\n")

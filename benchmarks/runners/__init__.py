@@ -1,0 +1,1 @@
+"""How each framework makes a `Step` of a workload."""

@@ -1,0 +1,99 @@
+"""MindSpore, in PyNative and in graph mode; and Lamella, by the same programs.
+
+Which of the two ``import mindspore`` means has been decided by whoever imports this file.
+Compiled is a `jit` around the whole step, as both recommend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mindspore as ms
+import numpy as np
+
+from ..workload import LeftOut, Step, Workload
+
+
+def prepare(threads: int, device: str) -> None:
+    """Before anything is measured, in a process of its own."""
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    ms.set_device("GPU" if device == "cuda" else "CPU")
+
+
+def build(workload: Workload, contestant: str, device: str, weights: list[np.ndarray],
+          data: list[np.ndarray]) -> Step:
+    program = workload.written_in("mindspore")
+    ours = contestant.startswith("Lamella")
+    if workload.precision == "bfloat16" and not ours:
+        raise LeftOut("mixed precision needs Ascend")
+    net = _net(program, weights, ours) if weights else None
+    if workload.precision == "bfloat16":
+        net = ms.amp.auto_mixed_precision(net, "auto", ms.bfloat16)
+    inputs = [ms.Tensor(x) for x in data]
+    compiled = contestant in ("Lamella graph", "MindSpore graph")
+    if workload.does == "train":
+        step = _training(program, net, compiled)
+    else:
+        step = _function(getattr(program, workload.does), net, compiled)
+    return Step(lambda: step(*inputs), _waits(ours, device), lambda result: result.asnumpy(),
+                settled=lambda: bool(getattr(step, "settled", True)),
+                device_memory=_device_memory(device))
+
+
+def _net(program: Any, weights: list[np.ndarray], ours: bool) -> Any:
+    net = (getattr(program, "model_for_lamella", program.model) if ours else program.model)()
+    for parameter, weight in zip(net.trainable_params(), weights, strict=True):
+        if tuple(parameter.shape) != weight.shape:
+            raise ValueError(f"{parameter.name}: {parameter.shape} and {weight.shape}")
+        parameter.set_data(ms.Tensor(weight))
+    return net
+
+
+def _training(program: Any, net: Any, compiled: bool) -> Callable[..., Any]:
+    net.set_train()
+    optimizer = program.optimizer(net.trainable_params())
+
+    def forward(*inputs):
+        return program.loss(net, *inputs)
+
+    gradient = ms.value_and_grad(forward, None, optimizer.parameters)
+
+    def step(*inputs):
+        value, gradients = gradient(*inputs)
+        optimizer(gradients)
+        return value
+
+    return ms.jit(step) if compiled else step
+
+
+def _function(function: Callable[..., Any], net: Any, compiled: bool) -> Callable[..., Any]:
+    if net is not None:
+        net.set_train(False)
+
+    def step(*inputs):
+        return function(net, *inputs)
+
+    return ms.jit(step) if compiled else step
+
+
+def _waits(ours: bool, device: str) -> Callable[[Any], Any]:
+    if not ours:
+        return lambda _: ms.runtime.synchronize()
+    if device == "cpu":
+        return lambda _: None
+    import torch
+
+    return lambda _: torch.cuda.synchronize()
+
+
+def _device_memory(device: str) -> Callable[[], int] | None:
+    if device == "cpu":
+        return None
+    return ms.runtime.max_memory_allocated if hasattr(ms, "runtime") else _torch_memory
+
+
+def _torch_memory() -> int:
+    import torch
+
+    return torch.cuda.max_memory_allocated()

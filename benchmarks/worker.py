@@ -1,0 +1,152 @@
+"""One contestant in a process of its own: ``python -m benchmarks.worker``.
+
+It reads lines of JSON, does what they ask, and answers each with a line of JSON:
+
+- ``{"do": "prepare", ...}``: make the step, run it until it is warm, and say what the first answers
+  were, how long the first of them took, how much memory that needed, and how long a step takes;
+- ``{"do": "turn"}``: measure the step once.
+
+Frameworks are imported here and nowhere else, and what they print goes to stderr.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from .workload import LeftOut, Step, Workload
+
+LANGUAGES = {"PyTorch": "pytorch", "torch.compile": "pytorch", "JAX jit": "jax",
+             "Lamella": "mindspore", "Lamella graph": "mindspore",
+             "MindSpore": "mindspore", "MindSpore graph": "mindspore"}
+LONG_ENOUGH = 0.03  # seconds of one measurement; short steps are repeated until it is that long
+
+
+class Worker:
+    """The step of one contestant."""
+
+    def __init__(self, workload: Workload, contestant: str, device: str, threads: int,
+                 arrays: str):
+        self.workload, self.repeat = workload, 1
+        # JAX takes as many threads as there are cores that it may run on
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        if contestant.startswith("Lamella"):
+            import lamella.alias
+
+            from .runners import pytorch
+
+            lamella.alias.install()
+            pytorch.prepare(threads, device)  # whose kernels Lamella runs on
+        runner = importlib.import_module(f".runners.{LANGUAGES[contestant]}", __package__)
+        runner.prepare(threads, device)
+        workload.written_in(LANGUAGES[contestant])
+        with np.load(arrays) as file:
+            weights, data = ([file[name] for name in file.files if name.startswith(kind)]
+                             for kind in ("weight", "input"))
+        self.before = _memory_now()
+        self.begin = time.perf_counter()
+        self.step: Step = runner.build(workload, contestant, device, weights, data)
+
+    def prepare(self, patience: float) -> dict[str, Any]:
+        """The first steps, until the framework has made up its mind or patience ends.
+
+        Returns:
+            ``first``: seconds from making the network to its first answer; ``memory``: bytes, at
+            the most, of what came on top of the framework itself; ``values``: of the first answers;
+            ``second``: seconds of a warm step, ``cores``: how many were busy during it.
+        """
+        step = self.step
+        result = step.run()
+        step.wait(result)
+        first, values = time.perf_counter() - self.begin, [step.value(result)]
+        took, end = first, time.perf_counter() + patience
+        while len(values) < 3 or (not step.settled() and time.perf_counter() < end):
+            start, cpu = time.perf_counter(), time.process_time()
+            result = step.run()
+            step.wait(result)
+            took, cpu = time.perf_counter() - start, time.process_time() - cpu
+            values.append(step.value(result))
+            if took > patience / 3:  # too slow for more
+                break
+        memory = self.memory()
+        if took < LONG_ENOUGH:
+            took, cpu = self._calibrated()
+        return {"first": first, "memory": memory, "values": values[:self.workload.compare],
+                "second": took, "cores": cpu / took, "settled": step.settled()}
+
+    def _calibrated(self) -> tuple[float, float]:
+        """Find how often to repeat; gives the seconds and the processor seconds of a step."""
+        while True:
+            cpu = time.process_time()
+            seconds = self.turn()
+            cpu = (time.process_time() - cpu) / (self.repeat + (self.repeat > 1))
+            if seconds * self.repeat >= LONG_ENOUGH:
+                return seconds, cpu
+            self.repeat = max(self.repeat + 1,
+                              min(10 * self.repeat, round(1.2 * LONG_ENOUGH / seconds)))
+
+    def turn(self) -> float:
+        """The seconds of one step."""
+        step, run = self.step, self.step.run
+        if self.repeat > 1:
+            step.wait(run())  # others had the caches meanwhile
+        result = None
+        start = time.perf_counter()
+        for _ in range(self.repeat):
+            result = run()
+        step.wait(result)
+        return (time.perf_counter() - start) / self.repeat
+
+    def memory(self) -> int:
+        """The most bytes there were on the device, or in this process since it began to build."""
+        if self.step.device_memory is not None:
+            return self.step.device_memory()
+        return max(0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - self.before)
+
+
+def _memory_now() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def _answer(request: dict[str, Any], worker: Worker | None) -> tuple[dict[str, Any], Worker | None]:
+    from .workloads import WORKLOADS
+
+    do = request.pop("do")
+    if do == "turn" and worker is not None:
+        return {"seconds": worker.turn()}, worker
+    if do == "prepare":
+        name, patience = request.pop("workload"), request.pop("patience")
+        (workload,) = [w for w in WORKLOADS if w.name == name]
+        worker = Worker(workload, **request)
+        return worker.prepare(patience), worker
+    raise ValueError(f"can't do {do!r} now")
+
+
+def main() -> None:
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    worker = None
+    for line in sys.stdin:
+        try:
+            reply, worker = _answer(json.loads(line), worker)
+        except LeftOut as reason:
+            reply = {"left_out": str(reason)}
+        except Exception as error:  # of any framework; the harness shows it
+            import traceback
+
+            traceback.print_exc()
+            text = (str(error).strip().splitlines() or [""])[0]
+            reply = {"failed": f"{type(error).__name__}: {text}"[:200]}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

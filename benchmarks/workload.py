@@ -1,0 +1,79 @@
+"""What is measured, and what a framework makes of it. No framework is imported here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One line of the table: a program in several frameworks, and what it is run on.
+
+    The program is a folder in `workloads`, with a file for each framework: ``in_pytorch.py``,
+    ``in_mindspore.py`` (which Lamella runs as well) and ``in_jax.py``. Each has the model, its
+    ``loss`` and ``optimizer``, which "train" makes a step of; or the function that `does` names.
+    """
+
+    name: str
+    title: str
+    about: str
+    program: str
+    data: Callable[[], tuple[np.ndarray, ...]]
+    does: str = "train"  # or a function of (model, *data)
+    unit: str = "ms"  # "ms" or "µs"
+    parts: int = 1  # operations in one step; the figure is for one of them
+    precision: str = "float32"
+    compare: int = 3  # the first results, which have to be the same in all frameworks
+    agree: float = 2e-3  # how far apart they may be, relatively
+
+    def written_in(self, language: str) -> ModuleType:
+        """The program in "pytorch", "mindspore" or "jax".
+
+        Raises:
+            LeftOut: if it isn't written in that.
+        """
+        name = f"benchmarks.workloads.{self.program}.in_{language}"
+        try:
+            program = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            raise LeftOut(f"not written in {language}") from None
+        if self.does != "train" and not hasattr(program, self.does):
+            raise LeftOut(f"not written in {language}")
+        return program
+
+
+@dataclass
+class Step:
+    """A workload made ready by a framework."""
+
+    run: Callable[[], Any]  # one step; gives the loss, or the result
+    wait: Callable[[Any], Any]  # until what `run` gave has been computed
+    array: Callable[[Any], np.ndarray]
+    settled: Callable[[], bool] = lambda: True  # False while the framework still tries for speed
+    device_memory: Callable[[], int] | None = None  # the most there was, in bytes
+
+    def value(self, result: Any) -> float:
+        """A number that stands for the result."""
+        return float(np.abs(self.array(result).astype(np.float64)).mean())
+
+
+class LeftOut(Exception):
+    """Why a contestant doesn't take part in a workload."""
+
+
+def classes(*shape: int, of: int, seed: int = 0) -> np.ndarray:
+    """Labels, or tokens."""
+    return np.random.default_rng(seed).integers(0, of, shape).astype(np.int32)
+
+
+def noise(*shape: int, seed: int = 0) -> np.ndarray:
+    """Inputs."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)

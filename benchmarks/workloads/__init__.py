@@ -1,0 +1,42 @@
+"""The workloads. The programs are in the folders beside this file."""
+
+from ..workload import Workload, classes, noise
+from . import gpt
+
+CHAIN = 200
+BFLOAT16 = {"precision": "bfloat16", "compare": 1, "agree": 2e-2}
+
+
+def _gpt_data():
+    return gpt.tokens(8), gpt.tokens(8, seed=1)
+
+
+def _resnet_data():
+    return noise(8, 3, 224, 224), classes(8, of=1000)
+
+
+WORKLOADS = [
+    Workload("add", "addition", "two tensors of four numbers",
+             "small", lambda: (noise(4), noise(4)), "add", "µs"),
+    Workload("chain", "chain, gradient", f"{CHAIN} operations on four numbers; the time of one",
+             "small", lambda: (noise(4),), "chain", "µs", parts=CHAIN),
+    Workload("mlp", "MLP", "training step, 784-512-512-10, batch 64, momentum",
+             "mlp", lambda: (noise(64, 784), classes(64, of=10))),
+    Workload("lenet", "LeNet-5", "training step, batch 64, Adam",
+             "lenet", lambda: (noise(64, 1, 28, 28), classes(64, of=10))),
+    Workload("lstm", "LSTM", "training step, embedding 64, LSTM 128, batch 32 x 64 tokens, Adam",
+             "lstm", lambda: (classes(32, 64, of=1000), classes(32, of=4))),
+    # MindSpore's AdamWeightDecay has no bias correction: the first losses are the same, no others
+    Workload("gpt", "GPT", "training step, 4 layers of 256, batch 8 x 128 tokens, AdamW",
+             "gpt", _gpt_data, compare=1),
+    Workload("resnet", "ResNet-18", "training step, batch 8 x 224 x 224, momentum",
+             "resnet", _resnet_data),
+    Workload("gpt-bf16", "GPT, bfloat16", "the same in mixed precision",
+             "gpt", _gpt_data, **BFLOAT16),
+    Workload("resnet-bf16", "ResNet-18, bfloat16", "the same in mixed precision",
+             "resnet", _resnet_data, **BFLOAT16),
+    Workload("gpt-forward", "GPT, answer", "inference, 1 x 128 tokens",
+             "gpt", lambda: (gpt.tokens(1),), "forward"),
+    Workload("resnet-forward", "ResNet-18, answer", "inference, one image",
+             "resnet", lambda: (noise(1, 3, 224, 224),), "forward"),
+]

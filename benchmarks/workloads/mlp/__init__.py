@@ -1,0 +1,1 @@
+"""A multi-layer perceptron, 784-512-512-10."""

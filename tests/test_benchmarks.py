@@ -1,0 +1,211 @@
+"""The benchmarks: their arithmetic, the protocol of their workers, and that contestants agree."""
+
+import dataclasses
+import importlib
+import itertools
+import math
+import sys
+
+import pytest
+
+from benchmarks import __main__ as bench
+from benchmarks import harness, plot, table
+from benchmarks.harness import Failed, Left, Process, Result, Settings
+from benchmarks.workload import LeftOut
+from benchmarks.workloads import WORKLOADS
+from lamella import alias
+
+BY_NAME = {w.name: w for w in WORKLOADS}
+QUICK = {name: BY_NAME[name] for name in ("add", "chain", "mlp", "lenet", "lstm", "gpt-forward",
+                                          "resnet-forward")}
+
+
+@pytest.fixture
+def mindspore_is_lamella():
+    alias.install()
+    yield
+    alias.uninstall()
+    for name in [n for n in sys.modules if n.startswith("benchmarks.") and "mindspore" in n]:
+        del sys.modules[name]
+
+
+# -- workloads -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workload", QUICK.values(), ids=QUICK)
+def test_lamella_agrees_with_pytorch(workload, mindspore_is_lamella):
+    from benchmarks.runners import pytorch
+
+    weights, data = pytorch.initial_weights(workload), list(workload.data())
+    ours = importlib.import_module("benchmarks.runners.mindspore")
+    steps = [pytorch.build(workload, "PyTorch", "cpu", weights, data),
+             ours.build(workload, "Lamella", "cpu", weights, data)]
+    for _ in range(2):
+        theirs, own = (step.value(step.run()) for step in steps)
+        assert own == pytest.approx(theirs, rel=workload.agree)
+
+
+def test_jax_agrees_with_pytorch():
+    pytest.importorskip("jax", reason="JAX is installed for benchmarks only")
+    from benchmarks.runners import jax, pytorch
+
+    workload = BY_NAME["lenet"]
+    weights, data = pytorch.initial_weights(workload), list(workload.data())
+    steps = [pytorch.build(workload, "PyTorch", "cpu", weights, data),
+             jax.build(workload, "JAX jit", "cpu", weights, data)]
+    for _ in range(3):
+        theirs, own = (step.value(step.run()) for step in steps)
+        assert own == pytest.approx(theirs, rel=workload.agree)
+
+
+def test_names_and_titles_are_unique():
+    assert len({w.name for w in bench.ALL}) == len({w.title for w in bench.ALL}) == len(bench.ALL)
+
+
+def test_a_program_that_is_not_written_in_a_language_is_left_out():
+    with pytest.raises(LeftOut, match="not written in cobol"):
+        BY_NAME["mlp"].written_in("cobol")
+    with pytest.raises(LeftOut, match="not written in pytorch"):
+        dataclasses.replace(BY_NAME["mlp"], does="nothing").written_in("pytorch")
+
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def process():
+    started = []
+
+    def start(*command, limit=60.0):
+        settings = Settings(threads=1)
+        started.append(Process(command or harness.command_for("Lamella", settings),
+                               harness.environment(settings, "/nowhere"), limit))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.end()
+
+
+def test_contestants_in_processes_of_their_own():
+    settings = Settings(steps=3, patience=0.5, threads=1, contestants=("Lamella", "PyTorch"))
+    found = harness.measure(BY_NAME["chain"], settings)
+    for result in found.values():
+        assert not result.reason
+        assert len(result.times) == 3 and all(0 < t < 1 for t in result.times)
+        assert result.first > 0 and result.memory >= 0 and result.cores > 0
+
+
+def test_a_contestant_without_an_interpreter_is_left_out():
+    with pytest.raises(Left, match="--mindspore"):
+        harness.command_for("MindSpore graph", Settings())
+    assert harness.command_for("MindSpore", Settings(mindspore="/a/python"))[0] == "/a/python"
+
+
+def test_a_worker_says_what_went_wrong_and_goes_on(process):
+    worker = process()
+    for _ in range(2):
+        with pytest.raises(Failed, match="ValueError: can't do 'turn' now"):
+            worker.ask(do="turn")
+
+
+def test_a_worker_that_dies_leaves_its_last_words(process):
+    worker = process(sys.executable, "-c", "import sys; input(); sys.exit('no more memory')")
+    with pytest.raises(Failed, match="ended with status 1: no more memory"):
+        worker.ask(do="turn")
+
+
+def test_a_worker_that_does_not_answer_is_given_up(process):
+    worker = process(sys.executable, "-c", "import time; time.sleep(60)", limit=0.2)
+    with pytest.raises(Failed, match="no answer within 0.2 s"):
+        worker.ask(do="turn")
+
+
+# -- turns -----------------------------------------------------------------------------------------
+
+
+def test_slow_contestants_sit_rounds_out_evenly():
+    rounds = {"a": 10, "b": 10, "slow": 4, "once": 1}
+    order = [harness.turns(i, 10, rounds) for i in range(10)]
+    assert [sum(name in turn for turn in order) for name in rounds] == [10, 10, 4, 0]
+    gaps = [i for i, turn in enumerate(order) if "slow" in turn]
+    assert all(2 <= b - a <= 3 for a, b in itertools.pairwise(gaps))
+    assert {turn[0] for turn in order} >= {"a", "b"}
+
+
+def test_differing_results_are_refused():
+    results = {"PyTorch": Result([1.0]), "Lamella": Result([1.0]), "JAX jit": Result([1.0])}
+    values = {"PyTorch": [2.0, 1.0], "Lamella": [2.0, 1.1], "JAX jit": [2.001]}
+    harness.refuse_differing(BY_NAME["mlp"], values, results)
+    assert results["Lamella"].reason == "its result is 1.1, PyTorch's 1"
+    assert results["Lamella"].wrong
+    assert not results["JAX jit"].reason and not results["PyTorch"].reason
+
+
+def test_not_a_number_is_refused():
+    results = {"PyTorch": Result([1.0]), "Lamella": Result([1.0])}
+    harness.refuse_differing(BY_NAME["mlp"], {"PyTorch": [2.0], "Lamella": [math.nan]}, results)
+    assert results["Lamella"].wrong
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def some_results():
+    return {
+        BY_NAME["mlp"]: {"Lamella": Result([0.003, 0.001, 0.0015], first=0.5, memory=2**20),
+                         "Lamella graph": Result([0.001]), "PyTorch": Result([0.002]),
+                         "JAX jit": Result([0.00125])},
+        BY_NAME["chain"]: {"Lamella": Result([0.0002]), "PyTorch": Result([0.0001]),
+                           "JAX jit": Result([0.00001], reason="its result is 1", wrong=True),
+                           "MindSpore": Result(reason="no --mindspore given")}}
+
+
+def test_medians_in_the_workloads_unit():
+    found = table.step_table(some_results())
+    assert found.head == ["workload", "Lamella", "Lamella graph", "PyTorch", "JAX jit"]
+    assert found.lines[0][1:] == ["1.5 ms", "**1 ms**", "2 ms", "1.25 ms"]
+    assert found.lines[1][1:] == ["1 µs", "–", "**0.5 µs**", "–"]
+
+
+def test_ratios_against_pytorch_and_the_best_peer():
+    assert table.ratio_table(some_results()).lines == [
+        ["MLP", "0.75", "0.50", "JAX jit", "1.20", "0.80"],
+        ["chain, gradient", "2.00", "–", "PyTorch", "2.00", "–"]]
+
+
+def test_scatter_first_answer_and_memory():
+    results = some_results()
+    assert table.spread_table(results).lines[0][1:3] == ["−27 … +80 %", "one step"]
+    assert table.first_table(results).lines == [["MLP", "0.50", "–", "–", "–"]]
+    assert table.memory_table(results, "cpu").lines == [["MLP", "1", "–", "–", "–"]]
+
+
+def test_reasons_of_those_who_take_part():
+    assert table.reasons(some_results()) == ["JAX jit, chain, gradient: its result is 1"]
+
+
+def test_the_page_keeps_what_is_not_between_its_markers():
+    page = table.page_with("# Speed\n", "cpu", "one")
+    page = table.page_with(table.page_with(page, "cuda", "gpu"), "cpu", "two")
+    assert "two" in page and "gpu" in page and "one" not in page
+    assert page.startswith("# Speed\n")
+
+
+def test_tables_in_markdown_have_as_many_cells_in_each_line():
+    lines = table.step_table(some_results()).markdown().splitlines()[2:]
+    assert len({line.count("|") for line in lines}) == 1 and len(lines) == 4
+
+
+def test_the_picture(tmp_path):
+    pytest.importorskip("matplotlib", reason="it draws the picture")
+    picture = plot.draw(some_results(), tmp_path / "a.svg")
+    assert "<svg" in picture.read_text(encoding="utf-8")
+
+
+def test_options_choose_workloads():
+    names = [w.name for w in bench.chosen_workloads(bench.options(["--no-bf16"]))]
+    assert "gpt" in names and "import" in names and "gpt-bf16" not in names
+    assert "gpt-bf16" in [w.name for w in bench.chosen_workloads(bench.options(["--bf16"]))]
+    only = bench.options(["--only", "mlp", "--only", "import"])
+    assert [w.name for w in bench.chosen_workloads(only)] == ["mlp", "import"]
