@@ -49,7 +49,8 @@ def set_seed(seed: int) -> None:
         raise ValueError(f"For 'set_seed', 'seed' must be in [0, 2**32), but got {seed}.")
     with _lock:
         _global_seed = seed
-        _streams.clear()
+        for (_, *own), stream in _streams.items():  # graphs hold these very generators
+            stream.manual_seed(_mixed(seed, *own))
         torch.manual_seed(seed)
         np.random.seed(seed)
 

@@ -42,9 +42,8 @@ class Compiled(StandsFor):
         self.fullgraph = fullgraph
         self.level = level
         self.dynamic = dynamic
-        self._entries: dict[Any, list[tuple[Any, Path]]] = {}
+        self._entries: dict[Any, list[tuple[Reach, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
-        self._reach: Reach | None = None
         self.traces = self.misses = self.replays = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -55,22 +54,24 @@ class Compiled(StandsFor):
             return self.fn(*args, **kwargs)
         inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
         entries = self._entries.get(key, ())
-        if entries:
-            values = fingerprint(self._reached(args, kwargs))
-            for place, (seen, path) in enumerate(entries):
-                if seen != values:
-                    continue
-                taken = path.inputs(inputs)
-                if taken is None:
-                    continue
-                found = path.run(taken)
-                if found is None:
-                    self.misses += 1
-                    continue
-                self.replays += 1
-                if place:
-                    entries.insert(0, entries.pop(place))  # type: ignore[union-attr]
-                return _committed(path, found)
+        reached, values = None, None
+        for entry in entries:
+            reach, seen, path = entry
+            if reach is not reached:
+                reached, values = reach, fingerprint(reach)
+            if seen != values:
+                continue
+            taken = path.inputs(inputs)
+            if taken is None:
+                continue
+            found = path.run(taken)
+            if found is None:
+                self.misses += 1
+                continue
+            self.replays += 1
+            if entry is not entries[0]:
+                self._put_first(key, entry)
+            return _committed(path, found)
         return self._recorded(key, args, kwargs)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -95,32 +96,32 @@ class Compiled(StandsFor):
         """
         return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
                 "graphs": sum(len(e) for e in self._entries.values()),
-                "backends": [p.backend for e in self._entries.values() for _, p in e],
-                "kernels": [p.nodes for e in self._entries.values() for _, p in e],
+                "backends": [p.backend for e in self._entries.values() for *_, p in e],
+                "kernels": [p.nodes for e in self._entries.values() for *_, p in e],
                 "eager": sorted(set(self._eager.values()))}
 
     @property
     def settled(self) -> bool:
         """Whether it is decided how each recorded graph is run from now on."""
-        return all(path.settled for entries in self._entries.values() for _, path in entries)
+        return all(path.settled for entries in self._entries.values() for *_, path in entries)
 
     def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
         """The graphs recorded for arguments of this kind."""
-        return [path for _, path in self._entries.get(_key(args, kwargs), ())]
+        return [path for *_, path in self._entries.get(_key(args, kwargs), ())]
 
-    def _reached(self, args: tuple, kwargs: dict) -> Reach:
-        if self._reach is None:
-            self._reach = Reach(self.fn, args, kwargs)
-        return self._reach
+    def _put_first(self, key: Any, entry: tuple[Reach, Any, Path]) -> None:
+        with _tracing:  # other threads go on with the list they have
+            others = [e for e in self._entries.get(key, ()) if e is not entry]
+            self._entries[key] = [entry, *others]
 
     def _recorded(self, key: Any, args: tuple, kwargs: dict) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded."""
-        entries = self._entries.setdefault(key, [])
+        entries = self._entries.get(key, [])
         if len(entries) >= MOST_PATHS:
             return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
         with _tracing:
-            self._reach = None
-            reach = self._reached(args, kwargs)
+            reach = Reach(self.fn, args, kwargs)
+            reach = next((r for r, *_ in entries if r.same(reach)), reach)
             values = fingerprint(reach)
             try:
                 trace = run_traced(self.fn, args, kwargs, reach)
@@ -130,7 +131,7 @@ class Compiled(StandsFor):
                 where = _line_of(reason)
                 return self._give_up(key, f"it {reason}{where}", args, kwargs)
             self.traces += 1
-            entries.insert(0, (values, path))
+            self._put_first(key, (reach, values, path))
             outputs, assigned = trace.value
             return _committed(path, [*outputs, *assigned])
 

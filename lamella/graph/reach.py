@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..nn.cell_compile import OF_ONE_OBJECT
 from ..nn.cell_tree import CellTree
 from ..parameter import Parameter
 from ..tensor import Tensor
@@ -41,6 +42,14 @@ class Reach:
         self._seen: set[int] = set()
         for root in roots:
             self._visit(root)
+
+    def same(self, other: Reach) -> bool:
+        """Whether the other has found the very same things."""
+        return all(
+            len(mine) == len(its) and all(a is b for a, b in zip(mine, its, strict=True))
+            for mine, its in ((self.cells, other.cells), (self.parameters, other.parameters),
+                              (self.functions, other.functions), (self.objects, other.objects),
+                              ([t for t, _ in self.tensors], [t for t, _ in other.tensors])))
 
     def _visit(self, thing: Any) -> None:
         if isinstance(thing, _LEAVES) or id(thing) in self._seen:
@@ -82,7 +91,7 @@ class Reach:
         for registry in ("_params", "_cells", "_buffers"):
             self._slots(own.get(registry, {}))
         self._slots({k: v for k, v in own.items()
-                     if k not in ("_params", "_cells", "_buffers", "_recorded")}, own)
+                     if k not in ("_params", "_cells", "_buffers", *OF_ONE_OBJECT)}, own)
 
     def _slots(self, things: dict, place: dict | None = None) -> None:
         """Visit the values of a dict; Tensors there are known by their names, not as objects."""
@@ -173,4 +182,9 @@ def _values(own: dict, seen: dict[int, int]) -> list:
 
 def _function_values(function: types.FunctionType, seen: dict[int, int]) -> tuple:
     values = {**_closure(function), **_named_globals(function)}
-    return tuple([(name, _plain(value, seen)) for name, value in values.items()])
+    found = [(name, _plain(value, seen)) for name, value in values.items()]
+    if function.__defaults__:
+        found.append(("", _plain(function.__defaults__, seen)))
+    if function.__kwdefaults__:
+        found.append(("", _plain(function.__kwdefaults__, seen)))
+    return tuple(found)

@@ -158,6 +158,7 @@ class CellCompile(CellTree):
             _check_entry(name, entry)
         hooks = self.__dict__.setdefault("_parameter_hooks", [])
         hooks.extend((entry["params"], entry["hook"]) for entry in entries)
+        self.__dict__["_parameter_hook_count"] = len(hooks)  # compiled functions look at it
         self._refresh_plain()  # type: ignore[attr-defined]
 
     def _call_with_parameter_hooks(self, body: Callable[[tuple, dict], Any], args: tuple,
@@ -179,11 +180,13 @@ class CellCompile(CellTree):
 
 # where compiled forms are kept: `jit` methods, calls in GRAPH_MODE, gradients in GRAPH_MODE
 _GRAPHS = ("_compiled", "_graph", "_graph_gradients")
+# the attributes that belong to this very object: those, and the last recorded run
+OF_ONE_OBJECT = (*_GRAPHS, "_recorded")
 
 
 def without_graphs(own: dict[str, Any]) -> dict[str, Any]:
     """A Cell's attributes without what belongs to this very object: compiled forms, records."""
-    return {k: v for k, v in own.items() if k != "_recorded" and k not in _GRAPHS}
+    return {k: v for k, v in own.items() if k not in OF_ONE_OBJECT}
 
 
 def _check_entry(name: str, entry: Any) -> None:
