@@ -20,14 +20,15 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     if state.level is not None:
         state.level.changed.append(tensor)
     raw = tensor._raw
-    recorded = raw.requires_grad and torch.is_grad_enabled()
+    recorded = (raw.requires_grad and torch.is_grad_enabled()
+                or state.level is not None and state.level.forward)
     if recorded and not _is_part(raw) or _has_alias(tensor, raw):
-        raw = raw.clone()
-        change(raw)
-        tensor._raw = raw
+        tensor._raw = _changed(raw.clone(), change)
         return tensor
     try:
-        change(raw)
+        after = _changed(raw, change)
+        if after is not raw:
+            tensor._raw = after
     except RuntimeError as error:
         if "view of a leaf" not in str(error):
             raise
@@ -38,10 +39,31 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     return tensor
 
 
+def _changed(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> torch.Tensor:
+    """The tensor after `change`: itself, or inside `vmap` one that differs between the examples."""
+    try:
+        change(raw)
+    except RuntimeError as error:
+        text = str(error)
+        if state.level is None or "vmap:" not in text and "mutate a captured" not in text:
+            raise
+        if raw._base is not None:
+            raise RuntimeError(
+                "Inside 'vmap', a part of a tensor that all examples share can't be changed in "
+                "place to what differs between them. Change the whole (x[0, 1] = value instead of "
+                "x[0][1] = value).") from None
+        for mark in state.level.marks:
+            raw = torch.where(mark, raw, raw)
+        raw = raw.clone()
+        change(raw)
+    return raw
+
+
 def _is_part(raw: torch.Tensor) -> bool:
     """Whether `raw` is a view of another tensor, but no alias made by a nested gradient call."""
     base = raw._base
-    if base is None:
+    if base is None or (state.level is not None and state.level.forward
+                        and base.shape == raw.shape):
         return False
     node = raw.grad_fn
     return not (node is not None and node.name() == "ViewBackward0" and base.shape == raw.shape)

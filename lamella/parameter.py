@@ -176,6 +176,9 @@ class Parameter(Tensor):
     @_raw.setter
     def _raw(self, raw: torch.Tensor) -> None:
         overlay = state.overlay
+        if overlay is not None and torch._C._are_functorch_transforms_active():
+            self._assign_in_vmap(raw, raw, overlay)
+            return
         if overlay is not None and self in overlay:
             overlay[self] = raw
         self._data = raw.detach()
@@ -272,6 +275,10 @@ class Parameter(Tensor):
         """
         own = self._data
         overlay = state.overlay
+        if overlay is not None and torch._C._are_functorch_transforms_active():
+            own = overlay.get(self, own)
+            self._assign_in_vmap(raw.detach().to(own.dtype), raw, overlay)
+            return
         if overlay is None and raw.shape == own.shape and not own.is_inference():
             if self.init is None and not (own.dim() and own.stride()[0] == 0):
                 own.copy_(raw.detach())
@@ -283,6 +290,19 @@ class Parameter(Tensor):
             if assigned is not None and self.requires_grad:
                 assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
             overlay[self] = again
+
+    def _assign_in_vmap(self, alias: torch.Tensor, raw: torch.Tensor,
+                        overlay: dict[Any, torch.Tensor]) -> None:
+        """Inside `vmap`: where each example has its own data, it keeps its own; else all share."""
+        from .autodiff.level import differs, settled
+
+        if self in overlay:
+            per_example = differs(overlay[self])
+            overlay[self] = alias
+            if per_example:
+                return
+        own = self._data
+        self._data = settled(raw.to(own.device, own.dtype), f"Parameter {self.name}")
 
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
         """Make the data of a Parameter whose initializer was delayed; returns the Parameter."""

@@ -112,7 +112,9 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
     def jacobian(*args: Any) -> Any:
         _check_arguments("jacrev", positions, args)
         outer = current()
-        run = record(fn, args, {}, positions, (), outer)
+        around = Level(outer, reverse=False)  # says that the gradient is no plain one
+        with entered(around):
+            run = record(fn, args, {}, positions, (), around)
         aux = split_aux(run.value, "jacrev") if has_aux else None
         first = run.value[0] if has_aux else run.value
         every, chosen = list(smooth(run.value)), [t._raw for t in smooth(first)]

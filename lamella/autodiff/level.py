@@ -33,10 +33,11 @@ class Level:
         forward: whether a forward-mode derivative is being computed, here or further out.
         transposing: whether a forward-mode derivative is made out of reverse mode, here or further
             out; rules of the user's must then be linear.
+        marks: for each `vmap`, here and further out, a False that stands for all its examples.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing")
+                 "transposing", "marks")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
@@ -47,9 +48,11 @@ class Level:
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
         if outer is None:
             self.changed: list[Any] = []
+            self.marks: list[torch.Tensor] = []
             self.reverse, self.forward, self.transposing = reverse, forward, transposing
         else:
             self.changed = outer.changed
+            self.marks = outer.marks
             self.reverse = reverse or outer.reverse
             self.forward = forward or outer.forward
             self.transposing = transposing or outer.transposing
@@ -99,18 +102,26 @@ def watched(raws: Any) -> bool:
 
 
 def settled(raw: torch.Tensor, where: str) -> torch.Tensor:
-    """A value as it outlives the running transformations: cut from their derivatives.
+    """A copy of a value that outlives the running transformations and their derivatives.
 
     Raises:
         RuntimeError: if it differs between the examples of a `vmap`.
     """
-    raw = raw.detach()
+    if differs(raw):
+        raise RuntimeError(f"For '{where}', a value that differs between the examples of 'vmap' "
+                           f"can't be kept outside of it; return it instead.")
+    raw = physical(raw)
+    with torch._C._DisableFuncTorch():
+        return raw.detach().clone()
+
+
+def differs(raw: torch.Tensor) -> bool:
+    """Whether a tensor differs between the examples of any `vmap`."""
     while functorch.is_functorch_wrapped_tensor(raw):
         if functorch.is_batchedtensor(raw):
-            raise RuntimeError(f"For '{where}', a value that differs between the examples of "
-                               f"'vmap' can't be kept outside of it; return it instead.")
-        raw = functorch.get_unwrapped(raw).detach()
-    return raw
+            return True
+        raw = functorch.get_unwrapped(raw)
+    return False
 
 
 def physical(raw: torch.Tensor) -> torch.Tensor:

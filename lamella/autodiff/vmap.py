@@ -105,7 +105,7 @@ class _Batch:
             raise RuntimeError(f"For 'vmap', the examples' axes of all arguments"
                                f"{' and the CellList' if self.cells else ''} must have one length, "
                                f"but {what}.")
-        if not sizes.pop():
+        if 0 in sizes:
             raise RuntimeError("For 'vmap', there must be one example or more, but got none.")
         outer = current()
         level = Level(outer, reverse=False)
@@ -114,10 +114,18 @@ class _Batch:
             return self._one(level, given, args, kwargs)
 
         data = [p._data for p in self.own]
+        mark = torch.zeros(sizes.pop(), dtype=torch.bool, device=(*raws, *stacked)[0].device)
         try:
-            outs = torch.vmap(one, in_dims=(*axes, *[0] * len(stacked)), out_dims=0,
+            outs = torch.vmap(one, in_dims=(0, *axes, *[0] * len(stacked)), out_dims=0,
                               randomness=self.randomness,
-                              chunk_size=self.chunk_size)(*raws, *stacked)
+                              chunk_size=self.chunk_size)(mark, *raws, *stacked)
+        except RuntimeError as error:
+            if "vmap: It looks like you're" not in str(error):
+                raise
+            raise RuntimeError(
+                "Inside 'vmap' a Tensor stands for many examples, so it can't become a Python "
+                "value (by if, while, int(), float(), item()); choose with ops.where or "
+                "ops.select.") from error
         finally:
             for parameter, own in zip(self.own, data, strict=True):
                 parameter._data = own
@@ -136,6 +144,7 @@ class _Batch:
              kwargs: dict) -> tuple[torch.Tensor, ...]:
         """The function on tensors of one example, which stand for all."""
         flat = iter(given)
+        level.marks = [*([] if level.outer is None else level.outer.marks), next(flat)]
         arguments = map_tensors(lambda _: wrap(next(flat)), args)
         models = list(flat)
         with entered(level):

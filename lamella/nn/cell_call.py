@@ -10,7 +10,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from ..autodiff.hooks import HookHandle, raw_structure_rule
-from ..autodiff.level import current, entered
+from ..autodiff.level import batching, current, entered, watched
 from ..autodiff.run import Run
 from ..autodiff.tree import map_tensors, tensors
 from ..state import state
@@ -163,7 +163,7 @@ def _around_output(output: Any, rule: Callable[[tuple], Any], hook: Any, name: s
 def _around(values: tuple, rule: Callable[[tuple], Any], hook: Any, name: str) -> tuple:
     """The values, whose gradients pass together, as a tuple of one a Tensor, through `rule`."""
     flat = list(tensors(values))
-    if not any(t._raw.requires_grad for t in flat):
+    if not watched([t._raw for t in flat]):
         return values
     outs = iter(raw_structure_rule(tuple(flat), rule, name, hook))
     return map_tensors(lambda _: next(outs), values)
@@ -200,7 +200,7 @@ def call_in_float(cell: Any, body: Callable[[tuple, dict], Any], args: tuple, kw
 def call_checkpointed(construct: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """Run `construct` without keeping intermediate results; the backward pass runs it again."""
     level, overlay = current(), state.overlay
-    if level is None or not torch.is_grad_enabled():
+    if level is None or not torch.is_grad_enabled() or batching():  # vmap keeps all it needs
         return construct(*args, **kwargs)
     trees: list[Any] = []
 

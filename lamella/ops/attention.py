@@ -31,9 +31,9 @@ def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tens
 
 
 def _differentiable() -> Any:
-    """Inside a gradient of a gradient, the kernel whose derivative has a derivative."""
+    """Where more than a gradient is computed, the kernel that has every derivative."""
     level = state.level
-    if level is None or level.outer is None:
+    if level is None or level.outer is None and not level.forward:
         return nullcontext()
     return sdpa_kernel(SDPBackend.MATH)
 

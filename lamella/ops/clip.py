@@ -10,6 +10,7 @@ import torch
 
 from ..errors import op
 from ..inplace import in_place
+from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
 from .extrema import maximum, minimum
@@ -31,7 +32,8 @@ def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
 def _one_by_one(raws: Sequence[torch.Tensor]) -> bool:
     """Whether to avoid PyTorch's kernels for many tensors, which gradients and vmap lack."""
     return torch._C._are_functorch_transforms_active() or (
-        torch.is_grad_enabled() and any(raw.requires_grad for raw in raws))
+        torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)) or (
+        state.level is not None and state.level.forward)
 
 
 def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..errors import op
+from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 
 __all__ = ["batch_norm", "layer_norm", "group_norm", "rms_norm", "add_layer_norm", "add_rms_norm",
@@ -32,7 +33,12 @@ def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 def _moved(old: Tensor, new: torch.Tensor, momentum: float) -> None:
     """Let a moving statistic take a step to `new`, which counts with the share `momentum`."""
     raw = old._raw
-    old._raw = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
+    moved = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
+    if torch._C._are_functorch_transforms_active() and not isinstance(old, Parameter):
+        from ..autodiff.level import settled
+
+        moved = settled(moved, "batch_norm")
+    old._raw = moved
 
 
 @op

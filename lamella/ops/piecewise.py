@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..inplace import in_place
+from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 
 __all__ = [
@@ -47,7 +48,10 @@ class _Sloped(torch.autograd.Function):
 
 
 def _sloped(raw: torch.Tensor, kernel: Callable, slope: Callable) -> torch.Tensor:
-    return _Sloped.apply(raw, kernel, slope) if raw.requires_grad else kernel(raw)
+    level = state.level
+    recorded = raw.requires_grad or (level is not None and (
+        level.forward or torch._C._are_functorch_transforms_active()))
+    return _Sloped.apply(raw, kernel, slope) if recorded else kernel(raw)
 
 
 @op
