@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 import traceback
 import types
 import warnings
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .. import context
 from ..autodiff.tree import map_tensors, tensors
@@ -188,6 +191,10 @@ def _kind(value: Any) -> Any:
         return type(value), tuple([_kind(v) for v in value])
     if isinstance(value, dict):
         return dict, tuple([(k, _kind(v)) for k, v in value.items()])
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, hashlib.blake2b(value.tobytes()).digest()
+    if isinstance(value, (set, frozenset)):
+        return type(value), frozenset([_kind(v) for v in value])
     try:
         hash(value)
     except TypeError:

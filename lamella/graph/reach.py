@@ -13,6 +13,7 @@ from ..nn.cell_tree import CellTree
 from ..parameter import Parameter
 from ..tensor import Tensor
 
+_KNOWN = ("lamella", "torch", "numpy", "builtins")  # where classes' attributes don't change
 _LEAVES = (bool, int, float, complex, str, bytes, type(None), type, types.ModuleType)
 
 
@@ -31,6 +32,7 @@ class Reach:
     Attributes:
         tensors: Tensors that are no Parameters, each with the dict and the name it was found
             under, or None where it was found elsewhere.
+        classes: those of the user's Cells and objects, with the names of their plain attributes.
     """
 
     def __init__(self, *roots: Any):
@@ -39,6 +41,7 @@ class Reach:
         self.tensors: list[tuple[Tensor, tuple[dict, str] | None]] = []
         self.functions: list[types.FunctionType] = []
         self.objects: list[Any] = []
+        self.classes: dict[type, list[str]] = {}
         self._seen: set[int] = set()
         for root in roots:
             self._visit(root)
@@ -79,14 +82,25 @@ class Reach:
             if own:
                 if not _is_ours(thing):
                     self.objects.append(thing)
+                    self._visit_class(type(thing))
                 self._slots(own)
 
     def _all(self, things: Any) -> None:
         for thing in things:
             self._visit(thing)
 
+    def _visit_class(self, kind: type) -> None:
+        for cls in kind.__mro__:
+            if cls not in self.classes and cls.__module__.split(".")[0] not in _KNOWN:
+                names = [name for name, value in vars(cls).items()
+                         if isinstance(value, (*_PLAIN, tuple, list, dict, set))
+                         and not (name[:2] == "__" == name[-2:])]
+                if names:
+                    self.classes[cls] = names
+
     def _visit_cell(self, cell: CellTree) -> None:
         self.cells.append(cell)
+        self._visit_class(type(cell))
         own = cell.__dict__
         for registry in ("_params", "_cells", "_buffers"):
             self._slots(own.get(registry, {}))
@@ -144,7 +158,9 @@ def fingerprint(reach: Reach) -> tuple:
     seen: dict[int, int] = {}
     return (tuple([_cell_values(cell, seen) for cell in reach.cells]),
             tuple([_function_values(function, seen) for function in reach.functions]),
-            tuple([_values(thing.__dict__, seen) for thing in reach.objects]))
+            tuple([_values(thing.__dict__, seen) for thing in reach.objects]),
+            tuple([_plain(getattr(cls, name, None), seen)
+                   for cls, names in reach.classes.items() for name in names]))
 
 
 def _plain(value: Any, seen: dict[int, int]) -> Any:
@@ -155,6 +171,8 @@ def _plain(value: Any, seen: dict[int, int]) -> Any:
         return tuple([_plain(v, seen) for v in value])
     if isinstance(value, dict) and len(value) < 32:
         return tuple([(name, _plain(v, seen)) for name, v in value.items()])
+    if isinstance(value, (set, frozenset)) and len(value) < 32:
+        return frozenset([_plain(v, seen) for v in value])
     return id(value)
 
 
