@@ -34,6 +34,7 @@ class Compiled(StandsFor):
     one for each path that Python control flow on tensors has taken.
 
     Attributes:
+        name: how messages call it.
         level: how much is done to make a graph faster, ``"O0"`` or ``"O1"``.
         dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
     """
@@ -42,6 +43,7 @@ class Compiled(StandsFor):
                  dynamic: list[Any] | None = None):
         functools.update_wrapper(self, fn, updated=())
         self.fn = fn
+        self.name = _name_of(fn)
         self.fullgraph = fullgraph
         self.level = level
         self.dynamic = dynamic
@@ -56,7 +58,7 @@ class Compiled(StandsFor):
         if key in self._eager:
             return self.fn(*args, **kwargs)
         inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-        entries = self._entries.get(key, ())
+        entries = self._entries.get(key, [])
         reached, values = None, None
         for entry in entries:
             reach, seen, path = entry
@@ -139,13 +141,18 @@ class Compiled(StandsFor):
             return _committed(path, [*outputs, *assigned])
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
-        name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
         if self.fullgraph:
-            raise RuntimeError(f"For 'jit', '{name}' can't be one graph: {reason}.")
+            raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._eager[key] = reason
         self._entries.pop(key, None)
-        warnings.warn(f"For 'jit', '{name}' runs eagerly: {reason}.", stacklevel=4)
+        warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.", stacklevel=4)
         return self.fn(*args, **kwargs)
+
+
+def _name_of(fn: Any) -> str:
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    return getattr(fn, "__qualname__", type(fn).__name__)
 
 
 def _line_of(error: BaseException) -> str:

@@ -67,7 +67,7 @@ def compiled_cell(cell: Cell) -> Compiled:
     if found is None or found.fn.args[0] is not cell:  # a shallow copy has another Cell's
         found = Compiled(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
                          dynamic=cell.declared_inputs())
-        found.__qualname__ = f"{type(cell).__name__}.construct"
+        found.name = type(cell).__name__
         cell.__dict__["_graph"] = found
     return found
 
@@ -89,7 +89,7 @@ def compiled_gradient(request: Any) -> Compiled:
     if found is None or found.fn.args[0].fn != request.fn:  # a copy has another function's
         found = kept[key] = Compiled(partial(_whole_gradient, request), **_choices_of(request.fn),
                                      dynamic=_declared_of(request.fn))
-        found.__qualname__ = f"{request.name} of {_name_of(request.fn)}"
+        found.name = f"{request.name} of {_name_of(request.fn)}"
     request.compiled = found
     return found
 

@@ -169,7 +169,7 @@ class CellCompile(CellTree):
         for listed, hook in self.__dict__["_parameter_hooks"]:
             chosen: Any = self.get_parameters() if listed is None else listed
             for parameter in chosen:
-                given = hook(wrap(overlay.get(parameter, parameter._raw)))
+                given = hook(wrap(overlay[parameter] if parameter in overlay else parameter._raw))
                 overlay[parameter] = given._raw
         state.overlay = overlay
         try:

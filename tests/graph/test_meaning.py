@@ -414,8 +414,8 @@ def searched(x, limit):
         if value > limit:
             break
     else:
-        return -1
-    return i
+        return -1, x
+    return i, value
 
 
 @pytest.mark.parametrize("function, calls", [
