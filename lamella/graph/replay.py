@@ -42,7 +42,7 @@ class Path:
         self.expected = [value for _, value in trace.guards]
         self.recorded = graph
         self.nodes = len(graph.graph.nodes)
-        self.random = any(is_random(n) for n in graph.graph.nodes)
+        self.streams = _streams(trace, graph)
         self.spent = 0.0
         self.runs = 0
         self.level = level
@@ -91,12 +91,12 @@ class Path:
                 return None
         start = time.perf_counter()
         with torch.no_grad():
-            before = torch.get_rng_state() if self.random and self.guards else None
+            before = [s.get_state() for s in self.streams] if self.guards else []
             for number, stage in enumerate(self.stages):
                 inputs.extend(stage.run([inputs[i] for i in stage.takes]))
                 if number + 1 == self.checked_after and not self._applies(inputs):
-                    if before is not None:
-                        torch.set_rng_state(before)
+                    for stream, position in zip(self.streams, before, strict=True):
+                        stream.set_state(position)
                     return None
         self.runs += 1
         self.spent += time.perf_counter() - start
@@ -192,6 +192,16 @@ class Stage:
         self.backend = "inductor" if native else "replay"
         self.native.remember(fastest if native else "replay")
         self.settled = True
+
+
+def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:
+    """The streams of random numbers that a run draws from."""
+    if not any(is_random(n) for n in graph.graph.nodes):
+        return []
+    streams = [torch.default_generator, *trace.recorder.generators.values()]
+    if torch.cuda.is_available():
+        streams.extend(torch.cuda.default_generators)
+    return streams
 
 
 def _kernels(module: GraphModule) -> int:

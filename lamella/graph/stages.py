@@ -34,6 +34,7 @@ class Cut:
     """
 
     def __init__(self, graph: GraphModule, guards: int):
+        self.root = graph
         nodes = list(graph.graph.nodes)
         given: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
         self.guard_nodes, self.result_nodes = given[:guards], given[guards:]
@@ -133,7 +134,7 @@ class Cut:
         graph.output([copy_of(n) for n in wanted])
         graph.erase_node(start)
         graph.eliminate_dead_code(is_impure_node=must_stay)
-        return GraphModule(torch.nn.Module(), graph), takes
+        return GraphModule(self.root, graph), takes
 
 
 def _bases(nodes: Iterable[Node]) -> dict[Node, set[Node]]:

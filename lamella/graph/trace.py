@@ -12,11 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
-from torch.fx.experimental.proxy_tensor import (
-    disable_proxy_modes_tracing,
-    make_fx,
-)
+from torch.fx import GraphModule
 
 from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
@@ -24,11 +20,8 @@ from ..state import state
 from ..tensor import Tensor, wrap
 from .effects import Later, prints_put_off
 from .reach import Reach
+from .recorder import CannotTrace, Recorder
 from .stages import must_stay, written_inputs
-
-
-class CannotTrace(BaseException):
-    """The function does what no graph can hold; it says what."""
 
 
 class Trace:
@@ -46,7 +39,9 @@ class Trace:
         later: the calls put off until the run is over, such as those of `print`.
     """
 
-    def __init__(self, held: list[Tensor], slots: list[tuple[dict, str] | None]):
+    def __init__(self, held: list[Tensor], slots: list[tuple[dict, str] | None],
+                 recorder: Recorder):
+        self.recorder = recorder
         self.held = held
         self.slots = slots
         self.constants: list[torch.Tensor] = []
@@ -60,7 +55,7 @@ class Trace:
 
     def peek(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor."""
-        with disable_proxy_modes_tracing():
+        with self.recorder.pause():
             return raw.detach().clone().item()
 
     def guard(self, raw: torch.Tensor) -> Any:
@@ -88,39 +83,32 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
     Raises:
         CannotTrace: if no graph can hold it; nothing was changed then.
     """
-    inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    # each input an object of its own, though the call may give the same one twice
+    inputs = [t._raw.detach() for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     given_ids = {id(t) for t in tensors((args, kwargs))}
     others = sorted(((t, slot) for t, slot in reach.tensors if id(t) not in given_ids),
                     key=lambda found: found[1] is not None)
-    trace = Trace([*reach.parameters, *(t for t, _ in others)],
-                  [*(None for _ in reach.parameters), *(slot for _, slot in others)])
-    originals = [held_data(t) for t in trace.held]
+    held = [*reach.parameters, *(t for t, _ in others)]
+    originals = [held_data(t) for t in held]
     lent = [data.clone() for data in originals]
-
-    def recorded(*raws: torch.Tensor) -> list[torch.Tensor]:
-        flat, data = iter(raws), raws[len(inputs):]
-        given, named = map_tensors(
-            lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))
-        for tensor, copy in zip(trace.held, data, strict=True):
-            _hold(tensor, copy)
-        state.trace = trace
-        try:
-            out = fn(*given, **named)
-        finally:
-            state.trace = None
-        return _results(trace, out, data)
-
+    trace = Trace(held, [*(None for _ in reach.parameters), *(slot for _, slot in others)],
+                  Recorder([*inputs, *lent]))
+    flat = iter(inputs)
+    given, named = map_tensors(
+        lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))
     try:
-        with prints_put_off(trace):
-            graph = make_fx(recorded, tracing_mode="real")(*inputs, *lent)
-        _refuse_unholdable(graph)
-        trace.constants = _lift_constants(graph)
+        for tensor, copy in zip(held, lent, strict=True):
+            _hold(tensor, copy)
+        with prints_put_off(trace), trace.recorder:
+            state.trace = trace
+            try:
+                out = fn(*given, **named)
+            finally:
+                state.trace = None
+            given_back = _results(trace, out, lent)
+        graph = trace.recorder.finished(given_back)
+        trace.constants = trace.recorder.constants
         trace.graph = _cleaned(graph)
-    except RuntimeError as error:
-        if "tracing tensor" in str(error) or "data-dependent" in str(error):
-            raise CannotTrace("turns a tensor into a Python value inside a kernel") from error
-        _catch_up(trace)
-        raise
     except Exception:
         _catch_up(trace)
         raise
@@ -151,7 +139,7 @@ def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
         tensor._raw = raw
 
 
-def _results(trace: Trace, out: Any, data: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+def _results(trace: Trace, out: Any, data: list[torch.Tensor]) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
     assigned = [(i, held_data(t)) for i, (t, lent) in enumerate(zip(trace.held, data, strict=True))
                 if held_data(t) is not lent]
@@ -159,30 +147,9 @@ def _results(trace: Trace, out: Any, data: tuple[torch.Tensor, ...]) -> list[tor
     noted = [value for _, _, value in trace.attributes.values()]
     trace.out_tree = (out, noted, [call.args for call in trace.later])
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
-    with disable_proxy_modes_tracing():
+    with trace.recorder.pause():
         trace.value = [raw.detach() for raw in given], [raw.detach() for _, raw in assigned]
     return [*(raw for raw, _ in trace.guards), *given, *(raw for _, raw in assigned)]
-
-
-def _lift_constants(graph: GraphModule) -> list[torch.Tensor]:
-    """Make inputs of the tensors that the graph keeps as attributes; returns them."""
-    last = None
-    for node in graph.graph.nodes:
-        if node.op == "placeholder":
-            last = node
-    found: dict[int, tuple[Node, torch.Tensor]] = {}
-    for node in list(graph.graph.nodes):
-        if node.op != "get_attr":
-            continue
-        value = getattr(graph, node.target)
-        if id(value) not in found:
-            with (graph.graph.inserting_after(last) if last is not None
-                  else graph.graph.inserting_before()):
-                last = graph.graph.placeholder(f"constant_{len(found)}")
-            found[id(value)] = (last, value)
-        node.replace_all_uses_with(found[id(value)][0])
-        graph.graph.erase_node(node)
-    return [value for _, value in found.values()]
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
@@ -193,10 +160,3 @@ def _cleaned(graph: GraphModule) -> GraphModule:
     graph.graph.eliminate_dead_code(is_impure_node=must_stay)
     graph.recompile()
     return graph
-
-
-def _refuse_unholdable(graph: GraphModule) -> None:
-    for node in graph.graph.nodes:
-        tags = getattr(node.target, "tags", ())
-        if torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags:
-            raise CannotTrace(f"calls {node.target}, whose result depends on values for its shape")
