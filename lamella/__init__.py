@@ -10,6 +10,7 @@ from .autodiff import (
     jacfwd,
     jacrev,
     jvp,
+    recompute,
     register_saved_tensors_hooks,
     saved_tensors_hooks,
     value_and_grad,
@@ -86,6 +87,7 @@ from .graph import (
     mutable,
     no_inline,
 )
+from .memory import keep_freed_memory as _keep_freed_memory
 from .parameter import Parameter, ParameterTuple
 from .random import (
     Generator,
@@ -113,3 +115,5 @@ from .train.serialization import (
 )
 
 __version__ = "0.1.0"
+
+_keep_freed_memory()

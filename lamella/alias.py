@@ -44,7 +44,10 @@ _PLACES: dict[str, str] = {
         common.symbol common.tensor graph graph.api""",
     "autodiff,ops,": """
         common._grad_function ops.composite ops.composite.base ops.function.grad
-        ops.function.grad.grad_func ops.function.vmap_func nn.grad nn.grad.cell_grad""",
+        ops.function.grad.grad_func ops.function.vmap_func""",
+    "nn.wrap,nn": """
+        nn.grad nn.grad.cell_grad
+        nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale""",
     "ops": """
         ops.functional ops.functional_overload ops.deprecated
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
@@ -81,7 +84,6 @@ _PLACES: dict[str, str] = {
         nn.optim.adamax nn.optim.asgd nn.optim.ftrl nn.optim.lamb nn.optim.lars nn.optim.lazyadam
         nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop
         nn.optim.rprop nn.optim.sgd nn.optim.thor""",
-    "nn.wrap,nn": "nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale",
     "train.metrics,nn": "nn.metrics",
     "train": """
         train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils

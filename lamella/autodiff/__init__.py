@@ -5,7 +5,9 @@ from .function import _Function, once_differentiable
 from .hooks import DumpGradient, HookBackward, HookHandle, InsertGradientOf
 from .jacobian import hessian, jacfwd, jacrev
 from .pullback import vjp
+from .recompute import recompute
 from .reverse import GradOperation, get_grad, grad, value_and_grad
 from .saved import register_saved_tensors_hooks, saved_tensors_hooks
 from .stop import StopGradient, enable_grad, no_grad, stop_gradient, stop_gradient_
+from .taylor import derivative, jet
 from .vmap import vmap

@@ -7,7 +7,10 @@ is computed as the gradient of the gradient's inner product, the transpose of th
 
 from __future__ import annotations
 
+import functools
+import importlib
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +27,14 @@ from .run import as_value, cut, detached, differentiable, record, smooth
 from .tree import map_tensors, same_structure, tensors
 
 _dual_numbers = threading.Lock()  # PyTorch has one level of them for the whole process
+
+
+@functools.cache
+def _load_rules() -> None:
+    """Load PyTorch's forward-mode rules, which it compiles with what it calls deprecated itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        importlib.import_module("torch._decomp.decompositions_for_jvp")
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -215,6 +226,7 @@ class _Push:
             return self._transposed()
         if not _dual_numbers.acquire(blocking=False):  # another thread's derivative is running
             return self._transposed()
+        _load_rules()
         before = default_raw().get_state() if state.trace is None else None
         forward = torch._C._is_fwd_grad_enabled()
         torch._C._set_fwd_grad_enabled(True)

@@ -10,10 +10,11 @@ import torch
 
 from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop
+from ..autodiff.recompute import checkpointed
 from ..dtype import to_raw
 from ..state import state
 from ..tensor import Tensor
-from .cell_call import CellHooks, call_checkpointed, call_in_float, record_run
+from .cell_call import CellHooks, call_in_float, record_run
 from .cell_compile import CellCompile, without_graphs
 from .cell_state import CellState
 
@@ -100,7 +101,7 @@ class Cell(CellState, CellHooks, CellCompile):
         if hasattr(self, "bprop"):
             return call_with_bprop(self, args, kwargs)
         if self._recompute:
-            return call_checkpointed(self.construct, args, kwargs)
+            return checkpointed(self.construct, args, kwargs, self)
         return self.construct(*args, **kwargs)
 
     def _refresh_plain(self) -> None:

@@ -6,11 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import torch
-from torch.utils.checkpoint import checkpoint
-
 from ..autodiff.hooks import HookHandle, raw_structure_rule
-from ..autodiff.level import batching, current, entered, watched
+from ..autodiff.level import watched
 from ..autodiff.run import Run
 from ..autodiff.tree import map_tensors, tensors
 from ..state import state
@@ -195,26 +192,6 @@ def call_in_float(cell: Any, body: Callable[[tuple, dict], Any], args: tuple, kw
         return body(args, kwargs)
     finally:
         state.overlay = before
-
-
-def call_checkpointed(construct: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """Run `construct` without keeping intermediate results; the backward pass runs it again."""
-    level, overlay = current(), state.overlay
-    if level is None or not torch.is_grad_enabled() or batching():  # vmap keeps all it needs
-        return construct(*args, **kwargs)
-    trees: list[Any] = []
-
-    def run(*raws: torch.Tensor) -> Any:
-        flat = iter(raws)
-        given, named = map_tensors(lambda _: wrap(next(flat)), (args, kwargs))
-        with entered(level):
-            state.overlay = overlay
-            out = construct(*given, **named)
-        trees.append(out)
-        return tuple(t._raw for t in tensors(out))
-
-    outs = iter(checkpoint(run, *(t._raw for t in tensors((args, kwargs))), use_reentrant=False))
-    return map_tensors(lambda _: wrap(next(outs)), trees[0])
 
 
 def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:

@@ -6,10 +6,12 @@ from ..autodiff import (
     HookBackward,
     InsertGradientOf,
     StopGradient,
+    derivative,
     get_grad,
     grad,
     jacfwd,
     jacrev,
+    jet,
     jvp,
     linearize,
     stop_gradient,
@@ -20,5 +22,5 @@ from ..autodiff import (
 )
 
 __all__ = ["DumpGradient", "GradOperation", "HookBackward", "InsertGradientOf", "StopGradient",
-           "get_grad", "grad", "jacfwd", "jacrev", "jvp", "linearize", "stop_gradient",
-           "stop_gradient_", "value_and_grad", "vjp", "vmap"]
+           "derivative", "get_grad", "grad", "jacfwd", "jacrev", "jet", "jvp", "linearize",
+           "stop_gradient", "stop_gradient_", "value_and_grad", "vjp", "vmap"]

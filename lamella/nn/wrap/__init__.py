@@ -9,6 +9,7 @@ from .cell_wrapper import (
     WithGradCell,
     WithLossCell,
 )
+from .derivative import Jvp, Vjp, functional_call, stack_parameters
 from .grad_reducer import DistributedGradReducer
 from .loss_scale import (
     DynamicLossScaleUpdateCell,
@@ -21,4 +22,4 @@ __all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell", "WithGradC
            "WithEvalCell", "TrainOneStepWithLossScaleCell", "DistributedGradReducer",
            "ParameterUpdate", "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
            "VirtualDatasetCellTriple", "GradAccumulationCell", "MicroBatchInterleaved",
-           "PipelineCell"]
+           "PipelineCell", "Jvp", "Vjp", "functional_call", "stack_parameters"]

@@ -1,0 +1,154 @@
+"""Derivatives of a high order along a path: `jet`, `derivative`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..dtype import float32, float64, int32, int64
+from ..tensor import Tensor, wrap
+from .forward import push
+from .tree import map_tensors, tensors
+
+
+def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
+    """The value of `fn` and its derivatives along a path, to the order the path is given to.
+
+    The path has the derivatives `series` at the point `primals`; the result has those of `fn` on
+    it. With first derivatives of one and others of zero they are the derivatives by the input
+    itself. Orders beyond the first cost about three times as much each.
+
+    Args:
+        fn: a function or Cell of Tensors.
+        primals: the input, or a tuple or list of inputs; whole numbers count as float32.
+        series: for each input a Tensor of its shape after one dimension more, in front: the
+            derivatives of order 1, 2, ... of the path.
+
+    Returns:
+        The output, and a Tensor of its derivatives of order 1, 2, ... For several outputs, lists of
+        both.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if lengths or shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, path = ms.Tensor([0.0, 1.0]), ms.Tensor([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+        >>> value, derivatives = ms.ops.jet(lambda x: x**3, x, path)
+        >>> print(value, derivatives)
+        [0. 1.] [[0. 3.]
+         [0. 6.]
+         [6. 6.]]
+    """
+    points, steps = _listed(primals, "primals", "jet"), _listed(series, "series", "jet")
+    if len(points) != len(steps):
+        raise ValueError(f"For 'jet', 'primals' and 'series' must hold as many Tensors, "
+                         f"but got {len(points)} and {len(steps)}.")
+    points = [_floating(p) for p in points]
+    raws = [s._raw.to(p._raw.dtype) for p, s in zip(points, steps, strict=True)]
+    orders = {raw.shape[0] if raw.dim() else 0 for raw in raws}
+    for point, raw in zip(points, raws, strict=True):
+        if raw.dim() != point.ndim + 1 or tuple(raw.shape[1:]) != point.shape:
+            raise ValueError(f"For 'jet', 'series' must have shape (order, *{point.shape}) for an "
+                             f"input of shape {point.shape}, but got {tuple(raw.shape)}.")
+    if len(orders) != 1 or 0 in orders:
+        raise ValueError(f"For 'jet', all of 'series' must be of one order of 1 or more, "
+                         f"but got {sorted(orders)}.")
+    value, found = _along(fn, points, raws, orders.pop())
+    return _as_given(value), _as_given(_stacked(found))
+
+
+def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, Any]:
+    """The value of `fn` and its derivative of one order, all inputs moving at speed one.
+
+    For an elementwise function of one input that is the derivative of each element.
+
+    Args:
+        fn: a function or Cell of Tensors.
+        primals: the input, or a tuple of inputs; whole numbers count as float32.
+        order: which derivative, 1 or more.
+
+    Returns:
+        The output and the derivative; for several outputs, lists of both.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if `order` is less than 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> value, third = ms.ops.derivative(lambda x: x**4, ms.Tensor([1.0, 2.0]), 3)
+        >>> print(value, third)
+        [ 1. 16.] [24. 48.]
+    """
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise TypeError(f"For 'derivative', 'order' must be an int, but got {order!r}.")
+    if order < 1:
+        raise ValueError(f"For 'derivative', 'order' must be 1 or more, but got {order}.")
+    points = _listed(primals, "primals", "derivative")
+    for point in points:
+        if point.dtype not in (int32, int64, float32, float64):
+            raise TypeError(f"For 'derivative', 'primals' must be of type int32, int64, float32 or "
+                            f"float64, but got {point.dtype}.")
+    points = [_floating(p) for p in points]
+    paths = [torch.zeros((order, *p.shape), dtype=p._raw.dtype, device=p._raw.device)
+             for p in points]
+    for path in paths:
+        path[0] = 1
+    value, found = _along(fn, points, paths, order)
+    return _as_given(value), _as_given(found[-1])
+
+
+def _listed(values: Any, what: str, name: str) -> list[Tensor]:
+    listed = [values] if isinstance(values, Tensor) else values
+    if not isinstance(listed, (tuple, list)) or not listed or not all(
+            isinstance(v, Tensor) for v in listed):
+        raise TypeError(f"For '{name}', '{what}' must be a Tensor, or a tuple or list of Tensors, "
+                        f"but got {type(values).__name__}.")
+    return list(listed)
+
+
+def _floating(tensor: Tensor) -> Tensor:
+    raw = tensor._raw
+    return tensor if raw.is_floating_point() or raw.is_complex() else wrap(raw.float())
+
+
+def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
+           order: int) -> tuple[Any, list[Any]]:
+    """The value of `fn` on the path at time 0, and its derivatives by time."""
+    def start(time: Tensor) -> Any:
+        places = []
+        for point, path in zip(points, paths, strict=True):
+            raw = point._raw
+            for k in range(order):
+                raw = raw + path[k] * (time._raw.to(raw.dtype) ** (k + 1) / math.factorial(k + 1))
+            places.append(wrap(raw))
+        return (fn(*places),)
+
+    def differentiated(inner: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+        def outer(time: Tensor) -> Any:
+            value, moved = push(inner, (time,), [torch.ones_like(time._raw)])
+            return (*value, moved[-1])
+
+        return outer
+
+    at: Callable[[Tensor], Any] = start
+    for _ in range(order):
+        at = differentiated(at)
+    wide = points[0]._raw
+    value, *found = at(wrap(torch.zeros((), dtype=wide.dtype, device=wide.device)))
+    return value, found
+
+
+def _stacked(found: list[Any]) -> Any:
+    rows = [[t._raw for t in tensors(tree)] for tree in found]
+    columns = iter([torch.stack(column) for column in zip(*rows, strict=True)])
+    return map_tensors(lambda _: wrap(next(columns)), found[0])
+
+
+def _as_given(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) and len(value) > 1 else value
