@@ -50,6 +50,7 @@ class Settings:
     steps: int = 30
     threads: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     patience: float = 20.0  # seconds of measuring for one contestant in one workload
+    settling: float = 120.0  # seconds for a contestant to find its fastest form
     limit: float = 300.0  # seconds after which a worker that doesn't answer is given up
     mindspore: str | None = None  # the interpreter that has it
     contestants: Sequence[str] = CONTESTANTS
@@ -62,7 +63,8 @@ class Result:
     times: list[float] = field(default_factory=list)  # seconds of one step
     first: float | None = None
     memory: int | None = None
-    cores: float | None = None
+    cores: float | None = None  # how many were busy
+    settled: bool = True
     reason: str = ""
     wrong: bool = False  # it broke, or its results differ
 
@@ -156,6 +158,7 @@ def environment(settings: Settings, caches: str) -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": str(settings.threads),
             "MKL_NUM_THREADS": str(settings.threads), "TORCHINDUCTOR_CACHE_DIR": caches,
             "TRITON_CACHE_DIR": caches, "XDG_CACHE_HOME": caches,
+            "LAMELLA_CACHE": f"{caches}/lamella",
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "GLOG_v": "4"}
 
 
@@ -183,9 +186,10 @@ def measure(workload: Workload, settings: Settings,
                     ready = process.ask(
                         do="prepare", workload=workload.name, contestant=name, arrays=arrays,
                         device=settings.device, threads=settings.threads,
-                        patience=settings.patience)
+                        patience=settings.patience, settling=settings.settling)
                     result.first, result.memory = ready["first"], ready["memory"]
                     result.cores, values[name] = ready["cores"], ready["values"]
+                    result.settled = ready["settled"]
                     rounds[name] = _rounds(ready["second"], settings)
                     if rounds[name] == 1:
                         result.times.append(ready["second"])

@@ -134,6 +134,9 @@ def reasons(results: Results) -> list[str]:
     taking_part = contestants(results)
     for workload, found in results.items():
         for name, result in found.items():
+            if not result.settled and not result.reason:
+                where.setdefault((name, "had not found its fastest form yet"), []).append(
+                    workload.title)
             if result.reason and (result.wrong or name in taking_part):
                 where.setdefault((name, result.reason), []).append(workload.title)
     return [f"{name}, {'; '.join(titles)}: {reason}" for (name, reason), titles in where.items()]

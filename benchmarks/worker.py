@@ -43,7 +43,7 @@ class Worker:
             from .runners import pytorch
 
             lamella.alias.install()
-            pytorch.prepare(threads, device)  # whose kernels Lamella runs on
+            pytorch.prepare(threads, device)
         runner = importlib.import_module(f".runners.{LANGUAGES[contestant]}", __package__)
         runner.prepare(threads, device)
         workload.written_in(LANGUAGES[contestant])
@@ -54,8 +54,12 @@ class Worker:
         self.begin = time.perf_counter()
         self.step: Step = runner.build(workload, contestant, device, weights, data)
 
-    def prepare(self, patience: float) -> dict[str, Any]:
-        """The first steps, until the framework has made up its mind or patience ends.
+    def prepare(self, patience: float, settling: float) -> dict[str, Any]:
+        """The first steps, until the framework has made up its mind how to run them.
+
+        Args:
+            patience: a step that takes a third of these seconds is not run again.
+            settling: the seconds that the framework gets to make up its mind.
 
         Returns:
             ``first``: seconds from making the network to its first answer; ``memory``: bytes, at
@@ -66,7 +70,7 @@ class Worker:
         result = step.run()
         step.wait(result)
         first, values = time.perf_counter() - self.begin, [step.value(result)]
-        took, end = first, time.perf_counter() + patience
+        took, end = first, time.perf_counter() + settling
         while len(values) < 3 or (not step.settled() and time.perf_counter() < end):
             start, cpu = time.perf_counter(), time.process_time()
             result = step.run()
@@ -75,6 +79,8 @@ class Worker:
             values.append(step.value(result))
             if took > patience / 3:  # too slow for more
                 break
+            if len(values) > 3:
+                time.sleep(min(took, 0.1))  # leave the machine to its compiler
         memory = self.memory()
         if took < LONG_ENOUGH:
             took, cpu = self._calibrated()
@@ -123,10 +129,11 @@ def _answer(request: dict[str, Any], worker: Worker | None) -> tuple[dict[str, A
     if do == "turn" and worker is not None:
         return {"seconds": worker.turn()}, worker
     if do == "prepare":
-        name, patience = request.pop("workload"), request.pop("patience")
+        name = request.pop("workload")
+        times = {name: request.pop(name) for name in ("patience", "settling")}
         (workload,) = [w for w in WORKLOADS if w.name == name]
         worker = Worker(workload, **request)
-        return worker.prepare(patience), worker
+        return worker.prepare(**times), worker
     raise ValueError(f"can't do {do!r} now")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,8 @@ class Workload:
 
     The program is a folder in `workloads`, with a file for each framework: ``in_pytorch.py``,
     ``in_mindspore.py`` (which Lamella runs as well) and ``in_jax.py``. Each has the model, its
-    ``loss`` and ``optimizer``, which "train" makes a step of; or the function that `does` names.
+    ``loss`` and ``optimizer``, which "train" makes a step of; or what `does` names: a function of
+    (model, *data), in MindSpore a function that makes one of (*data) for a model.
     """
 
     name: str
@@ -25,7 +26,7 @@ class Workload:
     about: str
     program: str
     data: Callable[[], tuple[np.ndarray, ...]]
-    does: str = "train"  # or a function of (model, *data)
+    does: str = "train"
     unit: str = "ms"  # "ms" or "µs"
     parts: int = 1  # operations in one step; the figure is for one of them
     precision: str = "float32"
@@ -56,13 +57,24 @@ class Step:
 
     run: Callable[[], Any]  # one step; gives the loss, or the result
     wait: Callable[[Any], Any]  # until what `run` gave has been computed
-    array: Callable[[Any], np.ndarray]
+    array: Callable[[Any], np.ndarray]  # of one tensor
     settled: Callable[[], bool] = lambda: True  # False while the framework still tries for speed
     device_memory: Callable[[], int] | None = None  # the most there was, in bytes
 
     def value(self, result: Any) -> float:
-        """A number that stands for the result."""
-        return float(np.abs(self.array(result).astype(np.float64)).mean())
+        """A number that stands for the result: the mean magnitude of everything in it."""
+        flat = [self.array(x).astype(np.float64).ravel() for x in _leaves(result)]
+        return float(np.abs(np.concatenate(flat)).mean())
+
+
+def _leaves(result: Any) -> Iterator[Any]:
+    if isinstance(result, dict):
+        result = list(result.values())
+    if not isinstance(result, (tuple, list)):
+        yield result
+        return
+    for part in result:
+        yield from _leaves(part)
 
 
 class LeftOut(Exception):

@@ -6,7 +6,9 @@ Compiled is a `jit` around the whole step, as both recommend.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import mindspore as ms
@@ -33,12 +35,25 @@ def build(workload: Workload, contestant: str, device: str, weights: list[np.nda
     inputs = [ms.Tensor(x) for x in data]
     compiled = contestant in ("Lamella graph", "MindSpore graph")
     if workload.does == "train":
-        step = _training(program, net, compiled)
+        step = _training(program, net)
     else:
-        step = _function(getattr(program, workload.does), net, compiled)
-    return Step(lambda: step(*inputs), _waits(ours, device), lambda result: result.asnumpy(),
-                settled=lambda: bool(getattr(step, "settled", True)),
-                device_memory=_device_memory(device))
+        if net is not None:
+            net.set_train(False)
+        step = getattr(program, workload.does)(net)
+    if compiled:
+        step = ms.jit(step, jit_level="O1")
+    run = functools.partial(step, *inputs)
+    if ours:
+        from . import pytorch  # whose kernels Lamella runs on
+
+        return replace(pytorch.step_of(run, device), array=_array,
+                       settled=lambda: getattr(step, "settled", True))
+    return Step(run, lambda _: ms.runtime.synchronize(), _array, device_memory=(
+        ms.runtime.max_memory_allocated if device == "cuda" else None))
+
+
+def _array(result: Any) -> np.ndarray:
+    return result.asnumpy()
 
 
 def _net(program: Any, weights: list[np.ndarray], ours: bool) -> Any:
@@ -50,7 +65,7 @@ def _net(program: Any, weights: list[np.ndarray], ours: bool) -> Any:
     return net
 
 
-def _training(program: Any, net: Any, compiled: bool) -> Callable[..., Any]:
+def _training(program: Any, net: Any) -> Callable[..., Any]:
     net.set_train()
     optimizer = program.optimizer(net.trainable_params())
 
@@ -64,36 +79,5 @@ def _training(program: Any, net: Any, compiled: bool) -> Callable[..., Any]:
         optimizer(gradients)
         return value
 
-    return ms.jit(step) if compiled else step
+    return step
 
-
-def _function(function: Callable[..., Any], net: Any, compiled: bool) -> Callable[..., Any]:
-    if net is not None:
-        net.set_train(False)
-
-    def step(*inputs):
-        return function(net, *inputs)
-
-    return ms.jit(step) if compiled else step
-
-
-def _waits(ours: bool, device: str) -> Callable[[Any], Any]:
-    if not ours:
-        return lambda _: ms.runtime.synchronize()
-    if device == "cpu":
-        return lambda _: None
-    import torch
-
-    return lambda _: torch.cuda.synchronize()
-
-
-def _device_memory(device: str) -> Callable[[], int] | None:
-    if device == "cpu":
-        return None
-    return ms.runtime.max_memory_allocated if hasattr(ms, "runtime") else _torch_memory
-
-
-def _torch_memory() -> int:
-    import torch
-
-    return torch.cuda.max_memory_allocated()

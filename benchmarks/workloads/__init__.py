@@ -39,4 +39,10 @@ WORKLOADS = [
              "gpt", lambda: (gpt.tokens(1),), "forward"),
     Workload("resnet-forward", "ResNet-18, answer", "inference, one image",
              "resnet", lambda: (noise(1, 3, 224, 224),), "forward"),
+    Workload("jacobian", "MLP, Jacobian", "of 10 answers by 784 inputs, in reverse mode",
+             "mlp", lambda: (noise(1, 784),), "jacobian"),
+    Workload("by-sample", "LeNet-5, gradient by sample", "of all weights, for each of 64 images",
+             "lenet", lambda: (noise(64, 1, 28, 28), classes(64, of=10)), "gradients_by_sample"),
+    Workload("curvature", "GPT, Hessian-vector product", "by all weights, batch 2 x 128 tokens",
+             "gpt", lambda: (gpt.tokens(2), gpt.tokens(2, seed=1)), "curvature"),
 ]

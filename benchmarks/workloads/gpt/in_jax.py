@@ -46,4 +46,12 @@ def loss(params, state, tokens, following):
     return jax_training.cross_entropy(forward(params, tokens), following), state
 
 
+def curvature(params, tokens, following):
+    """The Hessian of the loss times the weights."""
+    def of(params):
+        return loss(params, None, tokens, following)[0]
+
+    return jax.jvp(jax.grad(of), (params,), (params,))[1]
+
+
 optimizer = jax_training.adam(3e-4, weight_decay=0.01)

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import DEPTH, HEADS, LAYERS, LENGTH, VOCABULARY, WIDTH
 
@@ -49,6 +50,17 @@ def forward(net, tokens):
 
 def loss(net, tokens, following):
     return F.cross_entropy(net(tokens).flatten(0, 1), following.flatten())
+
+
+def curvature(net, tokens, following):
+    """The Hessian of the loss times the weights: the fused attention has no second derivative."""
+    def of(weights):
+        out = torch.func.functional_call(net, weights, (tokens,))
+        return F.cross_entropy(out.flatten(0, 1), following.flatten())
+
+    weights = {name: p.detach() for name, p in net.named_parameters()}
+    with sdpa_kernel(SDPBackend.MATH):
+        return torch.func.jvp(torch.func.grad(of), (weights,), (weights,))[1]
 
 
 def optimizer(parameters):

@@ -33,4 +33,11 @@ def loss(layers, state, images, labels):
     return jax_training.cross_entropy(forward(layers, images), labels), state
 
 
+def gradients_by_sample(layers, images, labels):
+    def of_one(layers, image, label):
+        return jax_training.cross_entropy(forward(layers, image[None]), label[None])
+
+    return jax.vmap(jax.grad(of_one), (None, 0, 0))(layers, images, labels)
+
+
 optimizer = jax_training.adam(1e-3)

@@ -1,5 +1,6 @@
 """In MindSpore and Lamella."""
 
+import mindspore as ms
 from mindspore import nn, ops
 
 
@@ -25,6 +26,13 @@ model = LeNet5
 
 def loss(net, images, labels):
     return ops.cross_entropy(net(images), labels)
+
+
+def gradients_by_sample(net):
+    def of_one(image, label):
+        return loss(net, image.expand_dims(0), label.expand_dims(0))
+
+    return ms.vmap(ms.grad(of_one, None, net.trainable_params()), (0, 0))
 
 
 def optimizer(parameters):

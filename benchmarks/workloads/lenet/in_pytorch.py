@@ -28,5 +28,14 @@ def loss(net, images, labels):
     return F.cross_entropy(net(images), labels)
 
 
+def gradients_by_sample(net, images, labels):
+    def of_one(weights, image, label):
+        out = torch.func.functional_call(net, weights, (image[None],))
+        return F.cross_entropy(out, label[None])
+
+    weights = {name: p.detach() for name, p in net.named_parameters()}
+    return torch.func.vmap(torch.func.grad(of_one), (None, 0, 0))(weights, images, labels)
+
+
 def optimizer(parameters):
     return torch.optim.Adam(parameters, 1e-3, fused=True)

@@ -20,4 +20,8 @@ def loss(layers, state, images, labels):
     return jax_training.cross_entropy(forward(layers, images), labels), state
 
 
+def jacobian(layers, images):
+    return jax.jacrev(forward, argnums=1)(layers, images[0])
+
+
 optimizer = jax_training.momentum(0.01, 0.9)

@@ -1,5 +1,6 @@
 """In MindSpore and Lamella."""
 
+import mindspore as ms
 from mindspore import nn, ops
 
 
@@ -19,6 +20,15 @@ model = MLP
 
 def loss(net, images, labels):
     return ops.cross_entropy(net(images), labels)
+
+
+def jacobian(net):
+    of = ms.jacrev(net)
+
+    def jacobian_at(images):
+        return of(images[0])
+
+    return jacobian_at
 
 
 def optimizer(parameters):

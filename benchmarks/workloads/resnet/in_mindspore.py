@@ -44,8 +44,8 @@ class ResNet18(nn.Cell):
 model = ResNet18
 
 
-def forward(net, images):
-    return net(images)
+def forward(net):
+    return net
 
 
 def loss(net, images, labels):
