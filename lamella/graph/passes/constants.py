@@ -1,0 +1,109 @@
+"""What depends on no input, computed once."""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..stages import must_stay
+from .forms import Form, form_of, form_of_value
+from .memory import Memory
+
+MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
+
+aten = torch.ops.aten
+
+# operations whose value depends on the form of their first argument only
+_OF_A_FORM = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
+              aten.new_zeros.default, aten.new_ones.default, aten.new_full.default}
+_ONES = {aten.ones.default, aten.ones_like.default, aten.new_ones.default}
+_FULL: dict[object, int] = {
+    aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}
+
+
+def fold(module: GraphModule) -> int:
+    """Compute what depends on no input and is never changed; returns how many operations that was.
+
+    The values become attributes of the module. Results of the graph stay computed: they belong to
+    the caller, who may change them.
+    """
+    graph = module.graph
+    memory = Memory(graph)
+    known: dict[Node, torch.Tensor] = {}
+    budget, count = MOST_BYTES, 0
+    for node in graph.nodes:
+        if not _may_fold(node, memory):
+            continue
+        if node.target not in _OF_A_FORM and any(n not in known for n in node.all_input_nodes):
+            continue
+        form = form_of(node)
+        if form is None or _bytes(form) > budget:
+            continue
+        value = _computed(node, known)
+        if value is None:
+            continue
+        if not memory.is_view(node):
+            budget -= _bytes(form)
+        known[node] = value
+        if _all_ones(node, known):
+            node.meta["ones"] = True
+    for node, value in known.items():
+        if any(user not in known for user in node.users):
+            with graph.inserting_before(node):
+                kept = _attribute(module, node, value)
+            node.replace_all_uses_with(kept)
+        count += 1
+    for node in reversed(known):
+        if not node.users:
+            graph.erase_node(node)
+    return count
+
+
+def _bytes(form: Form) -> int:
+    return form.size * form.dtype.itemsize
+
+
+def _may_fold(node: Node, memory: Memory) -> bool:
+    return (node.op == "call_function" and not must_stay(node)
+            and node.target is not operator.getitem
+            and not str(node.target).startswith("aten.empty")
+            and not memory.writes(node) and not memory.escapes(node))
+
+
+def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | None:
+    """The value of a node whose inputs are known, or needed for their form only."""
+    def value_of(argument: Node) -> torch.Tensor | None:
+        if argument in known:
+            return known[argument]
+        form = form_of(argument)
+        return None if form is None else torch.empty_strided(
+            form.shape, form.stride, dtype=form.dtype, device=form.device)
+
+    args, kwargs = torch.fx.map_arg((node.args, node.kwargs), value_of)  # type: ignore[arg-type]
+    if any(value_of(n) is None for n in node.all_input_nodes):
+        return None
+    with torch.no_grad():
+        value = node.target(*args, **kwargs)  # type: ignore[operator]
+    return value if form_of_value(value) == form_of(node) else None
+
+
+def _all_ones(node: Node, known: dict[Node, torch.Tensor]) -> bool:
+    """Whether a value is known to be made of ones, without looking at it on its device."""
+    if node.target in _ONES:
+        return True
+    place = _FULL.get(node.target)
+    if place is not None:
+        return node.args[place] in (1, 1.0)
+    inputs = node.all_input_nodes
+    view = node.target in (aten.expand.default, aten.view.default, aten.unsqueeze.default)
+    return view and bool(inputs[0].meta.get("ones"))
+
+
+def _attribute(module: GraphModule, node: Node, value: torch.Tensor) -> Node:
+    name = f"folded_{node.name}"
+    module.register_buffer(name, value, persistent=False)
+    kept = module.graph.get_attr(name)
+    kept.meta.update(node.meta)
+    return kept

@@ -1,0 +1,84 @@
+"""What is known of each value of a graph: shape, strides, type, device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch.fx import Graph, Node
+
+
+class Form(NamedTuple):
+    """The form of a tensor."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return torch.Size(self.shape).numel()
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie in memory row by row."""
+        step = 1
+        for length, stride in zip(reversed(self.shape), reversed(self.stride), strict=True):
+            if length != 1 and stride != step:
+                return False
+            step *= max(length, 1)
+        return True
+
+    def scratch(self) -> torch.Tensor:
+        """A tensor of this form."""
+        made = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
+        return made.normal_() if self.dtype.is_floating_point else made.zero_()
+
+
+def describe(graph: Graph, inputs: Sequence[torch.Tensor]) -> None:
+    """Note the form of each value in ``node.meta["form"]``, from what was noted while recording."""
+    given = iter(inputs)
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            node.meta["form"] = form_of_value(next(given))
+            continue
+        form = form_of_value(node.meta.get("val"))
+        if form is not None:
+            form = form._replace(device=_device(node, form.device))
+        node.meta["form"] = form
+
+
+def _device(node: Node, noted: torch.device) -> torch.device:
+    """Where a value is; recorded forms may leave that open by naming the device "meta"."""
+    if noted.type != "meta":
+        return noted
+    if isinstance(node.kwargs.get("device"), torch.device):
+        return node.kwargs["device"]  # type: ignore[return-value]
+    devices = [form.device for form in map(form_of, node.all_input_nodes) if form is not None]
+    return next((d for d in devices if d.type != "cpu"), torch.device("cpu"))
+
+
+def form_of(node: Any) -> Form | None:
+    """The form of a node's value; None if that isn't one dense tensor."""
+    return node.meta.get("form") if isinstance(node, Node) else None
+
+
+def form_of_value(value: Any) -> Form | None:
+    """The form of a tensor; None for anything else."""
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return None
+    if any(not isinstance(n, int) for n in (*value.shape, *value.stride())):
+        return None
+    return Form(tuple(value.shape), value.stride(), value.dtype, value.device)
+
+
+def same_as(node: Node, other: Node) -> bool:
+    """Whether two values have one form; strides of dimensions of length 1 don't matter."""
+    a, b = form_of(node), form_of(other)
+    if a is None or b is None or a.shape != b.shape or a.dtype is not b.dtype:
+        return False
+    return a.device == b.device and all(
+        n == 1 or s == t for n, s, t in zip(a.shape, a.stride, b.stride, strict=True))

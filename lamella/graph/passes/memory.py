@@ -1,0 +1,76 @@
+"""Which memory the values of a graph lie in, and when it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch.fx import Graph, Node
+
+from ..stages import _IMPURE, _bases, _nodes, _written
+
+
+class Memory:
+    """What a rewriting must know to keep every reading after and before the same writings.
+
+    Attributes:
+        place: the position of each node.
+        bases: for each node, the nodes whose memory its value may lie in.
+        given: the nodes whose memory the graph's results lie in.
+    """
+
+    def __init__(self, graph: Graph):
+        nodes = list(graph.nodes)
+        self.place = {node: i for i, node in enumerate(nodes)}
+        self.bases: dict[Node, set[Node]] = _bases(nodes)
+        self.results = set(_nodes(nodes[-1].args))
+        self.given: set[Node] = set().union(*(self.bases[n] for n in self.results))
+        self._writes: dict[Node, list[int]] = {}
+        self._last: dict[Node, int] = {}
+        for i, node in enumerate(nodes):
+            for base in written_by(node, self.bases):
+                self._writes.setdefault(base, []).append(i)
+            for argument in node.all_input_nodes:
+                self._last[argument] = i
+                for base in self.bases[argument]:
+                    self._last[base] = i
+
+    def is_fresh(self, node: Node) -> bool:
+        """Whether the value lies in memory that an operation of the graph made."""
+        return all(b.op == "call_function" for b in self.bases[node])
+
+    def is_view(self, node: Node) -> bool:
+        """Whether the value lies in another's memory."""
+        return node not in self.bases[node]
+
+    def writes(self, node: Node) -> list[int]:
+        """The places where the memory of a node is written."""
+        return [i for base in self.bases[node] for i in self._writes.get(base, ())]
+
+    def version(self, nodes: Iterable[Node], place: int) -> tuple[int, ...]:
+        """Numbers that are the same at two places if nothing in between wrote the nodes' memory."""
+        return tuple([sum(i < place for i in self.writes(n)) for n in nodes])
+
+    def escapes(self, node: Node) -> bool:
+        """Whether a result of the graph lies in the node's memory."""
+        return not self.given.isdisjoint(self.bases[node])
+
+    def may_stand_for(self, original: Node, copy: Node) -> bool:
+        """Whether who reads a copy may read the original itself, without harm to either."""
+        if self.is_view(copy) or self.writes(copy) or self.escapes(copy):
+            return False
+        last = self._last.get(copy, -1)
+        return not any(self.place[copy] < i < last for i in self.writes(original))
+
+
+def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
+    """The nodes whose memory an operation changes, also where its schema doesn't say so."""
+    found = _written(node, bases)
+    if any(name in str(node.target) for name in _IMPURE):
+        found = found.union(*(bases[n] for n in _nodes(node.args[3:5])))
+    return found
+
+
+def reshapes_in_place(graph: Graph) -> bool:
+    """Whether an operation changes the form of a tensor in place: no rewriting looks at that."""
+    return any(torch.Tag.inplace_view in getattr(n.target, "tags", ()) for n in graph.nodes)

@@ -1,0 +1,135 @@
+"""Operations that give what they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.fx import Graph, Node
+
+from .forms import form_of, same_as
+from .memory import Memory
+
+aten = torch.ops.aten
+
+
+def remove_pointless(graph: Graph) -> int:
+    """Let operations that change nothing go; returns how many."""
+    count = 0
+    memory = Memory(graph)
+    for node in list(graph.nodes):
+        rule = _VIEWS.get(node.target) if node not in memory.results else None
+        if rule is not None:
+            other = rule(node)
+            if other is not None and other is not node:
+                node.replace_all_uses_with(other)
+                count += 1
+            continue
+        rule = _COPIES.get(node.target)
+        other = rule(node) if rule is not None else None
+        if other is not None and same_as(node, other) and memory.may_stand_for(other, node):
+            node.replace_all_uses_with(other)
+            memory = Memory(graph)
+            count += 1
+    return count
+
+
+def _source(node: Node) -> Node:
+    source = node.args[0]
+    assert isinstance(source, Node)
+    return source
+
+
+def _transposed(node: Node) -> Node | None:
+    """``t`` of ``t``, and the like: whatever comes back to the form before."""
+    inner = _source(node)
+    if inner.target not in _TURNS:
+        return None
+    outer = _source(inner)
+    a, b = _TURNS[node.target](node), _TURNS[inner.target](inner)
+    if a is None or b is None or [b[i] for i in a] != list(range(len(a))):
+        return None
+    return outer
+
+
+def _turn_of_t(node: Node) -> list[int] | None:
+    form = form_of(node)
+    return None if form is None else list(range(len(form.shape)))[::-1]
+
+
+def _turn_of_transpose(node: Node) -> list[int] | None:
+    form = form_of(node)
+    if form is None or not form.shape:
+        return None
+    turn = list(range(len(form.shape)))
+    a, b = int(node.args[1]), int(node.args[2])  # type: ignore[arg-type]
+    turn[a], turn[b] = turn[b], turn[a]
+    return turn
+
+
+def _turn_of_permute(node: Node) -> list[int] | None:
+    return [d % len(node.args[1]) for d in node.args[1]]  # type: ignore[arg-type,union-attr]
+
+
+_TURNS: dict[object, Callable[[Node], list[int] | None]] = {
+    aten.t.default: _turn_of_t,
+    aten.transpose.int: _turn_of_transpose,
+    aten.permute.default: _turn_of_permute,
+}
+
+
+def _viewed(node: Node) -> Node | None:
+    """A view of the form that is there already; a view of a view is made of what is below."""
+    inner = _source(node)
+    if same_as(node, inner):
+        return inner
+    if inner.target in (aten.view.default, aten._unsafe_view.default):
+        below = _source(inner)
+        form = form_of(below)
+        if form is not None and form.contiguous:
+            if same_as(node, below):
+                return below
+            node.update_arg(0, below)
+    return None
+
+
+def _expanded(node: Node) -> Node | None:
+    return _source(node) if same_as(node, _source(node)) else None
+
+
+def _itself(node: Node) -> Node:
+    return _source(node)
+
+
+def _times_one(node: Node) -> Node | None:
+    a, b = node.args[:2]
+    if _is_one(b):
+        return _source(node)
+    return b if isinstance(b, Node) and _is_one(a) else None
+
+
+def _is_one(value: object) -> bool:
+    """Whether a factor is 1, or a tensor made of ones."""
+    if not isinstance(value, Node):
+        return isinstance(value, (int, float)) and value == 1
+    return bool(value.meta.get("ones"))
+
+
+# what gives another view of its first argument's memory
+_VIEWS: dict[object, Callable[[Node], Node | None]] = {
+    **dict.fromkeys(_TURNS, _transposed),
+    aten.view.default: _viewed,
+    aten._unsafe_view.default: _viewed,
+    aten.expand.default: _expanded,
+    aten.detach.default: _itself,
+    aten.alias.default: _itself,
+}
+# what gives new memory
+_COPIES: dict[object, Callable[[Node], Node | None]] = {
+    aten.clone.default: _itself,
+    aten._to_copy.default: _itself,
+    aten.mul.Tensor: _times_one,
+    aten.mul.Scalar: _times_one,
+    aten.div.Tensor: lambda node: _source(node) if _is_one(node.args[1]) else None,
+    aten.div.Scalar: lambda node: _source(node) if _is_one(node.args[1]) else None,
+}

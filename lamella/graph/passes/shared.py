@@ -1,0 +1,44 @@
+"""Work done once that a graph does several times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.fx import Graph, Node
+
+from ..stages import must_stay
+from .memory import Memory
+
+
+def share(graph: Graph) -> int:
+    """Let equal operations on equal values be one; returns how many became superfluous.
+
+    Values that are changed in place later, or that leave the graph, stay as they are.
+    """
+    memory = Memory(graph)
+    seen: dict[Any, Node] = {}
+    count = 0
+    for node in list(graph.nodes):
+        if node.op != "call_function" or must_stay(node) or node in memory.results:
+            continue
+        if not memory.is_view(node) and (memory.writes(node) or memory.escapes(node)):
+            continue
+        version = memory.version(node.all_input_nodes, memory.place[node])
+        key = (node.target, _written_out(node.args), _written_out(node.kwargs), version)
+        first = seen.setdefault(key, node)
+        if first is not node:
+            node.replace_all_uses_with(first)
+            graph.erase_node(node)
+            count += 1
+    return count
+
+
+def _written_out(value: Any) -> Any:
+    """Arguments as something to look up; 1, 1.0 and True are not the same."""
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple([_written_out(v) for v in value])
+    if isinstance(value, dict):
+        return tuple([(k, _written_out(v)) for k, v in value.items()])
+    return type(value), repr(value)

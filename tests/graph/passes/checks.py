@@ -1,0 +1,43 @@
+"""What every pass promises: the same results, the same changes of inputs, the same random draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+
+
+def recorded(function: Callable, *inputs: torch.Tensor) -> GraphModule:
+    """The kernels that a function calls."""
+    return make_fx(function)(*[x.clone() for x in inputs])
+
+
+def count(graph: GraphModule, *names: str) -> int:
+    """How many operations have one of these names, such as "mm"."""
+    return sum(str(n.target).split(".")[1] in names for n in graph.graph.nodes
+               if n.op == "call_function" and str(n.target).startswith(("aten.", "mkldnn.")))
+
+
+def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],
+               tolerance: float = 1e-5) -> None:
+    """Run both on copies of the inputs, twice, and compare everything there is to see."""
+    first, second = [_copy(x) for x in inputs], [_copy(x) for x in inputs]
+    for _ in range(2):
+        torch.manual_seed(3)
+        wanted = graph(*first)
+        drawn = torch.rand(())
+        torch.manual_seed(3)
+        got = other(*second)
+        assert torch.rand(()) == drawn
+        wanted, got = [[x] if isinstance(x, torch.Tensor) else list(x) for x in (wanted, got)]
+        for a, b in zip([*wanted, *first], [*got, *second], strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride()
+            torch.testing.assert_close(b, a, rtol=tolerance, atol=tolerance)
+        memory = {x.untyped_storage().data_ptr() for x in got}
+        assert len(memory) == len({x.untyped_storage().data_ptr() for x in wanted})
+
+
+def _copy(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype).copy_(x)

@@ -1,0 +1,197 @@
+"""Dead, double, pointless and constant work."""
+
+import random
+
+import pytest
+import torch
+
+from lamella.graph.passes import improve
+from lamella.graph.passes.constants import MOST_BYTES
+from tests.graph.passes.checks import check_same, count, recorded
+
+aten = torch.ops.aten
+
+
+def improved(function, *inputs):
+    graph = recorded(function, *inputs)
+    better = improve(graph, inputs)
+    check_same(graph, better, inputs)
+    return graph, better
+
+
+def test_the_same_work_is_done_once():
+    graph, better = improved(lambda x: x.sin() * x.cos() + x.sin(), torch.randn(4))
+    assert count(graph, "sin") == 2 and count(better, "sin") == 1
+
+
+def test_equal_numbers_of_different_types_are_different_work():
+    _, better = improved(lambda x: ((x * 2), (x * 2.0)), torch.arange(4))
+    assert count(better, "mul") == 2
+
+
+def test_what_is_read_before_and_after_a_change_is_not_the_same():
+    def function(x):
+        before = x.sin()
+        x.add_(1)
+        return before * x.sin()
+
+    _, better = improved(function, torch.randn(4))
+    assert count(better, "sin") == 2
+
+
+def test_what_is_changed_later_is_not_shared():
+    def function(x):
+        a, b = x.sin(), x.sin()
+        a.view(2, 2).add_(1)
+        return a * b
+
+    _, better = improved(function, torch.randn(4))
+    assert count(better, "sin") == 2
+
+
+def test_results_have_memory_of_their_own():
+    _, better = improved(lambda x: (x.sin(), x.sin()), torch.randn(4))
+    assert count(better, "sin") == 2
+    improved(lambda x: (x.clone(), x * 1, x.view(4)), torch.randn(4))
+    improved(lambda x: (torch.ones(3), x), torch.randn(4))
+
+
+def test_random_draws_stay():
+    def function(x):
+        unused = torch.rand_like(x)
+        a, b = torch.rand_like(x), torch.rand_like(x)
+        return a + b + x, unused[:0]
+
+    graph, better = improved(function, torch.randn(4))
+    assert count(better, "rand_like") == count(graph, "rand_like") == 3
+
+
+def test_nothing_dead_stays():
+    def function(x):
+        x.exp()
+        return x.sin()
+
+    graph, better = improved(function, torch.randn(4))
+    assert count(graph, "exp") == 1 and count(better, "exp") == 0
+
+
+@pytest.mark.parametrize("function, gone", [
+    (lambda x: x.t().t().sin(), "t"),
+    (lambda x: x.transpose(0, 1).t().sin(), "transpose"),
+    (lambda x: x.permute(1, 0).permute(1, 0).sin(), "permute"),
+    (lambda x: x.view(x.shape).sin(), "view"),
+    (lambda x: x.view(-1).view(x.shape).sin(), "view"),
+    (lambda x: x.expand(x.shape).sin(), "expand"),
+    (lambda x: x.clone().sin(), "clone"),
+    (lambda x: aten._to_copy(x, dtype=torch.float32).sin(), "_to_copy"),
+    (lambda x: (x * 1.0).sin(), "mul"),
+    (lambda x: (x / 1).sin(), "div"),
+    (lambda x: (torch.ones_like(x) * x).sin(), "mul"),
+    (lambda x: (x * torch.ones(()).expand(3, 4)).sin(), "mul"),
+])
+def test_what_changes_nothing_goes(function, gone):
+    graph, better = improved(function, torch.randn(3, 4))
+    assert count(graph, gone) > 0 and count(better, gone) == 0
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.t().clone(memory_format=torch.contiguous_format).sin(),
+    lambda x: (x.int() * 1.0).sin(),
+    lambda x: (x[:1] * torch.ones(3, 4)).sin(),
+    lambda x: (x.transpose(0, 1).permute(0, 1)).sin(),
+])
+def test_what_only_looks_as_if_it_changed_nothing(function):
+    improved(function, torch.randn(3, 4))
+
+
+def test_a_copy_from_before_a_change_stays():
+    def function(x):
+        before = x.clone()
+        x.mul_(2)
+        return before + x
+
+    _, better = improved(function, torch.randn(4))
+    assert count(better, "clone") == 1
+
+
+def test_constants_are_computed_once():
+    def function(x):
+        mask = torch.ones(4, 4, dtype=torch.bool).tril()
+        return torch.where(mask, x, x.new_full((), -1.0)) + torch.arange(4)
+
+    graph, better = improved(function, torch.randn(4, 4))
+    assert count(graph, "tril", "arange", "ones", "new_full") == 4
+    assert count(better, "tril", "arange", "ones", "new_full") == 0
+
+
+def test_constants_that_are_changed_or_large_stay_computed():
+    def changed(x):
+        buffer = torch.zeros(4)
+        buffer.add_(x)
+        return buffer * 2
+
+    _, better = improved(changed, torch.randn(4))
+    assert count(better, "zeros") == 1
+    graph = recorded(lambda x: torch.ones(MOST_BYTES // 4 + 1)[:2] + x, torch.randn(2))
+    assert count(improve(graph, [torch.randn(2)]), "ones") == 1
+
+
+def test_tensors_that_the_graph_holds_are_not_folded():
+    held = torch.ones(4)
+    inputs = torch.randn(4)
+    graph = recorded(lambda x: x * (held * 2), inputs)
+    better = improve(graph, [inputs])
+    held.fill_(5)
+    check_same(graph, better, [inputs])
+
+
+def test_the_graph_itself_stays():
+    inputs = torch.randn(4)
+    graph = recorded(lambda x: x.clone() + x.clone(), inputs)
+    before = str(graph.graph)
+    improve(graph, [inputs], measure=True)
+    assert str(graph.graph) == before
+
+
+def test_forms_changed_in_place_are_left_alone():
+    graph = recorded(lambda x: (x.clone().t_(), x.clone()), torch.randn(2, 3))
+    improve(graph, [torch.randn(2, 3)])
+
+
+def _other(x, y):
+    return y if x.shape == y.shape else 0.5
+
+
+def _target(x):
+    return x if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format)
+
+
+_STEPS = [
+    lambda x, y: x.sin(), lambda x, y: x * _other(x, y), lambda x, y: x + _other(x, y),
+    lambda x, y: x.t().clone().t(), lambda x, y: x.clone(), lambda x, y: x * 1.0,
+    lambda x, y: x.t(), lambda x, y: x.view(-1) if x.is_contiguous() else x.sum(0),
+    lambda x, y: x.view(4, 4) if x.numel() == 16 and x.is_contiguous() else x,
+    lambda x, y: torch.ones_like(x), lambda x, y: _target(x).mul_(0.5),
+    lambda x, y: _target(x).add_(_other(x, y)), lambda x, y: torch.zeros(4),
+    lambda x, y: _target(x).copy_(y if x.shape == y.shape else x * 2),
+    lambda x, y: x.detach(), lambda x, y: torch.rand(4), lambda x, y: x[:1],
+    lambda x, y: x.tanh(), lambda x, y: torch.arange(4.0), lambda x, y: x * torch.ones(()),
+    lambda x, y: x.expand(4, 4) if tuple(x.shape) == (4,) else x,
+]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed):
+    def program(*inputs):
+        choice = random.Random(seed)
+        values = [x.clone() for x in inputs[:2]] + list(inputs)
+        for _ in range(25):
+            x, y = choice.choice(values), choice.choice(values)
+            if x.dim() and y.dim():
+                values.append(choice.choice(_STEPS)(x, y))
+        results = choice.sample(values[4:], 4)
+        return [x.clone() if any(x is y for y in inputs) else x for x in results]
+
+    inputs = [torch.randn(4, 4), torch.randn(4), torch.randn(4, 4), torch.randn(4)]
+    graph = recorded(program, *inputs)
+    check_same(graph, improve(graph, inputs), inputs)
