@@ -84,7 +84,8 @@ def main() -> None:
     minutes = (time.monotonic() - started) / 60
 
     tables = [table.step_table(results), table.ratio_table(results), table.spread_table(results),
-              table.first_table(results), table.memory_table(results, settings.device)]
+              table.first_table(results), table.memory_table(results, settings.device),
+              table.cores_table(results)]
     notes = table.reasons(results)
     for each in tables:
         console.print(each.rich())

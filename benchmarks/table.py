@@ -118,6 +118,12 @@ def memory_table(results: Results, device: str) -> Table:
         lambda result: NONE if result.memory is None else f"{result.memory / 2**20:.0f}")
 
 
+def cores_table(results: Results) -> Table:
+    return _by_contestant(
+        "Cores busy during a warm step", results,
+        lambda result: NONE if result.cores is None else f"{result.cores:.1f}")
+
+
 def _by_contestant(title: str, results: Results, cell: Callable[[Result], str]) -> Table:
     names = contestants(results)
     lines = []

@@ -11,10 +11,12 @@ Frameworks are imported here and nowhere else, and what they print goes to stder
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
 import resource
+import signal
 import sys
 import time
 from typing import Any
@@ -26,6 +28,7 @@ from .workload import LeftOut, Step, Workload
 LANGUAGES = {"PyTorch": "pytorch", "torch.compile": "pytorch", "JAX jit": "jax",
              "Lamella": "mindspore", "Lamella graph": "mindspore",
              "MindSpore": "mindspore", "MindSpore graph": "mindspore"}
+PR_SET_PDEATHSIG = 1  # of Linux, where the benchmarks run
 LONG_ENOUGH = 0.03  # seconds of one measurement; short steps are repeated until it is that long
 
 
@@ -138,6 +141,8 @@ def _answer(request: dict[str, Any], worker: Worker | None) -> tuple[dict[str, A
 
 
 def main() -> None:
+    # a stopped process does not see that the harness has ended
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     worker = None

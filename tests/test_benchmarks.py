@@ -4,7 +4,10 @@ import dataclasses
 import importlib
 import itertools
 import math
+import os
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -115,6 +118,28 @@ def test_a_worker_that_dies_leaves_its_last_words(process):
         worker.ask(do="turn")
 
 
+def test_a_stopped_worker_ends_with_the_harness():
+    harness_dies = (
+        "import os; from benchmarks import harness; s = harness.Settings(threads=1)\n"
+        "p = harness.Process(harness.command_for('PyTorch', s), harness.environment(s, '/x'), 60)\n"
+        "try: p.ask(do='turn')\n"
+        "except harness.Failed: print(p.process.pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)")
+    done = subprocess.run([sys.executable, "-c", harness_dies], cwd=harness.ROOT, text=True,
+                          stdout=subprocess.PIPE, timeout=60)
+    pid = int(done.stdout)
+    for _ in range(100):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                if file.read().split()[2] == "Z":
+                    return
+        except FileNotFoundError:
+            return
+        time.sleep(0.1)
+    os.kill(pid, 9)
+    pytest.fail("it is still there")
+
+
 def test_a_worker_that_does_not_answer_is_given_up(process):
     worker = process(sys.executable, "-c", "import time; time.sleep(60)", limit=0.2)
     with pytest.raises(Failed, match="no answer within 0.2 s"):
@@ -179,6 +204,7 @@ def test_scatter_first_answer_and_memory():
     assert table.spread_table(results).lines[0][1:3] == ["−27 … +80 %", "one step"]
     assert table.first_table(results).lines == [["MLP", "0.50", "–", "–", "–"]]
     assert table.memory_table(results, "cpu").lines == [["MLP", "1", "–", "–", "–"]]
+    assert table.cores_table(results).lines == []
 
 
 def test_reasons_of_those_who_take_part():
