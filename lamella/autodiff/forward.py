@@ -302,6 +302,7 @@ class Linear:
 
     def __init__(self, fn: Callable[..., Any], args: tuple, outer: Level | None):
         self.outer = outer
+        self.count = sum(1 for _ in tensors(args))
         with entered(Level(outer, transposing=True)):
             self.run = record(fn, args, {}, tuple(range(len(args))), (), current())
             self.outs = [t._raw for t in smooth(self.run.value)]

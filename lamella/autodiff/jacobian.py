@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..tensor import Tensor, wrap
-from .forward import push, split_aux
+from .forward import Linear, push, split_aux
 from .level import Level, current, entered
 from .reverse import checked_positions
 from .run import cut, detached, record, smooth
@@ -19,7 +19,8 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
            has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
     """The function that computes the Jacobian of `fn`, by forward mode.
 
-    Suits functions with fewer inputs than outputs.
+    `fn` runs once, recorded as a linear map, which is applied to all directions together. Suits
+    functions with fewer inputs than outputs.
 
     Args:
         fn: a function or Cell of Tensors.
@@ -50,35 +51,27 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         outer = current()
         inputs = [t._raw for p in positions for t in tensors(args[p])]
         places = _places(positions, args)
-        basis = _basis(inputs)
-        level = Level(outer, reverse=False)
-        values: list[Any] = []
-        trees: list[Any] = []
-
-        def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            tangents: list[torch.Tensor | None] = [None] * sum(1 for _ in tensors(args))
-            for place, row in zip(places, rows, strict=True):
-                tangents[place] = row
-            with entered(level):
-                value, moved = push(fn, args, tangents)
-            values.append(value)
-            trees.append(moved[0] if has_aux else moved)
-            return tuple(t._raw for t in tensors(trees[-1]))
-
-        rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*basis)
-        sizes = [i.numel() for i in inputs]
-        shapes = [i.shape for i in inputs]
+        try:
+            linear = Linear(fn, args, outer)
+            value, rows = linear.value, _pushed_rows(linear, places, inputs, chunk_size, outer)
+        except RuntimeError as error:
+            if "is not implemented" not in str(error):  # a gradient without a gradient
+                raise
+            value, rows = _moved_rows(fn, args, places, inputs, chunk_size, outer)
+        aux = split_aux(value, "jacfwd") if has_aux else None
         flat = iter(rows)
+        sizes, shapes = [i.numel() for i in inputs], [i.shape for i in inputs]
 
-        def columns(_: Tensor) -> Any:
+        def columns(out: Tensor) -> Any:
             parts = next(flat).split(sizes)
-            found = iter([wrap(part.movedim(0, -1).reshape((*part.shape[1:], *shape)))
+            found = iter([wrap(part.movedim(0, -1).reshape((*out.shape, *shape)))
                           for part, shape in zip(parts, shapes, strict=True)])
             return _by_input(args, positions, single, found)
 
-        result = map_tensors(columns, trees[-1])
-        return _finished(result, split_aux(values[-1], "jacfwd") if has_aux else None, has_aux,
-                         outer, level)
+        result = map_tensors(columns, value[0] if has_aux else value)
+        if outer is None:
+            result = map_tensors(detached, result)
+        return (result, aux) if has_aux else result
 
     return jacobian
 
@@ -138,7 +131,11 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
                           for part, shape in zip(next(blocks), shapes, strict=True)])
             return _by_input(args, positions, single, found)
 
-        return _finished(map_tensors(block, first), aux, has_aux, outer, run.level)
+        result = map_tensors(block, first)
+        if outer is None:
+            result = map_tensors(detached, result)
+            cut(run.level.changed)
+        return (result, aux) if has_aux else result
 
     return jacobian
 
@@ -162,6 +159,40 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
     """
     inner = jacrev(fn, grad_position, has_aux)
     return jacfwd(inner, grad_position, has_aux)
+
+
+def _pushed_rows(linear: Linear, places: list[int], inputs: list[torch.Tensor],
+                 chunk_size: int | None, outer: Level | None) -> Sequence[torch.Tensor]:
+    """For each output its tangents in all directions, one a row: the linear map, batched."""
+    level, count = Level(outer, reverse=False), linear.count
+
+    def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        tangents: list[torch.Tensor | None] = [None] * count
+        for place, row in zip(places, rows, strict=True):
+            tangents[place] = row
+        with entered(level):
+            return tuple(t._raw for t in tensors(linear.push(tangents)))
+
+    return torch.vmap(one, randomness="same", chunk_size=chunk_size)(*_basis(inputs))
+
+
+def _moved_rows(fn: Callable[..., Any], args: tuple, places: list[int], inputs: list[torch.Tensor],
+                chunk_size: int | None,
+                outer: Level | None) -> tuple[Any, Sequence[torch.Tensor]]:
+    """As `_pushed_rows`, by a run of `fn` in forward mode; and the value of `fn`."""
+    level, values = Level(outer, reverse=False), []
+
+    def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        tangents: list[torch.Tensor | None] = [None] * sum(1 for _ in tensors(args))
+        for place, row in zip(places, rows, strict=True):
+            tangents[place] = row
+        with entered(level):
+            value, moved = push(fn, args, tangents)
+        values.append(value)
+        return tuple(t._raw for t in tensors(moved))
+
+    rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*_basis(inputs))
+    return values[-1], rows
 
 
 def _request(name: str, fn: Any, grad_position: Any, has_aux: Any,
@@ -221,11 +252,3 @@ def _basis(raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 def _by_input(args: tuple, positions: tuple[int, ...], single: bool, found: Any) -> Any:
     parts = tuple([map_tensors(lambda _: next(found), args[p]) for p in positions])
     return parts[0] if single else parts
-
-
-def _finished(result: Any, aux: Any, has_aux: bool, outer: Level | None, level: Level) -> Any:
-    if outer is None:
-        result = map_tensors(detached, result)
-        cut(level.changed)
-    return (result, aux) if has_aux else result
-
