@@ -18,7 +18,7 @@ from .primitive import Primitive
 __all__ = [
     "HyperMap", "Map", "MultitypeFuncGraph", "Partial", "PyFunc", "ReduceOp", "add_flags",
     "constexpr", "make_list", "make_range", "make_tuple", "mixed_precision_cast", "partial",
-    "prim_arg_register",
+    "_primexpr", "prim_arg_register",
     "prim_attr_register", "tuple_getitem", "tuple_len", "typeof",
 ]
 
@@ -308,6 +308,21 @@ def constexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True,
     if not get_instance:
         return lambda: fn
     return fn
+
+
+def _primexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True,
+              name: str | None = None, reuse_result: bool = True) -> Any:
+    """As `constexpr`, for functions whose values may also be known only when the graph runs.
+
+    Examples:
+        >>> import lamella as ms
+        >>> @ms.ops._primexpr
+        ... def half(n):
+        ...     return n // 2
+        >>> half(6)
+        3
+    """
+    return constexpr(fn, get_instance, name, reuse_result)
 
 
 def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,45 @@
+"""The objects under `common.api` by which programs compile a Cell by hand, or wait for kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+# what MindSpore keeps for each compiled Cell; here Cells keep it themselves, and this stays empty
+cells_compile_cache: dict[int, Any] = {}
+
+
+class CellGraphExecutor:
+    """Compiles and runs Cells."""
+
+    def compile(self, obj: Any, *args: Any, phase: str = "predict", do_convert: bool = True,
+                jit_config_dict: Any = None, **kwargs: Any) -> tuple[str, bool]:
+        """Record a Cell's graph for such inputs, changing nothing; see `Cell.compile`.
+
+        Returns:
+            A name of the graph, and whether it is new.
+        """
+        from .mode import compiled_cell
+
+        compiled = compiled_cell(obj)
+        before = compiled.traces
+        obj.compile(*args, **kwargs)
+        return f"{phase}.{compiled.name}.{id(obj)}", compiled.traces > before
+
+    def __call__(self, obj: Any, *args: Any, phase: str = "predict") -> Any:
+        """Run a Cell compiled."""
+        return obj.compile_and_run(*args)
+
+
+class PyNativeExecutor:
+    """What eager calls wait for."""
+
+    def sync(self) -> None:
+        """Wait until the device has done everything it was given."""
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+
+
+_cell_graph_executor = CellGraphExecutor()
+_pynative_executor = PyNativeExecutor()
