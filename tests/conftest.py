@@ -1,8 +1,12 @@
-"""Makes `tests.contracts` importable and every test start from the same seed."""
+"""Makes `tests.contracts` importable and every test start from the same seed, with no kept files."""
+
+import os
 
 import pytest
 
-import lamella
+os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
+
+import lamella  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 from .. import context
 from ..tensor import Tensor
 
-AUTOMATIC = "O0"  # the level where none was asked for
+AUTOMATIC = "O1"  # the level where none was asked for
 LEVELS = ("O0", "O1", "O2")
 
 # the options of `jit` that MindSpore 2.10 knows, and the values or the type each may have

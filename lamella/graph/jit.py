@@ -16,7 +16,7 @@ _OLDER = ("mode", "hash_args", "compile_once", "input_signature", "jit_config")
 
 
 def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast",
-        jit_level: str = "O0", dynamic: int = 0, fullgraph: bool = False, backend: str = "",
+        jit_level: str = "", dynamic: int = 0, fullgraph: bool = False, backend: str = "",
         **options: Any) -> Any:
     """Record a function on its first call and replay its kernels from then on.
 
@@ -34,8 +34,9 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
         function: a function, a method, a Cell or a Cell class, whose `construct` is compiled then;
             without it, a decorator is returned.
         capture_mode: ``"ast"``, ``"bytecode"`` or ``"trace"``; each means recording here.
-        jit_level: ``"O0"`` replays the recorded kernels, ``"O1"`` may choose faster ones; ``"O2"``
-            is taken as ``"O1"``, and ``""`` leaves it to Lamella.
+        jit_level: ``"O0"`` replays the recorded kernels; ``"O1"`` (which ``""`` and ``"O2"`` mean
+            too) improves the graph and, once it has run for half a second, compares that with
+            machine code made in the background, and keeps what is faster.
         dynamic: 1 if shapes change from call to call.
         fullgraph: raise instead of running eagerly.
         backend: ``""``, ``"ms_backend"`` or ``"GE"``; accepted as MindSpore does.

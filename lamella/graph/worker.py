@@ -21,6 +21,7 @@ def main(folder: pathlib.Path) -> None:
     """Compile the graph in `folder`."""
     _end_with_parent()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder.parent / "inductor")
+    os.environ["AOT_INDUCTOR_ENABLE_LINE_TABLES"] = "0"
     warnings.simplefilter("ignore")
     import torch
 
@@ -32,8 +33,12 @@ def main(folder: pathlib.Path) -> None:
         with torch.no_grad():
             made = torch._inductor.aot_compile(  # type: ignore[attr-defined]
                 graph, tuple(inputs), options={"fallback_random": True})
-        shutil.copyfile(str(made), folder / "model.so")
-        shutil.rmtree(pathlib.Path(str(made)).parent, ignore_errors=True)
+        library = pathlib.Path(str(made))
+        described = library.with_suffix(".json")  # of kernels that are called by name
+        if described.exists():
+            shutil.copyfile(described, folder / "model.json")
+        shutil.copyfile(library, folder / "model.so")
+        shutil.rmtree(library.parent, ignore_errors=True)
     except Exception:
         (folder / "failed").write_text(traceback.format_exc(), encoding="utf-8")
 

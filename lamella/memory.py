@@ -1,0 +1,41 @@
+"""Keeping the memory that freed tensors leave, instead of handing it back to the system each time.
+
+A training step allocates and frees the same large blocks over and over. The C library gives every
+block above some size back to the system when it is freed, and the system hands out cleared pages
+one by one when the next step touches them again: thousands of page faults a step, up to a tenth of
+the time of a large network. CUDA's memory is kept by PyTorch in the same way.
+
+``LAMELLA_KEEP_MEMORY=0`` leaves the allocator as it is; so does any setting of its own in the
+environment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of mallopt(3)
+_LARGEST = 2**31 - 1
+
+
+def keep_freed_memory() -> bool:
+    """Let the C library (glibc) keep freed blocks of up to 2 GiB for the next allocations.
+
+    Returns:
+        Whether it does so from now on.
+    """
+    if os.environ.get("LAMELLA_KEEP_MEMORY") == "0" or not _is_glibc():
+        return False
+    if any(name.startswith("MALLOC_") for name in os.environ) or "GLIBC_TUNABLES" in os.environ:
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    # older versions take no more than 32 MiB
+    large = mallopt(_MMAP_THRESHOLD, _LARGEST) or mallopt(_MMAP_THRESHOLD, 2**25)
+    return bool(large and mallopt(_TRIM_THRESHOLD, _LARGEST))
+
+
+def _is_glibc() -> bool:
+    try:
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc")
+    except (AttributeError, OSError, ValueError):  # another system, another C library
+        return False
