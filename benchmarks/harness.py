@@ -9,6 +9,7 @@ The first results of all contestants have to agree with PyTorch's; who differs g
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -84,7 +85,8 @@ class Process:
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=dict(environment), text=True, bufsize=1,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            start_new_session=True)  # it is stopped together with compilers that it has started
         self.replies: queue.Queue[str] = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -127,7 +129,8 @@ class Process:
         return ([line.strip() for line in self.errors if line.strip()] or [""])[-1][:200]
 
     def end(self) -> None:
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.reader.join()
         for stream in (self.process.stdin, self.process.stdout, self.errors):
@@ -136,7 +139,7 @@ class Process:
 
     def _signal(self, number: int) -> None:
         if self.process.poll() is None:
-            self.process.send_signal(number)
+            os.killpg(self.process.pid, number)
 
 
 def command_for(contestant: str, settings: Settings) -> list[str]:
