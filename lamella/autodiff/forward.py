@@ -12,10 +12,12 @@ import importlib
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch.autograd import forward_ad
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..random import default_raw
 from ..state import state
@@ -210,6 +212,16 @@ def _push_whole(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list
     return value, map_tensors(lambda t: wrap(t._raw.to(next(wanted))), moved)
 
 
+class _Careful(TorchDispatchMode):
+    """Does nothing; while it is on, PyTorch's forward-mode rules change no tensor in place.
+
+    Some do so to save memory (that of logsumexp and softmax), and then can't be differentiated.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
 class _Push:
     """One forward-mode derivative, by the way that is open."""
 
@@ -253,7 +265,7 @@ class _Push:
             return map_tensors(as_value, self.fn(*map_tensors(lambda _: next(flat), self.args)))
 
     def _dual(self) -> tuple[Any, Any]:
-        with forward_ad.dual_level():
+        with forward_ad.dual_level(), _Careful() if recording(self.outer) else nullcontext():
             value = self._call([leaf._raw if t is None else forward_ad.make_dual(leaf._raw, t)
                                 for leaf, t in zip(self.leaves, self.tangents, strict=True)])
             parts = [forward_ad.unpack_dual(t._raw) for t in tensors(value)]

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.checkpoint import checkpoint, noop_context_fn, set_checkpoint_early_stop
 
 from ..state import state
 from ..tensor import wrap
-from .level import batching, current, entered
+from .level import Level, batching, current, entered
 from .tree import map_tensors, tensors
 
 
@@ -60,30 +61,36 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict, owner:
     """Run `function` without keeping intermediate results; the backward pass runs it again.
 
     The second run sees the Parameters of the Cell `owner` as the first did, and what it assigns to
-    them is dropped. Inside `vmap` everything is kept.
+    them is dropped. Inside `vmap`, and in a `jvp` that is itself differentiated, all is kept.
     """
     level, overlay = current(), state.overlay
-    if level is None or overlay is None or not torch.is_grad_enabled() or batching():
+    if (level is None or overlay is None or not torch.is_grad_enabled() or batching()
+            or _tangents_end_first(level)):
         return function(*args, **kwargs)
     parameters = [] if owner is None else list(owner.get_parameters())
     data, aliases = [p._data for p in parameters], overlay.copy()
     trees: list[Any] = []
 
     def run(*raws: torch.Tensor) -> Any:
+        if not trees:
+            out = call(raws, overlay)
+            trees.append(out)
+            return tuple(t._raw for t in tensors(out))
+        now = [p._data for p in parameters]
+        _lend(parameters, data)
+        try:
+            # a backward pass for many gradients at once still repeats one run
+            with temporarily_clear_interpreter_stack():
+                return tuple(t._raw for t in tensors(call(raws, aliases.copy())))
+        finally:
+            _lend(parameters, now)
+
+    def call(raws: tuple[torch.Tensor, ...], seen: dict[Any, torch.Tensor]) -> Any:
         flat = iter(raws)
         given, named = map_tensors(lambda _: wrap(next(flat)), (args, kwargs))
-        again, now = bool(trees), [p._data for p in parameters]
-        if again:
-            _lend(parameters, data)
-        try:
-            with entered(level):
-                state.overlay = aliases.copy() if again else overlay
-                out = function(*given, **named)
-        finally:
-            if again:
-                _lend(parameters, now)
-        trees.append(out if not again else True)
-        return tuple(t._raw for t in tensors(out))
+        with entered(level):
+            state.overlay = seen
+            return function(*given, **named)
 
     outs = checkpoint(run, *(t._raw for t in tensors((args, kwargs))), use_reentrant=False,
                       context_fn=noop_context_fn if context_fn is None else context_fn)
@@ -91,6 +98,13 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict, owner:
     out = map_tensors(lambda _: wrap(next(flat)), trees[0])
     trees[:] = [True]  # keeps no outputs alive
     return out
+
+
+def _tangents_end_first(level: Level) -> bool:
+    """Whether the backward pass comes when a forward-mode derivative, part of it, is over."""
+    while level.outer is not None and level.outer.forward:
+        level = level.outer
+    return level.forward and level.outer is not None and level.outer.reverse
 
 
 def _lend(parameters: list[Any], data: list[torch.Tensor]) -> None:
