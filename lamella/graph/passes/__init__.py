@@ -3,4 +3,5 @@
 A pass is a file. Each keeps results, changes of inputs, and the order of random draws.
 """
 
-from .improve import improve as improve
+from .order import improve as improve
+from .order import improved_before as improved_before

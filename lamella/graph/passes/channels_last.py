@@ -1,0 +1,168 @@
+"""Convolutions, pools and what is around them with the channels last in memory.
+
+The graph is run on copies while it is rewritten, so each layout is known and not guessed. A value
+keeps the layout that its kernel gives it until an operation reads it that depends on strides.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from .forms import form_of, form_of_value
+from .memory import Memory, written_by
+from .trial import copies
+
+aten = torch.ops.aten
+
+# the operations that are to run so, with the places of the arguments that decide it
+CONVOLUTIONS = {aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
+POOLS = {aten.max_pool2d_with_indices.default: (0,)}
+
+# operations that take any layout, and follow it
+_FOLLOWING = {
+    aten.native_batch_norm.default, aten.native_batch_norm_backward.default,
+    aten.cudnn_batch_norm.default, aten.cudnn_batch_norm_backward.default,
+    aten._native_batch_norm_legit_functional.default, aten._native_batch_norm_legit.no_stats,
+    aten.max_pool2d_with_indices.default, aten.max_pool2d_with_indices_backward.default,
+    aten.avg_pool2d.default, aten.avg_pool2d_backward.default,
+    aten._adaptive_avg_pool2d.default, aten._adaptive_avg_pool2d_backward.default,
+    aten.mean.dim, aten.sum.dim_IntList, operator.getitem,
+}
+
+
+class Refused(Exception):
+    """The graph can't be rewritten so."""
+
+
+def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor],
+                  wanting: dict[Any, tuple[int, ...]] = CONVOLUTIONS) -> GraphModule | None:
+    """The graph with these operations on channels-last tensors; None if there are none of them."""
+    if not any(n.target in wanting and _has_planes(n, wanting) for n in module.graph.nodes):
+        return None
+    try:
+        return _Rewriting(module, inputs, wanting).done()
+    except Refused:
+        return None
+
+
+def _has_planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
+    form = form_of(node.args[wanting[node.target][0]])
+    return form is not None and len(form.shape) == 4
+
+
+class _Rewriting:
+    """One rewriting of a graph, node by node.
+
+    Attributes:
+        new: for each node, what stands for it.
+        values: for each node, its value in this run, in the layout that the new graph gives it.
+    """
+
+    def __init__(self, module: GraphModule, inputs: Sequence[torch.Tensor],
+                 wanting: dict[Any, tuple[int, ...]]):
+        self.module = module
+        self.wanting = wanting
+        self.graph = Graph()
+        self.memory = Memory(module.graph)
+        self.new: dict[Node, Node] = {}
+        self.values: dict[Node, Any] = {}
+        self.restored: dict[Node, tuple[Node, Any]] = {}
+        self.last = _last_uses(module.graph)
+        given = iter(copies(module, inputs))
+        with torch.no_grad():
+            for place, node in enumerate(module.graph.nodes):
+                if node.op == "placeholder":
+                    self._keep(node, self.graph.node_copy(node), next(given))
+                elif node.op == "get_attr":
+                    self._keep(node, self.graph.node_copy(node), getattr(module, node.target))
+                elif node.op == "output":
+                    found = torch.fx.map_arg(node.args[0], lambda n: self._as_recorded(n)[0])
+                    self.graph.output(found)
+                else:
+                    self._call(node)
+                for dead in self.last.get(place, ()):  # a run needs no more memory than usual
+                    self.values.pop(dead, None)
+                    self.restored.pop(dead, None)
+
+    def done(self) -> GraphModule:
+        return GraphModule(self.module, self.graph)
+
+    def _keep(self, node: Node, new: Node, value: Any) -> None:
+        form = form_of_value(value)
+        new.meta["form"] = form
+        own = node.target is operator.getitem or not self.memory.is_view(node)
+        if form is not None and own and self.memory.writes(node):
+            new, value = self._in_layout_of(node, new, value)  # before anything depends on it
+        self.new[node], self.values[node] = new, value
+
+    def _call(self, node: Node) -> None:
+        wanted = self.wanting.get(node.target) if _planes(node, self.wanting) else None
+        follows = wanted is not None or (
+            node.target in _FOLLOWING or torch.Tag.pointwise in getattr(node.target, "tags", ()))
+        changed = written_by(node, self.memory.bases)
+
+        def new_of(argument: Node) -> tuple[Node, Any]:
+            if wanted is not None and any(node.args[i] is argument for i in wanted):
+                return self._last(argument)
+            if follows or not changed.isdisjoint(self.memory.bases[argument]):
+                return self.new[argument], self.values[argument]
+            return self._as_recorded(argument)
+
+        found = {n: new_of(n) for n in node.all_input_nodes}
+        new = self.graph.node_copy(node, lambda n: found[n][0])
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs),
+                                        lambda n: found[n][1])  # type: ignore[arg-type]
+        self._keep(node, new, node.target(*args, **kwargs))  # type: ignore[operator]
+
+    def _last(self, node: Node) -> tuple[Node, Any]:
+        """A value with its channels last, itself if they are."""
+        new, value = self.new[node], self.values[node]
+        if value.dim() != 4 or value.is_contiguous(memory_format=torch.channels_last):
+            return new, value
+        return self._cloned(new, value, torch.channels_last)
+
+    def _as_recorded(self, node: Node) -> tuple[Node, Any]:
+        """A value in the layout that it had when the graph was recorded."""
+        if node not in self.restored:
+            self.restored[node] = self._in_layout_of(node, self.new[node], self.values[node])
+        return self.restored[node]
+
+    def _in_layout_of(self, node: Node, new: Node, value: Any) -> tuple[Node, Any]:
+        form = form_of(node)
+        if form is None or value.stride() == form.stride:
+            return new, value
+        for layout in (torch.contiguous_format, torch.channels_last):
+            if value.dim() != 4 and layout is torch.channels_last:
+                break
+            clone, copy = self._cloned(new, value, layout)
+            if copy.stride() == form.stride:
+                return clone, copy
+        raise Refused(str(node))
+
+    def _cloned(self, new: Node, value: torch.Tensor,
+                layout: torch.memory_format) -> tuple[Node, torch.Tensor]:
+        clone = self.graph.call_function(aten.clone.default, (new,), {"memory_format": layout})
+        copy = value.clone(memory_format=layout)
+        clone.meta["form"] = form_of_value(copy)
+        return clone, copy
+
+
+def _planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
+    return node.target in wanting and _has_planes(node, wanting)
+
+
+def _last_uses(graph: Graph) -> dict[int, list[Node]]:
+    """By place, the nodes that nobody uses after it."""
+    seen: set[Node] = set()
+    found: dict[int, list[Node]] = {}
+    for place, node in reversed(list(enumerate(graph.nodes))):
+        for argument in node.all_input_nodes:
+            if argument not in seen:
+                seen.add(argument)
+                found.setdefault(place, []).append(argument)
+    return found

@@ -1,0 +1,120 @@
+"""All passes, in their order."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+
+import torch
+from torch.fx import Graph, GraphModule
+
+from .. import cache
+from ..stages import must_stay
+from ..text import NoText, to_text
+from .channels_last import CONVOLUTIONS, POOLS, channels_last
+from .constants import fold
+from .forms import describe
+from .memory import reshapes_in_place
+from .pointless import remove_pointless
+from .shared import share
+from .trial import pays
+
+Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
+FORMAT = 1  # of what is remembered; a change makes everything from before unknown
+
+# rewritings that pay on some machines, for some graphs: each is tried on what the ones before made
+ATTEMPTS: dict[str, Attempt] = {
+    "pools": functools.partial(channels_last, wanting=POOLS),
+    "channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
+}
+
+
+def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False
+            ) -> GraphModule:
+    """A graph that gives and changes the same as `graph`, up to rounding, and is faster.
+
+    Args:
+        graph: kernels as they were recorded; it stays as it is.
+        inputs: what it may be called with, in the order of its placeholders; they stay as they are.
+        measure: whether rewritings that pay on some machines only may be tried, by running the
+            graph on copies. Without it this takes a fraction of one run.
+
+    Returns:
+        A new graph with the same placeholders. Constants are its attributes, read by ``get_attr``.
+    """
+    better = copied(graph)
+    if reshapes_in_place(better.graph):
+        return better
+    describe(better.graph, inputs)
+    simplify(better)
+    better.recompile()
+    return _settled(better, inputs) if measure else better
+
+
+def improved_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
+    """Whether measuring, for this result of `improve`, has been done in an earlier process."""
+    return bool(Decisions(graph, inputs))
+
+
+def copied(graph: GraphModule) -> GraphModule:
+    """A graph with the same nodes, and the same tensors as attributes."""
+    own = Graph()
+    result = own.graph_copy(graph.graph, {})
+    own.output(result)
+    return GraphModule(graph, own)
+
+
+def simplify(module: GraphModule) -> None:
+    """Do less: no dead code, nothing twice, nothing without effect, no known values again."""
+    graph = module.graph
+    graph.eliminate_dead_code(is_impure_node=must_stay)
+    while share(graph) + fold(module) + remove_pointless(graph):
+        graph.eliminate_dead_code(is_impure_node=must_stay)
+
+
+def _settled(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule:
+    """The graph with the rewritings that pay here; which those are is remembered."""
+    known = Decisions(graph, inputs)
+    for name, attempt in ATTEMPTS.items():
+        if known.get(name) is False:
+            continue
+        other = attempt(graph, inputs)
+        if other is None:
+            continue
+        simplify(other)
+        other.recompile()
+        if known.get(name) is None:
+            known[name] = pays(graph, other, inputs)
+        if known[name]:
+            graph = other
+    known.keep()
+    return graph
+
+
+class Decisions(dict[str, bool]):
+    """Which rewritings paid for a graph, in this process or an earlier one."""
+
+    def __init__(self, graph: GraphModule, inputs: Sequence[torch.Tensor]):
+        super().__init__()
+        self.key, self.folder = None, None
+        with contextlib.suppress(NoText):
+            if cache.cache_folder() is not None:
+                self.key = cache.key_of("passes", FORMAT, to_text(graph, list(inputs)))
+                self.folder = cache.entry(self.key)
+        if self.folder is not None:
+            with contextlib.suppress(OSError, ValueError):
+                for line in (self.folder / "paid").read_text(encoding="utf-8").splitlines():
+                    name, paid = line.rsplit(" ", 1)
+                    self[name] = {"yes": True, "no": False}[paid]
+
+    def keep(self) -> None:
+        """Write it down for later processes."""
+        if self.key is None or self.folder is not None or not self:
+            return
+        folder = cache.draft()
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                lines = [f"{name} {'yes' if paid else 'no'}" for name, paid in self.items()]
+                (folder / "paid").write_text("\n".join(lines), encoding="utf-8")
+                cache.publish(folder, self.key)

@@ -1,0 +1,106 @@
+"""Trying a rewritten graph on copies: is it right, and is it faster?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import torch
+from torch.fx import GraphModule
+
+from ..stages import written_inputs
+
+GAIN = 0.97  # of the time before: what it must be to be worth a change
+CLEAR = 1.1  # how much slower a rewriting must be to be given up at once
+FEWEST, MOST = 3, 25  # runs of each
+MISTAKE = 0.05  # the relative difference that can't be rounding
+PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
+
+Values = list[torch.Tensor]
+
+
+def copies(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
+    """Inputs for a run that changes nothing outside: those that it writes are copied."""
+    written = set(written_inputs(graph))
+    return [_copied(x) if i in written else x for i, x in enumerate(inputs)]
+
+
+def _copied(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
+
+
+def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
+    """Whether `other` gives and changes the same as `graph`, and is clearly faster."""
+    with _Undone(inputs):
+        first, second = copies(graph, inputs), copies(graph, inputs)
+        device = inputs[0].device if inputs else torch.device("cpu")
+        start = time.perf_counter()
+        state = torch.get_rng_state()
+        wanted = _run(graph, first)
+        torch.set_rng_state(state)
+        got = _run(other, second)
+        if not alike([*wanted, *first], [*got, *second]):
+            return False
+        before, after = [], []
+        while len(before) < MOST:
+            before.append(_seconds(graph, first, device))
+            after.append(_seconds(other, second, device))
+            if time.perf_counter() - start > PATIENCE and (
+                    len(before) >= FEWEST or min(after) > CLEAR * min(before)):
+                break
+        return min(after) < GAIN * min(before)
+
+
+class _Undone:
+    """A block after which random states are as before; kernels run as in a replay."""
+
+    def __init__(self, inputs: Sequence[torch.Tensor]):
+        self.devices = list({x.device for x in inputs if x.device.type == "cuda"})
+
+    def __enter__(self) -> None:
+        self.fork = torch.random.fork_rng(self.devices)  # type: ignore[arg-type]
+        self.fork.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self.fork.__exit__(*error)  # type: ignore[arg-type]
+
+
+def _run(graph: GraphModule, inputs: Values) -> Values:
+    with torch.no_grad():
+        found = graph.forward(*inputs)
+    return [found] if isinstance(found, torch.Tensor) else list(found)
+
+
+def alike(wanted: Values, got: Values) -> bool:
+    """Whether two runs gave the same, as far as other kernels can.
+
+    Rounding decides on which side of a kink a value near it falls, and is all there is of a
+    gradient that should be zero; so this finds mistakes, not differences in the last digits.
+    """
+    if len(wanted) != len(got):
+        return False
+    exact = [(a, b) for a, b in zip(wanted, got, strict=True) if not a.is_floating_point()]
+    rough = [(a, b) for a, b in zip(wanted, got, strict=True) if a.is_floating_point()]
+    if any(a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride()
+           for a, b in [*exact, *rough]) or not all(torch.equal(a, b) for a, b in exact):
+        return False
+    sizes = [_rms(a) for a, _ in rough]
+    least = 1e-6 * max(sizes, default=0.0)
+    return all(_rms(a.float() - b.float()) <= MISTAKE * size + least or torch.equal(a, b)
+               for (a, b), size in zip(rough, sizes, strict=True))
+
+
+def _rms(x: torch.Tensor) -> float:
+    """The root of the mean square of what is finite."""
+    x = torch.nan_to_num(x.float(), 0, 0, 0)
+    return float(x.norm()) / max(x.numel(), 1) ** 0.5
+
+
+def _seconds(graph: GraphModule, inputs: Values, device: torch.device) -> float:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    start = time.perf_counter()
+    _run(graph, inputs)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - start

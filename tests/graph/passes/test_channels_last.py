@@ -1,0 +1,87 @@
+"""Convolutions with the channels last."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_last
+from lamella.graph.passes.forms import describe
+from lamella.graph.passes.order import copied, simplify
+from tests.graph.passes.checks import check_same, count, recorded
+
+BOTH = {**CONVOLUTIONS, **POOLS}
+
+
+def rewritten(function, inputs, wanting):
+    graph = recorded(function, *inputs)
+    better = copied(graph)
+    describe(better.graph, inputs)
+    found = channels_last(better, inputs, wanting)
+    if found is not None:
+        simplify(found)
+        found.recompile()
+        check_same(graph, found, inputs, 1e-9)
+    return graph, found
+
+
+def step(x, w1, b1, w2, w3, velocity, running):
+    """A training step of a small network, with all there is around convolutions."""
+    weights = [w.detach().requires_grad_() for w in (w1, b1, w2, w3)]
+    y = F.max_pool2d(F.conv2d(x, weights[0], weights[1], padding=1).tanh(), 2)
+    z = F.conv2d(y, weights[2], padding=1)
+    mean = z.mean((0, 2, 3))
+    running.copy_(0.9 * running + 0.1 * mean.detach())
+    z = F.batch_norm(z, None, None, training=True) + y
+    z = F.avg_pool2d(z.sigmoid(), 2)
+    loss = (z.flatten(1) @ weights[3]).square().mean()
+    gradients = torch.autograd.grad(loss, weights)
+    velocity.mul_(0.9).add_(gradients[2])
+    w1.sub_(0.1 * gradients[0])
+    w2.sub_(velocity)
+    return loss.detach(), z.detach(), gradients[0], gradients[3]
+
+
+@pytest.fixture
+def inputs():
+    torch.manual_seed(0)
+    shapes = [(2, 3, 8, 8), (4, 3, 3, 3), (4,), (4, 4, 3, 3), (16, 5), (4, 4, 3, 3), (4,)]
+    return [torch.randn(s, dtype=torch.float64) for s in shapes]
+
+
+@pytest.mark.parametrize("wanting", [CONVOLUTIONS, POOLS, BOTH])
+def test_a_training_step_is_the_same(inputs, wanting):
+    graph, found = rewritten(step, inputs, wanting)
+    assert found is not None
+    clones = [n for n in found.graph.nodes if "clone" in str(n.target)
+              and n.kwargs.get("memory_format") is torch.channels_last]
+    assert clones
+    forms = [n.meta.get("form") for n in found.graph.nodes if n not in clones]
+    assert any(f and len(f.shape) == 4 and f.stride[1] == 1 for f in forms)  # the chain stays so
+    assert count(found, "clone") - count(graph, "clone") <= 12
+
+
+def test_nothing_is_done_without_convolutions():
+    _, found = rewritten(lambda x: x * 2, [torch.randn(2, 3, 4, 4)], BOTH)
+    assert found is None
+    _, found = rewritten(lambda x, w: F.conv1d(x, w), [torch.randn(1, 2, 8), torch.randn(3, 2, 3)],
+                         BOTH)
+    assert found is None
+
+
+def test_values_changed_in_place_keep_their_layout():
+    def function(x, w):
+        y = F.conv2d(x, w)
+        rows = y.view(-1)
+        y.mul_(2)
+        return rows.clone(), y
+
+    _, found = rewritten(function, [torch.randn(2, 3, 5, 5, dtype=torch.float64),
+                                    torch.randn(4, 3, 2, 2, dtype=torch.float64)], BOTH)
+    assert found is not None
+
+
+def test_results_keep_their_strides():
+    _, found = rewritten(lambda x, w: F.conv2d(x, w).tanh(),
+                         [torch.randn(2, 3, 5, 5, dtype=torch.float64),
+                          torch.randn(4, 3, 2, 2, dtype=torch.float64)], BOTH)
+    assert found is not None

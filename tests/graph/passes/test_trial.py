@@ -1,0 +1,66 @@
+"""Trying a rewritten graph."""
+
+import torch
+import torch.nn.functional as F
+
+from lamella.graph.passes import order
+from lamella.graph.passes.trial import alike, pays
+from tests.graph.passes.checks import check_same, recorded
+
+
+def slow(x):
+    for _ in range(30):
+        x = x.sin()
+    return x
+
+
+def test_what_is_faster_pays_and_nothing_is_changed():
+    inputs = [torch.randn(100, 100)]
+    before = inputs[0].clone()
+    state = torch.get_rng_state()
+    graph = recorded(lambda x: (slow(x).mul(0), x.add_(1))[0] + torch.rand_like(x), *inputs)
+    other = recorded(lambda x: (x.mul(0), x.add_(1))[0] + torch.rand_like(x), *inputs)
+    state = torch.get_rng_state()
+    assert pays(graph, other, inputs)
+    assert not pays(other, graph, inputs)
+    assert torch.equal(inputs[0], before) and torch.equal(torch.get_rng_state(), state)
+
+
+def test_what_is_wrong_never_pays():
+    inputs = [torch.randn(100, 100)]
+    assert not pays(recorded(slow, *inputs), recorded(lambda x: x * 2, *inputs), inputs)
+    assert not pays(recorded(lambda x: slow(x) + 0 * x.add_(1), *inputs),
+                    recorded(lambda x: slow(x), *inputs), inputs)
+    assert not pays(recorded(lambda x: slow(x).t(), *inputs),
+                    recorded(lambda x: x.t().contiguous(), *inputs), inputs)
+
+
+def test_rounding_is_no_mistake():
+    x = torch.randn(1000)
+    assert alike([x, x * 1e-9], [x + 1e-6, x.flip(0) * 1e-9])
+    assert not alike([x], [x * 1.2])
+    assert not alike([torch.arange(3)], [torch.arange(1, 4)])
+    assert not alike([x], [x.double()])
+
+
+def test_decisions_are_remembered(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    asked = []
+    inputs = [torch.randn(4, 4)]
+    graph = recorded(slow, *inputs)
+    monkeypatch.setattr(order, "ATTEMPTS", {"twice": lambda g, _: recorded(slow, *inputs)})
+    monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or True)
+    for _ in range(3):
+        check_same(graph, order.improve(graph, inputs, measure=True), inputs)
+    assert len(asked) == 1
+    for file in tmp_path.rglob("paid"):
+        file.write_text("nonsense")
+    order.improve(graph, inputs, measure=True)
+    assert len(asked) == 2
+
+
+def test_a_real_trial(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    inputs = [torch.randn(2, 3, 8, 8), torch.randn(4, 3, 3, 3)]
+    graph = recorded(lambda x, w: F.max_pool2d(F.conv2d(x, w), 2), *inputs)
+    check_same(graph, order.improve(graph, inputs, measure=True), inputs)
