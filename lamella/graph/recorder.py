@@ -16,6 +16,8 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ..state import state
+
 aten = torch.ops.aten
 
 
@@ -65,6 +67,8 @@ class Recorder(TorchDispatchMode):
         if torch.Tag.data_dependent_output in tags:
             if all(self._node_of(raw) in self._known for raw in args):
                 return func(*args, **kwargs)
+            if func is aten._local_scalar_dense.default and state.trace is not None:
+                return state.trace.guard(args[0])
             raise CannotTrace("turns a tensor into a Python value inside a kernel")
         if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
             func = aten.lift_fresh_copy.default
