@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from .. import context
 from ..autodiff.tree import map_tensors, tensors
@@ -66,10 +67,7 @@ class Compiled(StandsFor):
                 reached, values = reach, fingerprint(reach)
             if seen != values:
                 continue
-            taken = path.inputs(inputs)
-            if taken is None:
-                continue
-            found = path.run(taken)
+            found = path.run(inputs)
             if found is None:
                 self.misses += 1
                 continue
@@ -77,7 +75,7 @@ class Compiled(StandsFor):
             if entry is not entries[0]:
                 self._put_first(key, entry)
             return _committed(path, found)
-        return self._recorded(key, args, kwargs)
+        return self._recorded(key, inputs, args, kwargs)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         """As a method: compiled for each object by itself."""
@@ -119,7 +117,7 @@ class Compiled(StandsFor):
             others = [e for e in self._entries.get(key, ()) if e is not entry]
             self._entries[key] = [entry, *others]
 
-    def _recorded(self, key: Any, args: tuple, kwargs: dict) -> Any:
+    def _recorded(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded."""
         entries = self._entries.get(key, [])
         if len(entries) >= MOST_PATHS:
@@ -130,8 +128,7 @@ class Compiled(StandsFor):
             values = fingerprint(reach)
             try:
                 trace = run_traced(self.fn, args, kwargs, reach)
-                assert trace.graph is not None
-                path = Path(trace, trace.graph, self.level)
+                path = Path(trace, inputs, self.level)
             except CannotTrace as reason:
                 where = _line_of(reason)
                 return self._give_up(key, f"it {reason}{where}", args, kwargs)

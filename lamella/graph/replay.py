@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .choice import Choice, Run, agree
-from .native import Native
-from .stages import CannotCut, Cut, is_random
+from .passes import improve, improved_before
+from .plan import Plan
+from .stages import CannotCut, is_random
 from .trace import CannotTrace, Trace, held_data
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
-FEWEST = 3  # operations that are worth compiling
 
 class Path:
     """A recorded run made ready to be run again, in stages (see `stages`).
@@ -28,9 +27,12 @@ class Path:
         nodes: how many operations were recorded.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
+        plan: how it is run now.
     """
 
-    def __init__(self, trace: Trace, graph: GraphModule, level: str = "O0"):
+    def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str):
+        assert trace.graph is not None
+        graph = trace.graph
         self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
         self.slots = [slot for slot in trace.slots if slot is not None]
         self.forms = [_form(held_data(t)) for t in self.held]
@@ -40,34 +42,26 @@ class Path:
         self.attributes = [(cell, name) for cell, name, _ in trace.attributes.values()]
         self.later = trace.later
         self.expected = [value for _, value in trace.guards]
-        self.recorded = graph
         self.nodes = len(graph.graph.nodes)
         self.streams = _streams(trace, graph)
         self.spent = 0.0
         self.runs = 0
-        self.level = level
-        self._use(graph)
-
-    def _use(self, graph: GraphModule) -> None:
-        """Run the stages of `graph` from now on."""
+        self._settling = threading.Lock()
+        self._measured = False
+        self.settled = level == "O0"
+        if not self.settled:
+            like = [*inputs, *[held_data(t) for t in trace.held], *trace.constants]
+            graph = improve(graph, like)
+            if improved_before(graph, like):
+                graph, self._measured = improve(graph, like, measure=True), True
+        self.graph = graph
         try:
-            cut = Cut(graph, len(self.expected))
+            self.plan = Plan(graph, self.expected, not self.settled)
         except CannotCut as node:
             raise CannotTrace(f"turns a tensor into a Python value after {node} has changed "
                               f"data") from None
-        places = dict(cut.input_guards)
-        self.input_guards = [(place, self.expected[i]) for i, place in places.items()]
-        others = [value for i, value in enumerate(self.expected) if i not in places]
-        self.guards = list(zip(cut.guards, others, strict=True))
-        self.checked_after = cut.checked_after
-        self.results = cut.results
-        last = len(cut.stages) - 1
-        self.stages = [Stage(module, takes, self.level != "O0"
-                             and not (cut.last_changes and number == last))
-                       for number, (module, takes) in enumerate(cut.stages)]
-        self.settled = all(stage.settled for stage in self.stages)
 
-    def inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
+    def _inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
         data = [t._data if isinstance(t, Parameter) else t._raw for t in self.held]
         for form, raw in zip(self.forms, data, strict=True):
@@ -84,114 +78,53 @@ class Path:
         place, name = self.slots[number]
         return place[name]
 
-    def run(self, inputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
-        """The graph's results; None if a guard differs: then nothing happened."""
-        for place, value in self.input_guards:
-            if inputs[place].item() != value:
-                return None
+    def run(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """The graph's results from the arguments' data.
+
+        None if it stands for another case: then nothing happened.
+        """
+        values = self._inputs(given)
+        if values is None:
+            return None
+        count, plan = len(values), self.plan
         start = time.perf_counter()
         with torch.no_grad():
-            before = [s.get_state() for s in self.streams] if self.guards else []
-            for number, stage in enumerate(self.stages):
-                inputs.extend(stage.run([inputs[i] for i in stage.takes]))
-                if number + 1 == self.checked_after and not self._applies(inputs):
-                    for stream, position in zip(self.streams, before, strict=True):
-                        stream.set_state(position)
-                    return None
-        self.runs += 1
-        self.spent += time.perf_counter() - start
-        if not self.settled and (self.runs == 1 or self.spent > HOT):
-            self._settle(inputs)
-        return [inputs[i] for i in self.results]
+            if not plan.run(values, self.streams):
+                return None
+            self.runs += 1
+            self.spent += time.perf_counter() - start
+            if not self.settled and (self.runs == 1 or self.spent > HOT):
+                self._settle(plan, values, count)
+        return [values[i] for i in plan.results]
 
-    def _settle(self, values: list[torch.Tensor]) -> None:
-        """Have stages compiled if the path is hot, or was in an earlier process."""
-        for stage in self.stages:
-            stage.settle([values[i] for i in stage.takes], self.spent > HOT)
-        self.settled = all(stage.settled for stage in self.stages)
+    def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
+        """Take the next step towards the fastest way to run, if the path is hot.
+
+        First the graph is improved by measuring, then its stages are compiled. What an earlier
+        process found is used from the first replay on.
+        """
+        if not self._settling.acquire(blocking=False):
+            return  # another thread is at it
+        try:
+            hot = self.spent > HOT
+            if hot and not self._measured:
+                self._measured = True
+                self.plan = Plan(improve(self.graph, values[:count], measure=True),
+                                 self.expected, True)
+            elif plan is self.plan:
+                plan.settle(values, hot)
+                self.settled = plan.settled and (self._measured or not hot)
+        finally:
+            self._settling.release()
 
     def graphs(self) -> list[GraphModule]:
         """The graphs that are run, one after another."""
-        return [stage.module for stage in self.stages]
+        return [stage.module for stage in self.plan.stages]
 
     @property
     def backend(self) -> str:
         """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
-        return next((s.backend for s in self.stages if s.backend != "replay"), "replay")
-
-    def _applies(self, values: list[torch.Tensor]) -> bool:
-        return all(values[place].item() == value for place, value in self.guards)
-
-
-class Stage:
-    """A part of a graph, and what runs it.
-
-    Attributes:
-        module: the part.
-        takes: the places of its inputs among the values that the path has so far.
-        run: what runs it now.
-        backend: ``"replay"`` or ``"inductor"``.
-        settled: whether it is decided what runs it from now on.
-    """
-
-    def __init__(self, module: GraphModule, takes: list[int], compile: bool):
-        self.module = module
-        self.takes = takes
-        replay: Any = module.forward
-        self.replay: Run = lambda values: replay(*values)
-        self.run: Run = self.replay
-        self.backend = "replay"
-        self.random = any(is_random(n) for n in module.graph.nodes)
-        self.settled = not compile or _kernels(module) < FEWEST
-        self.native: Native | None = None
-
-    def settle(self, values: list[torch.Tensor], hot: bool) -> None:
-        """Find what runs it fastest: if it is known already, or else step by step once it is hot.
-
-        Args:
-            values: its inputs.
-            hot: whether it is worth compiling.
-        """
-        if self.settled:
-            return
-        if self.native is None:
-            self.native = Native(self.module, values)
-            fastest = self.native.remembered()
-            if fastest is not None:
-                self._decide(fastest, self.native.load() if fastest == "inductor" else None)
-                return
-        if hot and not self.native.asked:
-            self.native.ask()
-        if self.native.made and self.run is self.replay:
-            self._compare(values)
-
-    def _compare(self, values: list[torch.Tensor]) -> None:
-        """Time machine code against replay in the next runs, if there is any and it is right."""
-        assert self.native is not None
-        native = self.native.load()
-        if native is None or not self._is_right(native, values):
-            self._decide("replay", None)
-            return
-        self.run = Choice({"replay": self.replay, "inductor": native},
-                          lambda fastest: self._decide(fastest, native))
-
-    def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
-        """Whether machine code gives what replay gives, and draws the same random numbers."""
-        state = torch.get_rng_state() if self.random else None
-        wanted = self.replay(values)
-        if state is not None:
-            torch.set_rng_state(state)
-        try:
-            return agree(wanted, native(values))
-        except RuntimeError:
-            return False
-
-    def _decide(self, fastest: str, native: Run | None) -> None:
-        assert self.native is not None
-        self.run = native or self.replay
-        self.backend = "inductor" if native else "replay"
-        self.native.remember(fastest if native else "replay")
-        self.settled = True
+        return next((s.backend for s in self.plan.stages if s.backend != "replay"), "replay")
 
 
 def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:
@@ -202,17 +135,6 @@ def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:
     if torch.cuda.is_available():
         streams.extend(torch.cuda.default_generators)
     return streams
-
-
-def _kernels(module: GraphModule) -> int:
-    """How many operations a graph has that compute."""
-    return sum(n.op == "call_function" and not _is_view(n) for n in module.graph.nodes)
-
-
-def _is_view(node: Node) -> bool:
-    schema = getattr(node.target, "_schema", None)
-    return schema is None or (not schema.is_mutable
-                              and any(r.alias_info is not None for r in schema.returns))
 
 
 def _form(raw: torch.Tensor) -> tuple:

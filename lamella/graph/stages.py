@@ -186,6 +186,31 @@ def _written(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     return found
 
 
+def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:
+    """The graph with the tensors that it keeps as attributes as its last inputs, and those."""
+    lifted, copies = Graph(), {}
+    found: dict[str, tuple[Node, torch.Tensor]] = {}
+    nodes = list(graph.graph.nodes)
+    for node in nodes:
+        if node.op == "placeholder":
+            copies[node] = lifted.node_copy(node)
+    for node in nodes:
+        if node.op == "get_attr" and isinstance(node.target, str):
+            value = getattr(graph, node.target, None)
+            if isinstance(value, torch.Tensor) and node.target not in found:
+                found[node.target] = lifted.placeholder(f"constant_{node.name}"), value
+    for node in nodes:
+        if node.op == "placeholder":
+            continue
+        if node.op == "get_attr" and node.target in found:
+            copies[node] = found[str(node.target)][0]
+        elif node.op == "output":
+            lifted.output([copies[n] for n in node.args[0]])  # type: ignore[union-attr]
+        else:
+            copies[node] = lifted.node_copy(node, lambda n: copies[n])
+    return GraphModule(graph, lifted), [value for _, value in found.values()]
+
+
 def written_inputs(graph: GraphModule) -> list[int]:
     """The numbers of the inputs whose memory a graph changes."""
     nodes = list(graph.graph.nodes)
