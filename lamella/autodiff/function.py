@@ -188,9 +188,7 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
 
     def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
         flow = iter(tangents)
-        moved = [map_tensors(lambda _: next(flow), arg) if next(tensors(arg), None) else None
-                 for arg in call.args]
-        moved = [wrap(m) if isinstance(m, torch.Tensor) else m for m in moved]
+        moved = [map_tensors(lambda _: _or_none(next(flow)), arg) for arg in call.args]
         result = call.cls.jvp(restored(inputs, found), *moved)  # type: ignore[attr-defined]
         label = f"jvp {rule_name(call.cls.jvp)}"  # type: ignore[attr-defined]
         parts = [checked_gradient(leaf_of(result, i), o, label) for i, o in enumerate(outs)]
@@ -202,6 +200,10 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
     tied = iter(attach(rule, smooth_outs, [*raws, *extra]))
     flat = iter([next(tied) if s else o.detach() for o, s in zip(outs, smooth, strict=True)])
     return map_tensors(lambda _: wrap(next(flat)), call.out_tree)
+
+
+def _or_none(tangent: torch.Tensor | None) -> Tensor | None:
+    return None if tangent is None else wrap(tangent)
 
 
 _OF_THE_CONTEXT = frozenset(FunctionContext(()).__dict__)

@@ -24,6 +24,7 @@ class Level:
 
     Attributes:
         outer: the level around it, None at the outermost.
+        kind: what it does itself: "reverse", "forward", "transposing", or "other".
         overlay: the alias of each Parameter the gradient is taken for, over the outer ones.
         assigned: by id of such a Parameter, what the function assigned to it: its further aliases.
         changed: Tensors that the function changed in place; they are cut from the record when the
@@ -37,11 +38,13 @@ class Level:
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing", "marks")
+                 "transposing", "marks", "kind")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
         self.outer = outer
+        self.kind = ("transposing" if transposing else "forward" if forward
+                     else "reverse" if reverse else "other")
         around = state.overlay
         self.overlay: dict[Any, torch.Tensor] = {} if around is None else around.copy()
         self.assigned: dict[int, list[torch.Tensor]] = {}
@@ -56,6 +59,14 @@ class Level:
             self.reverse = reverse or outer.reverse
             self.forward = forward or outer.forward
             self.transposing = transposing or outer.transposing
+
+
+def pushes(level: Level | None) -> bool:
+    """Whether what is recorded now is the function whose forward derivative is to be made of it."""
+    while level is not None and level.kind == "other":
+        level = level.outer
+    return (level is not None and level.kind == "reverse" and level.outer is not None
+            and level.outer.kind == "transposing")
 
 
 def current() -> Level | None:

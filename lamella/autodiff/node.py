@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..state import state
-from .level import Level, batching, current, entered, physical
+from .level import Level, batching, current, entered, physical, pushes
 
 Raws = Sequence[torch.Tensor]
 
@@ -55,8 +55,11 @@ def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
     level = current()
     cut = [out.detach() for out in outs]
     smooth = [out for out in cut if out.is_floating_point() or out.is_complex()]
-    if level is not None and level.transposing and rule.push is None:
-        check_linear(rule, inputs, smooth)
+    if level is not None and level.transposing:
+        if rule.push is not None and pushes(level):
+            rule = _pushing_only(rule)
+        elif rule.push is None:
+            check_linear(rule, inputs, smooth)
     tied = iter(_Node.apply(rule, len(smooth), *smooth, *inputs) if smooth else ())
     return [next(tied) if out.is_floating_point() or out.is_complex() else out for out in cut]
 
@@ -68,7 +71,9 @@ class _Node(torch.autograd.Function):
 
     @staticmethod
     def forward(rule: Rule, count: int, *raws: torch.Tensor) -> Any:  # type: ignore[override]
-        return tuple(raw.view_as(raw) for raw in raws[:count])
+        if count == 1:
+            return (raws[0].view_as(raws[0]),)
+        return tuple(raw.clone() for raw in raws[:count])  # views lose all tangents but one
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
@@ -94,28 +99,55 @@ class _Node(torch.autograd.Function):
         return tuple(_transposed(rule, inputs, outs, given))
 
 
+def _pushing_only(rule: Rule) -> Rule:
+    """The rule whose `pull` is the transpose of this one's `push`."""
+    push = rule.push
+    assert push is not None
+
+    def pull(inputs: Raws, outs: Raws, gradients: Raws) -> list[Any]:
+        smooth = [i for i, raw in enumerate(inputs) if raw.is_floating_point() or raw.is_complex()]
+
+        def moved(*tangents: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            every: list[Any] = [None] * len(inputs)
+            for place, tangent in zip(smooth, tangents, strict=True):
+                every[place] = tangent
+            return tuple(push(inputs, outs, every))
+
+        back = iter(_transpose(moved, [inputs[i] for i in smooth], gradients))
+        return [next(back) if i in smooth else None for i in range(len(inputs))]
+
+    return Rule(rule.name, pull)
+
+
+def _transpose(linear: Callable[..., tuple[torch.Tensor, ...]], like: Raws,
+               given: Raws) -> list[torch.Tensor]:
+    """The transpose of a linear function, which takes tensors like these, applied to tensors."""
+    outer = current()
+    with entered(Level(outer)):
+        if batching():
+            found: Any = torch.func.vjp(linear, *(torch.zeros_like(raw) for raw in like))
+            return list(found[1](tuple(given)))
+        with torch.enable_grad():
+            starts = [torch.zeros_like(raw).requires_grad_() for raw in like]
+            pairs = [(out, g) for out, g in zip(linear(*starts), given, strict=True)
+                     if out.requires_grad]
+        if not pairs:
+            return [torch.zeros_like(raw) for raw in like]
+        back = torch.autograd.grad([out for out, _ in pairs], starts, [g for _, g in pairs],
+                                   create_graph=outer is None or outer.reverse, allow_unused=True)
+    return [torch.zeros_like(raw) if t is None else t for t, raw in zip(back, like, strict=True)]
+
+
 def _transposed(rule: Rule, inputs: Raws, outs: Raws, tangents: Sequence[Any]) -> list[Any]:
     """The outputs' tangents: the rule is a linear map of gradients, and this is its transpose."""
     places = [i for i, tangent in enumerate(tangents) if tangent is not None]
     given = [tangents[i] for i in places]
-    outer = current()
 
     def pull(*gradients: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = rule.pull(inputs, outs, gradients)
         return tuple(torch.zeros_like(inputs[i]) if found[i] is None else found[i] for i in places)
 
-    with entered(Level(outer)):
-        if batching():
-            lifted: Any = torch.func.vjp(pull, *(torch.zeros_like(out) for out in outs))
-            return list(lifted[1](tuple(given)))
-        with torch.enable_grad():
-            starts = [torch.zeros_like(out).requires_grad_() for out in outs]
-            found = [(g, t) for g, t in zip(pull(*starts), given, strict=True) if g.requires_grad]
-        if not found:
-            return [torch.zeros_like(out) for out in outs]
-        back = torch.autograd.grad([g for g, _ in found], starts, [t for _, t in found],
-                                   create_graph=outer is None or outer.reverse, allow_unused=True)
-    return [torch.zeros_like(out) if t is None else t for t, out in zip(back, outs, strict=True)]
+    return _transpose(pull, outs, given)
 
 
 def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
