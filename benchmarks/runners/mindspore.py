@@ -30,12 +30,10 @@ def build(workload: Workload, contestant: str, device: str, weights: list[np.nda
     if workload.precision == "bfloat16" and not ours:
         raise LeftOut("mixed precision needs Ascend")
     net = _net(program, weights, ours) if weights else None
-    if workload.precision == "bfloat16":
-        net = ms.amp.auto_mixed_precision(net, "auto", ms.bfloat16)
     inputs = [ms.Tensor(x) for x in data]
     compiled = contestant in ("Lamella graph", "MindSpore graph")
     if workload.does == "train":
-        step = _training(program, net)
+        step = _training(program, net, workload.precision)
     else:
         if net is not None:
             net.set_train(False)
@@ -65,13 +63,15 @@ def _net(program: Any, weights: list[np.ndarray], ours: bool) -> Any:
     return net
 
 
-def _training(program: Any, net: Any) -> Callable[..., Any]:
+def _training(program: Any, net: Any, precision: str) -> Callable[..., Any]:
     net.set_train()
     optimizer = program.optimizer(net.trainable_params())
 
     def forward(*inputs):
         return program.loss(net, *inputs)
 
+    if precision == "bfloat16":
+        forward = ms.amp.auto_mixed_precision(forward, "auto", ms.bfloat16)
     gradient = ms.value_and_grad(forward, None, optimizer.parameters)
 
     def step(*inputs):

@@ -4,7 +4,7 @@ from ..workload import Workload, classes, noise
 from . import gpt
 
 CHAIN = 200
-BFLOAT16 = {"precision": "bfloat16", "compare": 1, "agree": 2e-2}
+BFLOAT16 = {"precision": "bfloat16", "compare": 1, "agree": 5e-3}
 
 
 def _gpt_data():
