@@ -8,12 +8,14 @@ connected.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from ..parameter import Parameter
+from ..state import state
 from ..tensor import wrap
 from .level import current, entered, lifted, watched
 from .node import Rule, attach
@@ -24,10 +26,10 @@ from .tree import map_tensors, same_structure, tensors
 
 def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
     """Call `cell.construct`, with `cell.bprop` as its backward rule if a gradient is recorded."""
-    level = current()
+    overlay = state.overlay
     parameters: list[Parameter] = []
-    if level is not None and level.overlay:
-        parameters = [p for p in cell.get_parameters() if p in level.overlay]
+    if overlay:
+        parameters = [p for p in cell.get_parameters() if p in overlay]
     raws = [t._raw for t in tensors((args, kwargs))] + [p._raw for p in parameters]
     if not watched(raws):
         return cell.construct(*args, **kwargs)
@@ -130,8 +132,9 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     count = len(inputs) - len(call.parameters)
     named = call.arguments(inputs[:count])
     out, dout = _in_structure(call.out_tree, outs), _in_structure(call.out_tree, gradients)
-    result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
-                             **{n: named[n] for n in call.keywords if n in named})
+    with _seeing(call.parameters, inputs[count:]):
+        result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
+                                 **{n: named[n] for n in call.keywords if n in named})
     by_name, by_parameter = _split_result(call, result)
     found: list[torch.Tensor | None] = []
     for name in _leaf_names(call):
@@ -140,6 +143,18 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     for parameter, raw in zip(call.parameters, inputs[count:], strict=True):
         found.append(checked_gradient(by_parameter.get(id(parameter)), raw, call.rule))
     return found
+
+
+@contextmanager
+def _seeing(parameters: list[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
+    """A block in which Parameters have the values they had when the Cell was called."""
+    before = state.overlay
+    if parameters:
+        state.overlay = {**(before or {}), **dict(zip(parameters, raws, strict=True))}
+    try:
+        yield
+    finally:
+        state.overlay = before
 
 
 def _in_structure(tree: Any, raws: Sequence[torch.Tensor]) -> Any:
@@ -189,9 +204,10 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     named, moved = call.arguments(inputs[:count]), call.arguments(given)
     steps = [moved[n] for n in call.names]
     out = _in_structure(call.out_tree, outs)
-    result = call.cell.jvp(*(named[n] for n in call.names), out,
-                           steps[0] if len(steps) == 1 else tuple(steps),
-                           **{n: named[n] for n in call.keywords if n in named})
+    with _seeing(call.parameters, inputs[count:]):
+        result = call.cell.jvp(*(named[n] for n in call.names), out,
+                               steps[0] if len(steps) == 1 else tuple(steps),
+                               **{n: named[n] for n in call.keywords if n in named})
     if not same_structure(out, result):
         raise ValueError(f"The {name} must return tangents in the structure of the outputs, "
                          f"but it returned a {type(result).__name__}.")
