@@ -26,3 +26,18 @@ class _ThreadState(threading.local):
 
 
 state = _ThreadState()
+
+MOST_NUMBERS = 16  # of a tensor that a graph may depend on
+
+
+def numbers(raw: torch.Tensor) -> Any:
+    """The elements of a raw tensor as nested lists of Python numbers.
+
+    A run that is being recorded as a graph depends on each of them; more than a few, or fractions,
+    no graph can stand for.
+    """
+    if state.trace is None:
+        return raw.tolist()
+    if raw.is_floating_point() or raw.is_complex() or raw.numel() > MOST_NUMBERS:
+        state.trace.refuse("makes Python numbers of a tensor")
+    return [numbers(part) for part in raw.unbind()] if raw.dim() else raw.item()

@@ -28,7 +28,7 @@ from .construction import (
 from .dtype import Type, from_raw, promote_types
 from .errors import op
 from .indexing import get_item, set_item
-from .state import state
+from .state import numbers, state
 
 _new = object.__new__
 
@@ -278,9 +278,7 @@ class Tensor:
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         self.init_data()
-        if state.trace is not None:
-            state.trace.refuse("makes Python numbers of a tensor")
-        return self._raw.tolist()
+        return numbers(self._raw)
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
         """Make the data of a tensor built with ``init=``; does nothing for any other.

@@ -1,4 +1,4 @@
-"""Makes `tests.contracts` importable and every test start from the same seed, with no kept files."""
+"""Makes `tests.contracts` importable; every test starts from the same seed, without kept files."""
 
 import os
 

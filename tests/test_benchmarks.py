@@ -235,3 +235,21 @@ def test_options_choose_workloads():
     assert "gpt-bf16" in [w.name for w in bench.chosen_workloads(bench.options(["--bf16"]))]
     only = bench.options(["--only", "mlp", "--only", "import"])
     assert [w.name for w in bench.chosen_workloads(only)] == ["mlp", "import"]
+
+
+def test_a_whole_run_writes_the_page_and_the_picture(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="it draws the picture")
+    (tmp_path / "benchmarks.md").write_text("# Speed\n")
+    result = {"Lamella": Result([0.001] * 3, 0.1, 2**20, 1.0), "PyTorch": Result([0.002] * 3)}
+    monkeypatch.setattr(bench, "DOCS", tmp_path)
+    monkeypatch.setattr(bench, "measure", lambda workload, *_: result)
+    monkeypatch.setattr(bench, "measure_imports",
+                        lambda _: {**result, "JAX jit": Result(reason="broken", wrong=True)})
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--no-bf16"])
+    with pytest.raises(SystemExit):  # something was wrong
+        bench.main()
+    page = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert "| MLP | 0.50 | PyTorch | 0.50 |" in page
+    assert "- JAX jit, import: broken" in page
+    assert "](benchmarks-cpu.svg)" in page and (tmp_path / "benchmarks-cpu.svg").exists()
+    assert "Peak memory" in capsys.readouterr().out

@@ -55,7 +55,7 @@ def _alike(wanted: torch.Tensor, got: torch.Tensor) -> bool:
     if not wanted.is_floating_point() and not wanted.is_complex():
         return torch.equal(wanted, got)
     coarse = wanted.dtype in (torch.float16, torch.bfloat16)
-    limit = 3e-2 if coarse else 1e-4 if wanted.dtype is torch.float32 else 1e-9
+    limit = 3e-2 if coarse else 1e-5 if wanted.dtype is torch.float32 else 1e-9
     wide = torch.complex128 if wanted.is_complex() else torch.float64
     a, b = wanted.detach().to(wide), got.detach().to(wide)
     if not torch.equal(torch.isfinite(a), torch.isfinite(b)):

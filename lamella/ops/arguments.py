@@ -10,6 +10,7 @@ import torch
 
 from .. import context
 from ..dtype import to_raw
+from ..state import numbers
 from ..tensor import as_raw
 
 
@@ -30,7 +31,7 @@ def as_ints(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
     """A tuple of ints from an int, a tuple, a list or a Tensor of whole numbers."""
     raw = getattr(value, "_raw", None)
     if raw is not None and not raw.is_floating_point():
-        value = raw.tolist()
+        value = numbers(raw)
     if isinstance(value, (tuple, list)):
         return tuple([v if type(v) is int else as_int(v, where, name) for v in value])
     return (as_int(value, where, name),)

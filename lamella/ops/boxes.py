@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..state import numbers
 from ..tensor import Tensor, wrap
 
 __all__ = ["iou", "check_valid", "bounding_box_encode", "bounding_box_decode"]
@@ -188,7 +189,7 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
     """
     raw, boxes = features._raw, rois._raw
     cells = []
-    for image, x0, y0, x1, y1 in boxes.tolist():
+    for image, x0, y0, x1, y1 in numbers(boxes):
         x0, y0 = x0 * spatial_scale, y0 * spatial_scale
         x1, y1 = ((c + roi_end_mode) * spatial_scale for c in (x1, y1))
         rows = _samples(y0, max(y1 - y0, 1.0), pooled_height, sample_num, raw)

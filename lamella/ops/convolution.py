@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from .. import products
 from ..errors import op
 from ..tensor import Tensor, wrap
 from .windows import each, given_padding, pad_mode_of, symmetric, window_padding
@@ -256,7 +257,7 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         >>> print(ms.ops.dense(x, w, ms.Tensor([10.0, 20.0])))
         [[14. 22.]]
     """
-    return wrap(F.linear(input._raw, weight._raw, None if bias is None else bias._raw))
+    return wrap(products.linear(input._raw, weight._raw, None if bias is None else bias._raw))
 
 
 @op

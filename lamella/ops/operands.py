@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..state import numbers
 from ..tensor import as_raw, operand, promote, promote_factors
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -88,7 +89,7 @@ def axes(axis: Any, raw: torch.Tensor) -> tuple[int, ...]:
         return (axis,)
     values = getattr(axis, "_raw", None)
     if values is not None:
-        axis = values.reshape(-1).tolist()
+        axis = numbers(values.reshape(-1))
     elif hasattr(axis, "__index__"):
         axis = (operator.index(axis),)
     if axis is not None and not isinstance(axis, (tuple, list)):

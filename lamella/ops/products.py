@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .. import products
 from ..errors import op
 from ..tensor import Tensor, promote, tensor_methods, wrap
 from .arguments import axis_in, indices_of
@@ -56,7 +57,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         >>> print(ms.ops.matmul(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
         [[11.]]
     """
-    return wrap(torch.matmul(input._raw, other._raw))
+    return wrap(products.matmul(input._raw, other._raw))
 
 
 @op

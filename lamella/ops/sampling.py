@@ -16,6 +16,7 @@ from ..context import current_device
 from ..dtype import to_raw
 from ..errors import op
 from ..random import seeded
+from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, raw_or_number
 from .random import broadcast, draw, parameters, tuple_shape
@@ -262,6 +263,8 @@ def _drawn(weights: torch.Tensor, count: int, unique: bool,
     """Classes drawn one after the other, and how many draws that took: more where repeats go."""
     if not unique:
         return torch.multinomial(weights, count, True, generator=source), count
+    if state.trace is not None:
+        state.trace.refuse("draws random numbers until enough of them differ")
     found: dict[int, None] = {}
     tries = 0
     while True:

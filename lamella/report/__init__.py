@@ -1,4 +1,4 @@
-"""Pages for reports: one self-contained HTML file each, light and dark, with nothing from a network.
+"""Pages for reports: self-contained HTML files, light and dark, with nothing from a network.
 
 A report fills a `Page` with sections, each a component and its data, and writes it::
 

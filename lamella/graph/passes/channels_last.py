@@ -74,7 +74,7 @@ class _Rewriting:
         self.restored: dict[Node, tuple[Node, Any]] = {}
         self.last = _last_uses(module.graph)
         given = iter(copies(module, inputs))
-        with torch.no_grad():
+        with torch.enable_grad():  # nothing requires one
             for place, node in enumerate(module.graph.nodes):
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))

@@ -17,6 +17,7 @@ from .constants import fold
 from .forms import describe
 from .memory import reshapes_in_place
 from .pointless import remove_pointless
+from .routes import route
 from .shared import share
 from .trial import pays
 
@@ -48,8 +49,13 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         return better
     describe(better.graph, inputs)
     simplify(better)
+    if measure:
+        better.recompile()
+        better = _settled(better, inputs)
+    if route(better.graph, measure):
+        simplify(better)  # transposes of transposes
     better.recompile()
-    return _settled(better, inputs) if measure else better
+    return better
 
 
 def improved_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:

@@ -22,11 +22,12 @@ Values = list[torch.Tensor]
 def copies(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
     """Inputs for a run that changes nothing outside: those that it writes are copied."""
     written = set(written_inputs(graph))
-    return [_copied(x) if i in written else x for i, x in enumerate(inputs)]
+    return [_copied(x) if i in written else x.detach() for i, x in enumerate(inputs)]
 
 
 def _copied(x: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
+    copy = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+    return copy.copy_(x.detach())
 
 
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
@@ -66,7 +67,7 @@ class _Undone:
 
 
 def _run(graph: GraphModule, inputs: Values) -> Values:
-    with torch.no_grad():
+    with torch.enable_grad():  # nothing requires one; some kernels keep less for later without
         found = graph.forward(*inputs)
     return [found] if isinstance(found, torch.Tensor) else list(found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...state import numbers
 from ...tensor import Tensor, wrap
 from ..arguments import as_int, as_ints, axis_in, raw_of
 from ..composite import prim_attr_register
@@ -305,4 +306,4 @@ class TensorToTuple(Primitive):
         pass
 
     def __call__(self, x: Tensor) -> tuple:
-        return tuple(raw_of(x, "TensorToTuple", "x").tolist())
+        return tuple(numbers(raw_of(x, "TensorToTuple", "x")))

@@ -1,0 +1,118 @@
+"""Matrix products by the fastest kernel for their shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from ...products import available, routes
+from .forms import Form, form_of
+
+aten = torch.ops.aten
+
+# activations that oneDNN's kernel does on the way out: its name and its argument
+_ENDINGS: dict[object, Any] = {
+    aten.relu.default: lambda node: ("relu", ""),
+    aten.gelu.default: lambda node: ("gelu", node.kwargs.get("approximate", "none")),
+    aten.sigmoid.default: lambda node: ("sigmoid", ""),
+    aten.tanh.default: lambda node: ("tanh", ""),
+}
+
+
+def route(graph: Graph, measure: bool) -> int:
+    """Hand products to the kernel that is fastest; returns how many are not PyTorch's own.
+
+    Args:
+        graph: changed in place.
+        measure: whether shapes of which nothing is known are timed.
+    """
+    if not available():
+        return 0
+    count = 0
+    for node in list(graph.nodes):
+        factors = _factors(node)
+        if factors is None:
+            continue
+        a, b, bias = factors
+        left, right = form_of(a), form_of(b)
+        if not _fits(left, right, bias):
+            continue
+        assert left is not None and right is not None
+        way = routes.way((left.shape, left.stride), (right.shape, right.stride),
+                         bias is not None, measure)
+        if way == "onednn":
+            _replace(graph, node, a, b, bias)
+            count += 1
+    return count
+
+
+def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
+    """The matrices that a node multiplies, and what it adds to each row."""
+    if node.target is aten.mm.default:
+        a, b = node.args
+        return a, b, None  # type: ignore[return-value]
+    if node.target is aten.addmm.default and not node.kwargs and len(node.args) == 3:
+        bias, a, b = node.args
+        return a, b, bias  # type: ignore[return-value]
+    return None
+
+
+def _fits(left: Form | None, right: Form | None, bias: Node | None) -> bool:
+    if left is None or right is None or left.dtype is not torch.float32:
+        return False
+    if left.device.type != "cpu" or right.device.type != "cpu":
+        return False
+    added = form_of(bias)
+    return bias is None or (added is not None and len(added.shape) == 1
+                            and added.shape[0] == right.shape[1])
+
+
+def _replace(graph: Graph, node: Node, a: Node, b: Node, bias: Node | None) -> None:
+    last, ending = node, ("none", "")
+    users = list(node.users)
+    if len(users) == 1 and users[0].target in _ENDINGS:
+        last, ending = users[0], _ENDINGS[users[0].target](users[0])
+    with graph.inserting_before(node):
+        weight = _transposed(graph, b)
+        routed = graph.call_function(torch.ops.mkldnn._linear_pointwise.default,
+                                     (a, weight, bias, ending[0], [], ending[1]))
+    routed.meta.update(last.meta)
+    last.replace_all_uses_with(routed)
+    graph.erase_node(last)
+    if last is not node:
+        graph.erase_node(node)
+
+
+def _transposed(graph: Graph, node: Node) -> Node:
+    if node.target is aten.t.default:
+        return node.args[0]  # type: ignore[return-value]
+    turned = graph.call_function(aten.t.default, (node,))
+    form = form_of(node)
+    assert form is not None
+    turned.meta["form"] = form._replace(shape=form.shape[::-1], stride=form.stride[::-1])
+    return turned
+
+
+def plain(graph: GraphModule) -> GraphModule:
+    """The graph with PyTorch's own products again, for a compiler that doesn't know others."""
+    from .order import copied
+
+    found = copied(graph)
+    for node in list(found.graph.nodes):
+        if node.target is not torch.ops.mkldnn._linear_pointwise.default:
+            continue
+        a, weight, bias, ending, _, form = node.args
+        with found.graph.inserting_before(node):
+            turned = found.graph.call_function(aten.t.default, (weight,))
+            out = (found.graph.call_function(aten.mm.default, (a, turned)) if bias is None
+                   else found.graph.call_function(aten.addmm.default, (bias, a, turned)))
+            if ending != "none":
+                kwargs = {"approximate": form} if ending == "gelu" else {}
+                out = found.graph.call_function(getattr(aten, ending).default, (out,), kwargs)
+        out.meta.update(node.meta)
+        node.replace_all_uses_with(out)
+        found.graph.erase_node(node)
+    found.recompile()
+    return found

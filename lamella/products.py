@@ -1,0 +1,231 @@
+"""Matrix products by whichever kernel is fastest for their shape on this machine.
+
+PyTorch hands products of float32 matrices to MKL, which on some processors runs at half the speed
+of oneDNN's kernels, and on others is the faster one. So each shape is timed once, when it is first
+needed, and what was found is kept in the process and on disk. Recorded graphs
+(`graph.passes.routes`) and eager operators ask here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from .state import state
+
+GAIN = 0.95  # of the time of PyTorch's own product: what another way must take to be chosen
+SMALLEST = 2**16  # multiplications in a product that is worth timing
+EAGER = 2**21  # and in one whose eager call is worth a lookup,
+ELEMENTS = 2**13  # where the first factor has so many elements: that is asked first
+HOPE = 6  # shapes without any gain, after which eager calls are left alone
+ROUNDS, PATIENCE = 9, 0.03  # of timing one way, at the most; seconds
+
+Layout = tuple[Sequence[int], Sequence[int]]  # shape and strides of a matrix
+Key = tuple[int, int, int, str, bool, int]
+
+_linear: Any = None
+with contextlib.suppress(AttributeError, RuntimeError):
+    _linear = torch.ops.mkldnn._linear_pointwise.default
+
+
+def available() -> bool:
+    """Whether there is another way than PyTorch's own."""
+    return _linear is not None and torch.backends.mkldnn.is_available()
+
+
+def by_torch(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """a b + bias, as PyTorch does it."""
+    return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
+
+
+def by_onednn(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """a b + bias, by oneDNN's kernel."""
+    return _linear(a, b.t(), bias, "none", [], "")
+
+
+WAYS: dict[str, Callable[..., torch.Tensor]] = {"torch": by_torch, "onednn": by_onednn}
+
+
+class Routes:
+    """What is known of products: for each shape, the fastest way.
+
+    Attributes:
+        hopeful: whether another way than PyTorch's has ever won, or too little is known yet.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Key, str] = {}
+        self.hopeful = available()
+        self._file: pathlib.Path | None = None
+        self._read = False
+
+    def way(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
+        """The name of the fastest way for matrices of these forms.
+
+        Args:
+            a, b: shape and strides of the factors.
+            bias: whether a vector is added to each row.
+            measure: whether the ways may be timed now, if it isn't known.
+        """
+        rows, columns = _major(a[1]), _major(b[1])
+        m, k, n = a[0][0], a[0][1], b[0][1]
+        if not rows or not columns or m * k * n < SMALLEST or not available():
+            return "torch"
+        self._load()
+        key = (m, k, n, rows + columns, bias, torch.get_num_threads())
+        found = self.known.get(key)
+        if found is None:
+            if not measure:
+                return "torch"
+            found = self.known[key] = _fastest(key)
+            self._settle()
+            self._save()
+        return found
+
+    def _settle(self) -> None:
+        won = any(way != "torch" for way in self.known.values())
+        self.hopeful = available() and (won or len(self.known) < HOPE)
+
+    def _load(self) -> None:
+        """Read what earlier processes found, once; what can't be read counts as not there."""
+        if self._read:
+            return
+        from .graph.cache import cache_folder, key_of
+
+        self._read = True
+        folder = cache_folder()
+        if folder is None:
+            return
+        self._file = folder / f"products-{key_of('products', 1)[:16]}.json"
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            for *key, way in json.loads(self._file.read_text(encoding="utf-8")):
+                if way in WAYS and len(key) == 6:
+                    self.known[tuple(key)] = way  # type: ignore[index]
+        self._settle()
+
+    def _save(self) -> None:
+        if self._file is None:
+            return
+        text = json.dumps([[*key, way] for key, way in self.known.items()])
+        with contextlib.suppress(OSError):
+            number, name = tempfile.mkstemp(dir=self._file.parent, prefix="draft-")
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(name, self._file)
+
+
+routes = Routes()
+
+
+def _major(strides: Sequence[int]) -> str:
+    """"r" for a matrix in rows, "c" in columns, "" for anything else."""
+    return "r" if strides[1] == 1 else "c" if strides[0] == 1 else ""
+
+
+def _fastest(key: Key) -> str:
+    """Time the ways in turn; the first is left only for a clear gain."""
+    m, k, n, majors, bias, _ = key
+    best = dict.fromkeys(WAYS, float("inf"))
+    with torch.no_grad(), torch.random.fork_rng([]):
+        a = torch.randn(m, k) if majors[0] == "r" else torch.randn(k, m).t()
+        b = torch.randn(k, n) if majors[1] == "r" else torch.randn(n, k).t()
+        added = torch.randn(n) if bias else None
+        start = time.perf_counter()
+        for number in range(ROUNDS + 1):
+            for name, way in WAYS.items():
+                begin = time.perf_counter()
+                try:
+                    way(a, b, added)
+                except RuntimeError:
+                    continue
+                if number:  # the first run makes the kernel
+                    best[name] = min(best[name], time.perf_counter() - begin)
+            if number >= 2 and time.perf_counter() - start > PATIENCE * len(WAYS):
+                break
+    winner = min(best, key=lambda name: best[name])
+    return winner if best[winner] < GAIN * best["torch"] else "torch"
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """x W^T + bias, by the fastest way for its shape."""
+    if (not routes.hopeful or x.numel() < ELEMENTS or weight.dim() != 2
+            or x.numel() * weight.shape[0] < EAGER or x.dim() < 2
+            or x.shape[-1] != weight.shape[1] or not _plain(x, weight, bias)):
+        return F.linear(x, weight, bias)
+    return _product(x, weight.t(), bias)
+
+
+def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x y, by the fastest way for its shape."""
+    if (not routes.hopeful or x.numel() < ELEMENTS or y.dim() != 2 or x.dim() < 2
+            or x.numel() * y.shape[1] < EAGER
+            or x.shape[-1] != y.shape[0] or not _plain(x, y, None)):
+        return torch.matmul(x, y)
+    return _product(x, y, None)
+
+
+def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
+    """Whether these are matrices that other ways take, outside of all that looks into products.
+
+    A recorded run keeps PyTorch's products: its graph is routed later. Transformed ones (`vmap`,
+    forward mode) have rules for those only.
+    """
+    return (x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
+            and x.device.type == "cpu" and y.device.type == "cpu" and _untransformed(bias))
+
+
+def _untransformed(bias: torch.Tensor | None) -> bool:
+    return (bias is None or bias.dtype is torch.float32 and bias.dim() == 1) and (
+        torch._C._functorch.peek_interpreter_stack() is None  # type: ignore[attr-defined]
+        and torch.autograd.forward_ad._current_level < 0)
+
+
+def _product(x: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    a = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+    out = _routed(a, b, bias)
+    return out if x.dim() == 2 else out.view(*x.shape[:-1], b.shape[1])
+
+
+def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """a b + bias; PyTorch's own node on the tape, if PyTorch's product is best all the way."""
+    needed = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (
+        bias is not None and bias.requires_grad))
+    name = routes.way((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
+    if not needed:
+        return WAYS[name](a, b, bias)
+    (m, k), n = a.shape, b.shape[1]
+    back = ((m, n), (n, 1))
+    left = routes.way(back, ((n, k), b.stride()[::-1]), False)
+    right = routes.way(((k, m), a.stride()[::-1]), back, False)
+    if name == left == right == "torch":
+        return by_torch(a, b, bias)
+    return _Routed.apply(a, b, bias)  # type: ignore[return-value]
+
+
+class _Routed(torch.autograd.Function):
+    """A product on the tape; those of its gradient, of any order, are routed too."""
+
+    @staticmethod
+    def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None
+                ) -> torch.Tensor:
+        ctx.save_for_backward(a, b)
+        name = routes.way((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
+        return WAYS[name](a, b, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        gradient, = gradients
+        a, b = ctx.saved_tensors
+        of_a, of_b, of_bias = ctx.needs_input_grad
+        return (_routed(gradient, b.t(), None) if of_a else None,
+                _routed(a.t(), gradient, None) if of_b else None,
+                gradient.sum(0) if of_bias else None)

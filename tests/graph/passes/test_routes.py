@@ -1,0 +1,57 @@
+"""Products of a graph by the fastest kernel."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lamella import products
+from lamella.graph.passes import improve, plain
+from tests.graph.passes.checks import check_same, count, recorded
+
+pytestmark = pytest.mark.skipif(not products.available(), reason="this PyTorch has no oneDNN")
+
+
+@pytest.fixture(autouse=True)
+def onednn(monkeypatch):
+    monkeypatch.setattr(products.routes, "way", lambda *args: "onednn")
+
+
+def step(x, w1, b1, w2):
+    weights = [w.detach().requires_grad_() for w in (w1, b1, w2)]
+    loss = (F.linear(x, *weights[:2]).relu() @ weights[2]).square().sum()
+    return loss.detach(), *torch.autograd.grad(loss, weights)
+
+
+def test_forward_and_backward_products():
+    inputs = [torch.randn(s) for s in [(6, 5), (4, 5), (4,), (4, 3)]]
+    graph = recorded(step, *inputs)
+    better = improve(graph, inputs)
+    check_same(graph, better, inputs, 1e-4)
+    assert count(graph, "mm", "addmm") == 5
+    assert count(better, "mm", "addmm") == 0 and count(better, "_linear_pointwise") == 5
+    assert count(better, "relu") == 0
+    back = plain(better)
+    check_same(graph, back, inputs)
+    assert count(back, "_linear_pointwise") == 0 and count(back, "relu") == 1
+
+
+@pytest.mark.parametrize("ending", [torch.relu, torch.tanh, torch.sigmoid, F.gelu,
+                                    lambda x: F.gelu(x, approximate="tanh")])
+def test_activations_on_the_way_out(ending):
+    inputs = [torch.randn(s) for s in [(6, 5), (4, 5), (4,)]]
+    graph = recorded(lambda x, w, b: ending(F.linear(x, w, b)), *inputs)
+    better = improve(graph, inputs)
+    check_same(graph, better, inputs, 1e-4)
+    assert count(better, "_linear_pointwise") == 1
+    assert count(better, "relu", "tanh", "sigmoid", "gelu") == 0
+    check_same(graph, plain(better), inputs)
+
+
+def test_other_products_stay():
+    inputs = [torch.randn(6, 5).double(), torch.randn(5, 4).double(), torch.randn(6, 4).double()]
+    graph = recorded(lambda a, b, c: (a @ b, torch.addmm(c, a, b)), *inputs)
+    assert count(improve(graph, inputs), "_linear_pointwise") == 0
+    inputs = [x.float() for x in inputs]
+    graph = recorded(lambda a, b, c: (torch.addmm(c, a, b), torch.addmm(c[0], a, b, beta=2)),
+                     *inputs)
+    assert count(improve(graph, inputs), "_linear_pointwise") == 0
