@@ -20,6 +20,7 @@ import torch
 from torch.fx import GraphModule
 
 from . import cache
+from .passes import plain
 from .text import NoText, to_text
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
@@ -39,7 +40,7 @@ class Native:
         self.device = inputs[0].device if inputs else torch.device("cpu")
         self.asked = self.made = False
         try:
-            self.text = to_text(graph, inputs)
+            self.text = to_text(plain(graph), inputs)
             self.key = cache.key_of(FORMAT, self.text) if cache.cache_folder() else None
         except NoText:
             self.key = None

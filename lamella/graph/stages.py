@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import torch
 from torch.fx import Graph, GraphModule, Node
+from torch.fx.node import map_arg
 
 
 class CannotCut(Exception):
@@ -205,7 +206,7 @@ def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]
         if node.op == "get_attr" and node.target in found:
             copies[node] = found[str(node.target)][0]
         elif node.op == "output":
-            lifted.output([copies[n] for n in node.args[0]])  # type: ignore[union-attr]
+            lifted.output(map_arg(node.args[0], lambda n: copies[n]))
         else:
             copies[node] = lifted.node_copy(node, lambda n: copies[n])
     return GraphModule(graph, lifted), [value for _, value in found.values()]

@@ -10,7 +10,7 @@ import torch
 from torch.fx import Graph, GraphModule
 
 from .. import cache
-from ..stages import must_stay
+from ..stages import lift_constants, must_stay
 from ..text import NoText, to_text
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
@@ -87,6 +87,7 @@ def _settled(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule:
             continue
         other = attempt(graph, inputs)
         if other is None:
+            known[name] = False
             continue
         simplify(other)
         other.recompile()
@@ -106,7 +107,9 @@ class Decisions(dict[str, bool]):
         self.key, self.folder = None, None
         with contextlib.suppress(NoText):
             if cache.cache_folder() is not None:
-                self.key = cache.key_of("passes", FORMAT, to_text(graph, list(inputs)))
+                lifted, constants = lift_constants(graph)
+                text = to_text(lifted, [*inputs, *constants])
+                self.key = cache.key_of("passes", FORMAT, text)
                 self.folder = cache.entry(self.key)
         if self.folder is not None:
             with contextlib.suppress(OSError, ValueError):
