@@ -10,6 +10,10 @@ import torch
 from .state import state
 
 
+# what PyTorch says if a tensor that all examples of a `vmap` share can't take what differs
+_DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
+
+
 def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     """Run `change` on the tensor's raw data, which it changes in place; returns the tensor.
 
@@ -44,18 +48,19 @@ def _changed(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> torch.
     try:
         change(raw)
     except RuntimeError as error:
-        text = str(error)
-        if state.level is None or "vmap:" not in text and "mutate a captured" not in text:
+        if state.level is None or not any(words in str(error) for words in _DIFFERS):
             raise
+        varied = raw
+        for mark in state.level.marks:
+            varied = torch.where(mark, varied, varied)
+        varied = varied.clone()
+        change(varied)  # raises what has nothing to do with `vmap`
         if raw._base is not None:
             raise RuntimeError(
                 "Inside 'vmap', a part of a tensor that all examples share can't be changed in "
                 "place to what differs between them. Change the whole (x[0, 1] = value instead of "
                 "x[0][1] = value).") from None
-        for mark in state.level.marks:
-            raw = torch.where(mark, raw, raw)
-        raw = raw.clone()
-        change(raw)
+        return varied
     return raw
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..state import state
-from .level import Level, batching, current, entered, physical, pushes
+from .level import Level, batching, current, entered, functorch, physical, pushes
 
 Raws = Sequence[torch.Tensor]
 
@@ -43,8 +43,19 @@ class Rule:
     def pull(self, inputs: Raws, outs: Raws, gradients: Raws) -> list[Any]:
         """The inputs' gradients."""
         level = current()
+        inputs, outs = [_alive(raw) for raw in inputs], [_alive(raw) for raw in outs]
         with entered(self.outer if level is None else level):  # an engine's thread has no level
             return list(self._pull(inputs, outs, gradients))
+
+
+def _alive(raw: torch.Tensor) -> torch.Tensor:
+    """A tensor saved in a level of `torch.func` that is over, as the levels around it know it."""
+    while functorch.is_functorch_wrapped_tensor(raw):
+        inner = functorch.unwrap_if_dead(raw)
+        if inner is raw:
+            break
+        raw = inner
+    return raw
 
 
 def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
