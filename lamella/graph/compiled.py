@@ -20,9 +20,10 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from .kept import Kept
-from .reach import Reach, StandsFor, fingerprint
+from .reach import Reach, StandsFor
 from .replay import Path
 from .trace import CannotTrace, run_traced
+from .watch import Watch
 
 MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
 _tracing = threading.RLock()  # a trace lends copies of data to Parameters
@@ -48,7 +49,7 @@ class Compiled(StandsFor):
         self.fullgraph = fullgraph
         self.level = level
         self.dynamic = dynamic
-        self._entries: dict[Any, list[tuple[Reach, Any, Path]]] = {}
+        self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
         self.traces = self.misses = self.replays = 0
 
@@ -60,11 +61,11 @@ class Compiled(StandsFor):
             return self.fn(*args, **kwargs)
         inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
         entries = self._entries.get(key, [])
-        reached, values = None, None
+        watched, values = None, None
         for entry in entries:
-            reach, seen, path = entry
-            if reach is not reached:
-                reached, values = reach, fingerprint(reach)
+            watch, seen, path = entry
+            if watch is not watched:
+                watched, values = watch, watch.values()
             if seen != values:
                 continue
             found = path.run(inputs)
@@ -112,7 +113,7 @@ class Compiled(StandsFor):
         """The graphs recorded for arguments of this kind."""
         return [path for *_, path in self._entries.get(_key(args, kwargs), ())]
 
-    def _put_first(self, key: Any, entry: tuple[Reach, Any, Path]) -> None:
+    def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
         with _tracing:  # other threads go on with the list they have
             others = [e for e in self._entries.get(key, ()) if e is not entry]
             self._entries[key] = [entry, *others]
@@ -124,8 +125,8 @@ class Compiled(StandsFor):
             return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
         with _tracing:
             reach = Reach(self.fn, args, kwargs)
-            reach = next((r for r, *_ in entries if r.same(reach)), reach)
-            values = fingerprint(reach)
+            watch = next((w for w, *_ in entries if w.reach.same(reach)), None) or Watch(reach)
+            reach, values = watch.reach, watch.values()
             try:
                 trace = run_traced(self.fn, args, kwargs, reach)
                 path = Path(trace, inputs, self.level)
@@ -133,7 +134,7 @@ class Compiled(StandsFor):
                 where = _line_of(reason)
                 return self._give_up(key, f"it {reason}{where}", args, kwargs)
             self.traces += 1
-            self._put_first(key, (reach, values, path))
+            self._put_first(key, (watch, values, path))
             outputs, assigned = trace.value
             return _committed(path, [*outputs, *assigned])
 

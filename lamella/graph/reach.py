@@ -121,10 +121,10 @@ class Reach:
         if _is_ours(function) and not function.__closure__:
             return
         self.functions.append(function)
-        self._all(_closure(function).values())
+        self._all(closure(function).values())
         self._all(function.__defaults__ or ())
         self._all((function.__kwdefaults__ or {}).values())
-        self._all(_named_globals(function).values())
+        self._all(named_globals(function).values())
 
 
 def _is_ours(thing: Any) -> bool:
@@ -133,7 +133,7 @@ def _is_ours(thing: Any) -> bool:
     return module.split(".")[0] == "lamella"
 
 
-def _closure(function: types.FunctionType) -> dict[str, Any]:
+def closure(function: types.FunctionType) -> dict[str, Any]:
     found = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -143,7 +143,7 @@ def _closure(function: types.FunctionType) -> dict[str, Any]:
     return found
 
 
-def _named_globals(function: types.FunctionType) -> dict[str, Any]:
+def named_globals(function: types.FunctionType) -> dict[str, Any]:
     around = function.__globals__
     if _is_ours(function):
         return {}
@@ -151,29 +151,31 @@ def _named_globals(function: types.FunctionType) -> dict[str, Any]:
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+CONTAINERS = (tuple, list, dict, set, frozenset)
+DEEPEST = 16  # of containers within each other
+LONGEST = 1024  # of a container whose parts count; a longer one counts as the object it is
 
 
 def fingerprint(reach: Reach) -> tuple:
     """The plain values that a run may depend on: attributes of objects, variables of functions."""
     seen: dict[int, int] = {}
     return (tuple([_cell_values(cell, seen) for cell in reach.cells]),
-            tuple([_function_values(function, seen) for function in reach.functions]),
+            tuple([_function_values(function) for function in reach.functions]),
             tuple([_values(thing.__dict__, seen) for thing in reach.objects]),
-            tuple([_plain(getattr(cls, name, None), seen)
+            tuple([plain(getattr(cls, name, None))
                    for cls, names in reach.classes.items() for name in names]))
 
 
-def _plain(value: Any, seen: dict[int, int]) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """What tells a value from another: itself if it is plain, its parts, or its identity."""
     if isinstance(value, _PLAIN):
         return type(value), value
-    if isinstance(value, (tuple, list)) and len(value) < 32:
-        return tuple([_plain(v, seen) for v in value])
-    if isinstance(value, dict) and len(value) < 32:
-        return tuple([(name, _plain(v, seen)) for name, v in value.items()])
-    if isinstance(value, (set, frozenset)) and len(value) < 32:
-        return frozenset([_plain(v, seen) for v in value])
-    return id(value)
+    if not isinstance(value, CONTAINERS) or len(value) > LONGEST or depth > DEEPEST:
+        return id(value)
+    if isinstance(value, dict):
+        return tuple([(name, plain(v, depth + 1)) for name, v in value.items()])
+    parts = [plain(v, depth + 1) for v in value]
+    return tuple(parts) if isinstance(value, (tuple, list)) else frozenset(parts)
 
 
 def _slot(value: Any, seen: dict[int, int]) -> Any:
@@ -181,7 +183,7 @@ def _slot(value: Any, seen: dict[int, int]) -> Any:
     if type(value) is Tensor:
         raw = value._raw
         return raw.shape, raw.dtype, raw.device, seen.setdefault(id(value), len(seen))
-    return _plain(value, seen)
+    return plain(value)
 
 
 def _cell_values(cell: CellTree, seen: dict[int, int]) -> tuple:
@@ -192,17 +194,25 @@ def _cell_values(cell: CellTree, seen: dict[int, int]) -> tuple:
 
 
 def _values(own: dict, seen: dict[int, int]) -> list:
+    return [(name, _slot(value, seen)) for name, value in own.items() if _counts(name, value)]
+
+
+def values_that_count(own: dict) -> list:
+    """The values of an object's attributes that a run may depend on."""
+    return [value for name, value in own.items() if _counts(name, value)]
+
+
+def _counts(name: str, value: Any) -> bool:
     # objects under private names are what it keeps for itself, such as work done once
-    return [(name, _slot(value, seen)) for name, value in own.items()
-            if name[0] != "_" or isinstance(value, _PLAIN) or name == "_call_hooks"
-            or type(value) is Tensor]
+    return (name[0] != "_" or isinstance(value, _PLAIN) or name == "_call_hooks"
+            or type(value) is Tensor)
 
 
-def _function_values(function: types.FunctionType, seen: dict[int, int]) -> tuple:
-    values = {**_closure(function), **_named_globals(function)}
-    found = [(name, _plain(value, seen)) for name, value in values.items()]
+def _function_values(function: types.FunctionType) -> tuple:
+    values = {**closure(function), **named_globals(function)}
+    found = [(name, plain(value)) for name, value in values.items()]
     if function.__defaults__:
-        found.append(("", _plain(function.__defaults__, seen)))
+        found.append(("", plain(function.__defaults__)))
     if function.__kwdefaults__:
-        found.append(("", _plain(function.__kwdefaults__, seen)))
+        found.append(("", plain(function.__kwdefaults__)))
     return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from operator import is_
 
 import torch
 from torch.fx import GraphModule
@@ -34,10 +35,14 @@ class Path:
         assert trace.graph is not None
         graph = trace.graph
         self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
+        self.parameters = [t for t in self.held if isinstance(t, Parameter)]
+        self.others = self.held[len(self.parameters):]
         self.slots = [slot for slot in trace.slots if slot is not None]
         self.forms = [_form(held_data(t)) for t in self.held]
         self.constants = trace.constants
         self._assigned = trace.assigned
+        self._replaced = set(trace.assigned)  # in every run
+        self._seen: list[torch.Tensor | None] = [None] * len(self.parameters)
         self.out_tree = trace.out_tree
         self.attributes = [(cell, name) for cell, name, _ in trace.attributes.values()]
         self.later = trace.later
@@ -63,11 +68,16 @@ class Path:
 
     def _inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
-        data = [t._data if isinstance(t, Parameter) else t._raw for t in self.held]
-        for form, raw in zip(self.forms, data, strict=True):
-            if form[0] != raw.shape or form[1] is not raw.dtype or form[2] != raw.device:
-                return None
-        return [*given, *data, *[place[name]._raw for place, name in self.slots], *self.constants]
+        data = [p._data for p in self.parameters]
+        others = [t._raw for t in self.others]
+        if not all(map(is_, data, self._seen)) or others:
+            for form, raw in zip(self.forms, (*data, *others), strict=True):
+                if form[0] != raw.shape or form[1] is not raw.dtype or form[2] != raw.device:
+                    return None
+            self._seen = [None if i in self._replaced else raw for i, raw in enumerate(data)]
+        others.extend(place[name]._raw for place, name in self.slots)
+        return [*[x.detach() if x.requires_grad else x for x in given], *data,
+                *[x.detach() if x.requires_grad else x for x in others], *self.constants]
 
     def assigned(self) -> list[Tensor]:
         """The Tensors whose data the run replaces, in the order of its last results."""
@@ -88,7 +98,8 @@ class Path:
             return None
         count, plan = len(values), self.plan
         start = time.perf_counter()
-        with torch.no_grad():
+        # nothing requires a gradient; but some kernels keep less for the backward pass without this
+        with torch.enable_grad():
             if not plan.run(values, self.streams):
                 return None
             self.runs += 1
