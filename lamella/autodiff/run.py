@@ -70,8 +70,13 @@ class Run:
     def _alias(self, tensor: Tensor) -> torch.Tensor:
         raw = tensor._raw
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
-            alias = raw.view_as(raw)
-            if differentiable(alias) and not alias.requires_grad:
+            # an unrecorded view of a tensor that requires grad gets none inside a backward pass
+            linked = (torch.is_grad_enabled()
+                      or self.outer.forward and torch._C._is_fwd_grad_enabled())
+            with torch.set_grad_enabled(linked):
+                alias = raw.view_as(raw) if linked else raw.detach()
+            if (differentiable(alias) and not alias.requires_grad
+                    and getattr(tensor, "requires_grad", True)):
                 alias.requires_grad_()
         else:
             alias = raw.detach()
@@ -138,7 +143,6 @@ class Run:
         return [torch.zeros_like(alias) if gradient is None else gradient
                 for alias, gradient in zip(self.aliases, gradients, strict=True)]
 
-
     def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
         """The gradients by `wanted`, those by what weights were assigned on the way added."""
         extra = iter(found[len(wanted):])
@@ -149,6 +153,7 @@ class Run:
                 if more is not None:
                     total[id(alias)] = more if gradient is None else gradient + more
         return iter([total[id(alias)] for alias in wanted])
+
 
 class LiftedRun(Run):
     """A run recorded in a level of `torch.func`, for use inside `vmap`."""
