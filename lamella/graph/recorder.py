@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from ..state import state
+from .lines import Lines
 
 aten = torch.ops.aten
 
@@ -33,7 +34,8 @@ class Recorder(TorchDispatchMode):
 
     Attributes:
         graph: the graph so far; ``node.meta["val"]`` of a node is a tensor on the meta device, or
-            several, of the form of its value.
+            several, of the form of its value; ``node.meta["line"]`` is the line of the user's
+            program that it comes from.
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
@@ -46,6 +48,7 @@ class Recorder(TorchDispatchMode):
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
         self._paused = False
+        self._lines = Lines()
         self._known: set[Node] = set()  # values that are the same in every run
         self._nodes = WeakTensorKeyDictionary()
         self._last: Node | None = None
@@ -78,6 +81,7 @@ class Recorder(TorchDispatchMode):
             func = aten.lift_fresh_copy.default
         given, named = self._described(args), self._described(kwargs)
         node = self.graph.call_function(func, given, named)
+        node.meta["line"] = self._lines.here()
         if func._schema.is_mutable:
             self._known.clear()
         elif func is aten.lift_fresh_copy.default:
