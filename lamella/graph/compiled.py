@@ -8,7 +8,7 @@ import threading
 import traceback
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from .gate import gate
 from .kept import Kept
 from .reach import Reach, StandsFor
 from .replay import Path
@@ -26,7 +27,6 @@ from .trace import CannotTrace, run_traced
 from .watch import Watch
 
 MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
-_tracing = threading.RLock()  # a trace lends copies of data to Parameters
 
 
 class Compiled(StandsFor):
@@ -51,6 +51,7 @@ class Compiled(StandsFor):
         self.dynamic = dynamic
         self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
+        self._changing = threading.Lock()
         self.traces = self.misses = self.replays = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -60,13 +61,27 @@ class Compiled(StandsFor):
         if key in self._eager:
             return self.fn(*args, **kwargs)
         inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-        entries = self._entries.get(key, [])
+        entries = self._entries.get(key)
+        entered = gate.enter()
+        try:
+            found = self._replayed(key, entries or (), inputs)
+        finally:
+            if entered:
+                gate.leave()
+        if found is None:
+            return self._recorded(key, entries, inputs, args, kwargs)
+        path, values = found
+        return _given(path, values)
+
+    def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
+                  inputs: list[torch.Tensor]) -> tuple[Path, list[torch.Tensor]] | None:
+        """What the first graph that applies gives; None if none does."""
         watched, values = None, None
         for entry in entries:
             watch, seen, path = entry
             if watch is not watched:
                 watched, values = watch, watch.values()
-            if seen != values:
+            if seen != values or path.changes_arguments and _share_memory(inputs):
                 continue
             found = path.run(inputs)
             if found is None:
@@ -75,8 +90,9 @@ class Compiled(StandsFor):
             self.replays += 1
             if entry is not entries[0]:
                 self._put_first(key, entry)
-            return _committed(path, found)
-        return self._recorded(key, inputs, args, kwargs)
+            _assign(path, found)
+            return path, found
+        return None
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         """As a method: compiled for each object by itself."""
@@ -114,29 +130,47 @@ class Compiled(StandsFor):
         return [path for *_, path in self._entries.get(_key(args, kwargs), ())]
 
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
-        with _tracing:  # other threads go on with the list they have
+        with self._changing:  # other threads go on with the list they have
             others = [e for e in self._entries.get(key, ()) if e is not entry]
             self._entries[key] = [entry, *others]
 
-    def _recorded(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
-        """Run the function while recording it; eagerly, if it can't be recorded."""
-        entries = self._entries.get(key, [])
-        if len(entries) >= MOST_PATHS:
+    def _recorded(self, key: Any, entries: list[tuple[Watch, Any, Path]] | None,
+                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
+        """Run the function while recording it; eagerly, if it can't be recorded.
+
+        `entries` are the graphs of which none applied.
+        """
+        known = entries or []
+        if len(known) >= MOST_PATHS:
             return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
-        with _tracing:
-            reach = Reach(self.fn, args, kwargs)
-            watch = next((w for w, *_ in entries if w.reach.same(reach)), None) or Watch(reach)
-            reach, values = watch.reach, watch.values()
-            try:
-                trace = run_traced(self.fn, args, kwargs, reach)
-                path = Path(trace, inputs, self.level)
-            except CannotTrace as reason:
-                where = _line_of(reason)
-                return self._give_up(key, f"it {reason}{where}", args, kwargs)
-            self.traces += 1
+        with gate.closed():
+            if self._entries.get(key) is not entries:
+                made = None  # by another thread, meanwhile
+            else:
+                made = self._record(key, known, inputs, args, kwargs)
+        if made is None:
+            return self(*args, **kwargs)
+        if isinstance(made, str):
+            return self._give_up(key, made, args, kwargs)
+        return _given(*made)
+
+    def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
+                args: tuple, kwargs: dict) -> tuple[Path, list[torch.Tensor]] | str:
+        """One more graph, and what the run gave; or why there is none."""
+        reach = Reach(self.fn, args, kwargs)
+        watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
+        values = watch.values()
+        try:
+            trace = run_traced(self.fn, args, kwargs, watch.reach)
+            path = Path(trace, inputs, self.level)
+        except CannotTrace as reason:
+            return f"it {reason}{_line_of(reason)}"
+        self.traces += 1
+        if not path.changes_arguments or not _share_memory(inputs):
             self._put_first(key, (watch, values, path))
-            outputs, assigned = trace.value
-            return _committed(path, [*outputs, *assigned])
+        given = [*trace.value[0], *trace.value[1]]
+        _assign(path, given)
+        return path, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
         if self.fullgraph:
@@ -161,8 +195,14 @@ def _line_of(error: BaseException) -> str:
     return ""
 
 
-def _committed(path: Path, found: list) -> Any:
-    """What a run gave, after what it assigned has been, and the calls it put off are made."""
+def _share_memory(raws: list[torch.Tensor]) -> bool:
+    """Whether changing one of them may change another."""
+    places = [raw.untyped_storage().data_ptr() for raw in raws if raw.numel()]
+    return len(set(places)) < len(places)
+
+
+def _assign(path: Path, found: list[torch.Tensor]) -> None:
+    """Give Parameters and Tensors what a run assigned to them; it is at the end of its results."""
     assigned = path.assigned()
     count = len(found) - len(assigned)
     for tensor, raw in zip(assigned, found[count:], strict=True):
@@ -170,6 +210,10 @@ def _committed(path: Path, found: list) -> Any:
             tensor.assign_raw(raw)
         else:
             tensor._raw = raw
+
+
+def _given(path: Path, found: list[torch.Tensor]) -> Any:
+    """What a run gave its caller, after attributes have been set and put-off calls been made."""
     flat = iter(found)
     out, noted, later = map_tensors(
         lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),

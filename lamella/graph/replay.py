@@ -13,7 +13,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .passes import improve, improved_before
 from .plan import Plan
-from .stages import CannotCut, is_random
+from .stages import CannotCut, is_random, written_inputs
 from .trace import CannotTrace, Trace, held_data
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
@@ -26,6 +26,8 @@ class Path:
         attributes: the attributes of Cells it assigns.
         later: the calls it makes when it is over.
         nodes: how many operations were recorded.
+        changes_arguments: whether it changes memory of its arguments; it holds then only for
+            arguments that lie in memory of their own.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
         plan: how it is run now.
@@ -48,6 +50,7 @@ class Path:
         self.later = trace.later
         self.expected = [value for _, value in trace.guards]
         self.nodes = len(graph.graph.nodes)
+        self.changes_arguments = any(i < len(inputs) for i in written_inputs(graph))
         self.streams = _streams(trace, graph)
         self.spent = 0.0
         self.runs = 0

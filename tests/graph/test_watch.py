@@ -19,7 +19,7 @@ class Net(nn.Cell):
         super().__init__()
         self.w = Parameter(np.ones(3, np.float32), name="w")
         self.inner = nn.SequentialCell(nn.Dense(3, 3), nn.ReLU())
-        self.sizes = [1.0, 2.0]
+        self.sizes: list = [1.0, 2.0]
         self.flags = {"on": True, "deep": [1, [2, 3]]}
         self.kept = Tensor([1.0, 2.0, 3.0])
         self.fixed = (1, (2, 3))
