@@ -24,6 +24,7 @@ from ..state import state
 from ..tensor import Tensor, wrap
 from .hooks import attached_hook
 from .level import Level, batching, current, entered, recording
+from .node import made_up
 from .rules import rule_name
 from .run import as_value, cut, detached, differentiable, record, smooth
 from .tree import map_tensors, same_structure, tensors
@@ -45,7 +46,8 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     A backward rule of the user's (``Cell.bprop``, `_Function`, `InsertGradientOf`, a hook) holds
     here, too: the derivative is the transpose of what the rule says, unless the Cell has a method
     ``jvp(self, *inputs, out, dinputs)``, where `dinputs` is the tangent of the input, or a tuple of
-    them, and the result has the structure of `out`.
+    them, and the result has the structure of `out`. Such a rule is run on gradients that are made
+    up, some to see that it is linear: what it prints or notes of them means nothing.
 
     Args:
         fn: a function or Cell of Tensors.
@@ -321,11 +323,11 @@ class Linear:
             self.value = map_tensors(lambda t: wrap(t._raw), self.run.value)
             self.lifted = batching()
             if self.lifted:
-                zeros = tuple(torch.zeros_like(out) for out in self.outs)
-                self.back = torch.func.vjp(lambda *u: tuple(self.run.pull(u)), *zeros)[1]
+                starts = tuple(made_up(out, 3) for out in self.outs)
+                self.back = torch.func.vjp(lambda *u: tuple(self.run.pull(u)), *starts)[1]
             else:
                 with torch.enable_grad():
-                    self.starts = [torch.zeros_like(out).requires_grad_() for out in self.outs]
+                    self.starts = [made_up(out, 3).requires_grad_() for out in self.outs]
                     self.rows = self.run.pull(self.starts)
         if outer is None:
             cut(self.run.level.changed)

@@ -8,7 +8,7 @@ has no transpose and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -136,10 +136,10 @@ def _transpose(linear: Callable[..., tuple[torch.Tensor, ...]], like: Raws,
     outer = current()
     with entered(Level(outer)):
         if batching():
-            found: Any = torch.func.vjp(linear, *(torch.zeros_like(raw) for raw in like))
+            found: Any = torch.func.vjp(linear, *(made_up(raw, 3) for raw in like))
             return list(found[1](tuple(given)))
         with torch.enable_grad():
-            starts = [torch.zeros_like(raw).requires_grad_() for raw in like]
+            starts = [made_up(raw, 3).requires_grad_() for raw in like]
             pairs = [(out, g) for out, g in zip(linear(*starts), given, strict=True)
                      if out.requires_grad]
         if not pairs:
@@ -162,7 +162,11 @@ def _transposed(rule: Rule, inputs: Raws, outs: Raws, tangents: Sequence[Any]) -
 
 
 def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
-    """Refuse a rule that is not linear in the gradient, found by trying it on three gradients.
+    """Refuse a rule that is not linear in the gradient, found by trying it on made-up gradients.
+
+    Sums, differences, the negative, and multiples from 1e-4 to 1e4 of two gradients of random
+    elements near 1 must give those of what the two give, at the inputs there are. A rule that is
+    another outside of that range (clipping at 1e6) counts as what it is within.
 
     Raises:
         RuntimeError: if it is not.
@@ -172,10 +176,14 @@ def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
     torch._C._set_fwd_grad_enabled(False)
     try:
         with torch.no_grad():
-            first, second = _trials(cut_outs, 1), _trials(cut_outs, 2)
-            a, b, both = (rule.pull(cut_inputs, cut_outs, tried) for tried in (
-                first, second, [x - y for x, y in zip(first, second, strict=True)]))
-            linear = all(_agree(x, y, z) for x, y, z in zip(a, b, both, strict=True))
+            x, y = ([made_up(out, seed) for out in cut_outs] for seed in (1, 2))
+            a, b = (rule.pull(cut_inputs, cut_outs, tried) for tried in (x, y))
+            linear = _all_hold(
+                _agree(got, p, at_x, q, at_y) for p, q in _trials(cut_outs)
+                for got, at_x, at_y in zip(
+                    rule.pull(cut_inputs, cut_outs,
+                              [_mixed(p, u, q, v) for u, v in zip(x, y, strict=True)]),
+                    a, b, strict=True))
     finally:
         torch._C._set_fwd_grad_enabled(forward)
     if not linear:
@@ -185,26 +193,51 @@ def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
             f"(grad, vjp, jacrev), or give the Cell a 'jvp' method of its own.")
 
 
-def _trials(outs: Raws, seed: int) -> list[torch.Tensor]:
-    """Made-up gradients, the same in each run, whose elements are of very different sizes."""
-    found = []
-    for out in outs:
-        reach = 2.0 if out.dtype in (torch.float16, torch.bfloat16) else 4.0
-        angles = torch.arange(1, 1 + out.numel(), dtype=torch.float64, device=out.device) * 12.9898
-        sizes = 10.0 ** (reach * torch.sin(angles + seed))
-        values = torch.where(torch.cos(78.233 * angles + seed) > 0, sizes, -sizes)
-        found.append(torch.zeros_like(out) + values.reshape(out.shape).to(out.dtype))
-    return found
+def made_up(like: torch.Tensor, seed: int) -> torch.Tensor:
+    """A tensor of this kind, the same in each run, of irregular elements near 1 and -1.
+
+    Functions that are linear by what they compute, but not by how (``abs(g) * sign(g)``), have
+    their derivative there; at zero PyTorch has another.
+    """
+    wide = torch.float64 if like.dtype is torch.float64 else torch.float32
+    steps = torch.arange(1, 1 + like.numel(), dtype=wide, device=like.device)
+    parts = (steps * (0.6180339887, 0.7548776662, 0.8191725134)[seed - 1]) % 1
+    values = torch.where(parts < 0.5, parts - 1.2, parts + 0.3)
+    return torch.zeros_like(like) + values.reshape(like.shape).to(like.dtype)
 
 
-def _agree(a: Any, b: Any, both: Any) -> bool:
-    """Whether f(x) - f(y) is f(x - y), up to rounding; where either is no number, all may be."""
-    if a is None or b is None or both is None:
-        return a is b is both
-    if not a.numel():
+def _trials(outs: Raws) -> list[tuple[float, float]]:
+    """The sums of two gradients a rule is tried on, as factors; powers of two round nothing."""
+    narrow = any(out.dtype is torch.float16 for out in outs)
+    small, large = (2.0**-6, 2.0**3) if narrow else (2.0**-13, 2.0**13)
+    return [(1.0, -1.0), (1.0, 1.0), (-large, 0.0), (0.0, small)]
+
+
+def _mixed(p: float, x: torch.Tensor, q: float, y: torch.Tensor) -> torch.Tensor:
+    return p * x + q * y if p and q else p * x if p else q * y
+
+
+def _agree(got: Any, p: float, x: Any, q: float, y: Any) -> torch.Tensor | bool:
+    """Whether `got` is p x + q y up to rounding; no number agrees with no number."""
+    if got is None or x is None or y is None:
+        return got is x is y
+    if not got.numel():
         return True
-    coarse = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float64: 1e-8}
-    size = torch.maximum(a.abs().amax(), b.abs().amax())
-    near = ((a - b - both).abs() <= coarse.get(a.dtype, 1e-4) * size) | ~size.isfinite()
-    everywhere = physical(near).all()
-    return bool(everywhere if state.trace is None else state.trace.peek(everywhere))
+    want = _mixed(p, x, q, y)
+    coarse = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float64: 1e-6}
+    sizes = [(f * t).abs().nan_to_num(0.0, 0.0, 0.0).amax() for f, t in ((p, x), (q, y)) if f]
+    size = torch.maximum(*sizes) if len(sizes) == 2 else sizes[0]
+    near = (got - want).abs() <= coarse.get(got.dtype, 1e-3) * size
+    return physical(near | ~got.isfinite() & ~want.isfinite()).all()
+
+
+def _all_hold(conditions: Iterable[torch.Tensor | bool]) -> bool:
+    """Whether all hold; a run being traced is for inputs where they do, or don't, alone."""
+    found = list(conditions)
+    traced = [c for c in found if isinstance(c, torch.Tensor)]
+    if not all(c for c in found if isinstance(c, bool)):
+        return False
+    if not traced:
+        return True
+    everywhere = torch.stack(traced).all()
+    return bool(everywhere if state.trace is None else state.trace.guard(everywhere))
