@@ -21,7 +21,7 @@ from ..state import state
 from ..tensor import Tensor, wrap
 from .gate import gate
 from .kept import Kept
-from .reach import Reach, StandsFor
+from .reach import Reach, StandsFor, form_of
 from .replay import Path
 from .trace import CannotTrace, run_traced
 from .watch import Watch
@@ -234,8 +234,7 @@ def _kind(value: Any) -> Any:
     if isinstance(value, Parameter):
         return id(value)
     if isinstance(value, Tensor):
-        raw = value._raw
-        return raw.shape, raw.dtype, raw.device
+        return form_of(value._raw)
     if isinstance(value, (tuple, list)):
         return type(value), tuple([_kind(v) for v in value])
     if isinstance(value, dict):

@@ -178,11 +178,15 @@ def plain(value: Any, depth: int = 0) -> Any:
     return tuple(parts) if isinstance(value, (tuple, list)) else frozenset(parts)
 
 
+def form_of(raw: torch.Tensor) -> tuple:
+    """What the kernels of a run depend on, of a tensor."""
+    return raw.shape, raw.stride(), raw.dtype, raw.device
+
+
 def _slot(value: Any, seen: dict[int, int]) -> Any:
     """The same of what a name holds: a Tensor there is known by its form, and who shares it."""
     if type(value) is Tensor:
-        raw = value._raw
-        return raw.shape, raw.dtype, raw.device, seen.setdefault(id(value), len(seen))
+        return form_of(value._raw), seen.setdefault(id(value), len(seen))
     return plain(value)
 
 

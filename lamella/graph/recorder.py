@@ -52,6 +52,8 @@ class Recorder(TorchDispatchMode):
         self._known: set[Node] = set()  # values that are the same in every run
         self._nodes = WeakTensorKeyDictionary()
         self._last: Node | None = None
+        inputs = list(inputs)
+        self._given = {raw.untyped_storage().data_ptr() for raw in inputs}
         for raw in inputs:
             self._nodes[raw] = self._placeholder(f"input_{len(self.graph.nodes)}", raw)
 
@@ -77,6 +79,9 @@ class Recorder(TorchDispatchMode):
                     return (args[0].shape == args[1].shape
                             and bool((args[0] == args[1]).all().item()))
             raise CannotTrace("turns a tensor into a Python value inside a kernel")
+        if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
+                and args[0].untyped_storage().data_ptr() in self._given):
+            raise CannotTrace("addresses memory of its inputs by offset")
         if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
             func = aten.lift_fresh_copy.default
         given, named = self._described(args), self._described(kwargs)

@@ -13,6 +13,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .passes import improve, improved_before
 from .plan import Plan
+from .reach import form_of
 from .stages import CannotCut, is_random, written_inputs
 from .trace import CannotTrace, Trace, held_data
 
@@ -40,7 +41,7 @@ class Path:
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]
         self.others = self.held[len(self.parameters):]
         self.slots = [slot for slot in trace.slots if slot is not None]
-        self.forms = [_form(held_data(t)) for t in self.held]
+        self.forms = [form_of(held_data(t)) for t in self.held]
         self.constants = trace.constants
         self._assigned = trace.assigned
         self._replaced = set(trace.assigned)  # in every run
@@ -75,7 +76,7 @@ class Path:
         others = [t._raw for t in self.others]
         if not all(map(is_, data, self._seen)) or others:
             for form, raw in zip(self.forms, (*data, *others), strict=True):
-                if form[0] != raw.shape or form[1] is not raw.dtype or form[2] != raw.device:
+                if form_of(raw) != form:
                     return None
             self._seen = [None if i in self._replaced else raw for i, raw in enumerate(data)]
         others.extend(place[name]._raw for place, name in self.slots)
@@ -149,7 +150,3 @@ def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:
     if torch.cuda.is_available():
         streams.extend(torch.cuda.default_generators)
     return streams
-
-
-def _form(raw: torch.Tensor) -> tuple:
-    return raw.shape, raw.dtype, raw.device

@@ -7,7 +7,16 @@ from typing import Any
 
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .reach import CONTAINERS, Reach, closure, fingerprint, named_globals, plain, values_that_count
+from .reach import (
+    CONTAINERS,
+    Reach,
+    closure,
+    fingerprint,
+    form_of,
+    named_globals,
+    plain,
+    values_that_count,
+)
 
 
 class Watch:
@@ -36,7 +45,7 @@ class _Snapshot:
         self.dicts: list[tuple[dict, list, list]] = []
         self.empty: list[dict] = []
         self.containers: list[tuple[Any, Any]] = []
-        self.tensors: list[tuple[Tensor, Any, Any, Any]] = []
+        self.tensors: list[tuple[Tensor, tuple]] = []
         self.variables: list[tuple[Any, str, Any]] = []
         self.closures: list[tuple[Any, list]] = []
         self.globals: list[tuple[dict, str, Any]] = []
@@ -76,9 +85,8 @@ class _Snapshot:
         for parameter, learns in self.parameters:
             if parameter.requires_grad is not learns:
                 return False
-        for tensor, *form in self.tensors:
-            raw = tensor._raw
-            if [raw.shape, raw.dtype, raw.device] != form:
+        for tensor, form in self.tensors:
+            if form_of(tensor._raw) != form:
                 return False
         return all(plain(held) == parts for held, parts in self.containers)
 
@@ -93,8 +101,7 @@ class _Snapshot:
     def _contents(self, value: Any) -> None:
         """Note what may change in a value that stays the same object."""
         if type(value) is Tensor:
-            raw = value._raw
-            self.tensors.append((value, raw.shape, raw.dtype, raw.device))
+            self.tensors.append((value, form_of(value._raw)))
         elif isinstance(value, CONTAINERS) and not _is_fixed(value):
             self.containers.append((value, plain(value)))
 

@@ -938,3 +938,11 @@ def test_loss_scale_cell_skips_the_update():
 
     calls = [(X,), (X * float("inf"),), (X,), (X,), (X,), (X * float("nan"),), (X,)]
     agree_with_state_roughly(make, calls)
+
+
+def test_an_input_that_lies_otherwise_in_memory():
+    compiled = ms.jit(lambda x: x.reshape(-1) * 2)
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3).copy())
+    turned = ops.transpose(Tensor(np.arange(6, dtype=np.float32).reshape(3, 2).copy()), (1, 0))
+    for given in (x, turned, x, turned):
+        np.testing.assert_array_equal(compiled(given).asnumpy(), given.asnumpy().reshape(-1) * 2)
