@@ -9,7 +9,6 @@ import torch
 
 from .state import state
 
-
 # what PyTorch says if a tensor that all examples of a `vmap` share can't take what differs
 _DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
 
