@@ -11,7 +11,7 @@ from ..tensor import Tensor, wrap
 from .forward import Linear, push, split_aux
 from .level import Level, current, entered
 from .reverse import checked_positions
-from .run import cut, detached, record, smooth
+from .run import cut, detached, differentiable, record, smooth
 from .tree import map_tensors, tensors
 
 
@@ -127,6 +127,9 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         blocks = iter(zip(*[part.split(sizes) for part in rows], strict=True))
 
         def block(out: Tensor) -> Any:
+            if not differentiable(out._raw):
+                found = iter([wrap(i.new_zeros((*out.shape, *i.shape))) for i in run.originals])
+                return _by_input(args, positions, single, found)
             found = iter([wrap(part.reshape((*out.shape, *shape)))
                           for part, shape in zip(next(blocks), shapes, strict=True)])
             return _by_input(args, positions, single, found)
