@@ -104,6 +104,7 @@ from .tensor import Tensor, from_numpy, is_tensor, tensor
 
 from .conversion import from_dlpack  # isort: skip
 from . import inplace_methods  # isort: skip
+from .explaining import explain
 from .train.serialization import (
     async_ckpt_thread_status,
     ckpt_to_safetensors,

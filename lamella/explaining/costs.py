@@ -1,0 +1,225 @@
+"""What a kernel does: its kind, its floating-point operations, the bytes it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+aten = torch.ops.aten
+
+KINDS = ("product", "convolution", "attention", "recurrent", "normalization", "reduction",
+         "elementwise", "movement", "optimizer", "other")
+
+
+class Cost(NamedTuple):
+    """What one run of a kernel takes.
+
+    Attributes:
+        kind: one of `KINDS`.
+        flops: floating-point operations; a multiplication with an addition is two.
+        bytes: what it has to read and write, each input and each result once.
+        dtype: of what it computes.
+        forms: its inputs and results, as text.
+    """
+
+    kind: str
+    flops: int
+    bytes: int
+    dtype: str
+    forms: str
+
+
+def cost_of(target: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> Cost:
+    """The cost of a call, from the tensors it was given and what it gave."""
+    given, made = list(_tensors((args, kwargs))), list(_tensors(out))
+    kind = kind_of(target)
+    floats = [t.dtype for t in (*made, *given) if t.dtype.is_floating_point or t.is_complex()]
+    dtype = (floats or [t.dtype for t in (*made, *given)] or [torch.float32])[0]
+    counted = _flops(target, kind, args, kwargs, out, given, made)
+    forms = f"{_text((args, kwargs))} → {_text(out)}"
+    return Cost(kind, counted, _bytes(target, args, kwargs, given, made), str(dtype)[6:], forms)
+
+
+def name_of(target: Any) -> str:
+    """The name of a kernel, without its room and its overload."""
+    schema = getattr(target, "_schema", None)
+    return schema.name.split("::")[-1] if schema is not None else getattr(
+        target, "__name__", str(target))
+
+
+def is_free(target: Any) -> bool:
+    """Whether a call computes nothing: it gives a view, or memory with nothing in it."""
+    schema = getattr(target, "_schema", None)
+    if schema is None or name_of(target) in _ALLOCATIONS:
+        return True
+    return not schema.is_mutable and any(r.alias_info is not None for r in schema.returns)
+
+
+_ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
+
+# -- kinds -----------------------------------------------------------------------------------------
+
+# the first whose word is in the name
+_BY_WORD = (("attention", "attention"), ("rnn", "recurrent"), ("lstm", "recurrent"),
+            ("gru", "recurrent"), ("convolution", "convolution"), ("_conv", "convolution"),
+            ("batch_norm", "normalization"), ("layer_norm", "normalization"),
+            ("group_norm", "normalization"), ("rms_norm", "normalization"), ("pool", "reduction"),
+            ("softmax", "reduction"), ("nll_loss", "reduction"), ("_fused_sgd", "optimizer"),
+            ("_fused_ada", "optimizer"), ("embedding", "movement"), ("scatter", "movement"),
+            ("gather", "movement"), ("index", "movement"))
+_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "addbmm", "_linear_pointwise", "mv", "addmv", "dot",
+             "vdot", "addr", "_scaled_mm", "_int_mm", "linear", "matmul"}
+_MOVEMENTS = {"clone", "copy_", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "flip",
+              "roll", "zeros", "zeros_like", "new_zeros", "zero_", "ones", "ones_like", "new_ones",
+              "full", "full_like", "new_full", "fill", "fill_", "scalar_tensor", "lift_fresh_copy",
+              "arange", "slice_backward", "select_backward", "as_strided_scatter", "slice_scatter",
+              "select_scatter", "diagonal_backward", "tril", "triu", "where", "masked_fill",
+              "masked_fill_", "copy", "contiguous", "_foreach_copy_", "_foreach_zero_"}
+_REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "prod", "any",
+               "all", "var", "var_mean", "std", "linalg_vector_norm", "norm", "logsumexp",
+               "cumsum", "cumprod", "topk", "sort", "aminmax", "_foreach_norm"}
+
+
+def kind_of(target: Any) -> str:
+    """The kind of a kernel."""
+    name = name_of(target)
+    if name in _PRODUCTS:
+        return "product"
+    for word, kind in _BY_WORD:
+        if word in name:
+            return kind
+    if name in _MOVEMENTS:
+        return "movement"
+    tags = getattr(target, "tags", ())
+    if name in _REDUCTIONS or getattr(torch.Tag, "reduction", None) in tags:
+        return "reduction"
+    # a gradient of an elementwise operation is one
+    if (torch.Tag.pointwise in tags or torch.Tag.nondeterministic_seeded in tags
+            or name.startswith("_foreach_") or name.endswith("_backward")):
+        return "elementwise"
+    return "other"
+
+
+# -- floating-point operations ---------------------------------------------------------------------
+
+
+def _flops(target: Any, kind: str, args: tuple, kwargs: dict, out: Any,
+           given: list[torch.Tensor], made: list[torch.Tensor]) -> int:
+    """By formula where there is one; else one for each element; none for moving data."""
+    from torch.utils.flop_counter import flop_registry  # takes a moment to import
+
+    name = name_of(target)
+    own = _FORMULAS.get(name)
+    if own is not None:
+        return int(own(args, kwargs))
+    formula = flop_registry.get(getattr(target, "overloadpacket", target))
+    if formula is not None:
+        return int(formula(*args, **kwargs, out_val=out))
+    if kind == "movement":
+        return 0
+    return max((t.numel() for t in (*given, *made)), default=0) if kind != "optimizer" else (
+        sum(t.numel() for t in _tensors(args[:1])))
+
+
+def _attention(args: tuple, kwargs: dict, shift: int = 0) -> float:
+    """Two products of each query with each key; under a causal mask, with those before it."""
+    q, k, v = args[shift:shift + 3]
+    causal = next((a for a in args[shift + 3:] if isinstance(a, bool)),
+                  kwargs.get("is_causal", False))
+    queries, keys = q.shape[-2], k.shape[-2]
+    pairs = queries * (keys + 1) / 2 if causal else queries * keys
+    return 2.0 * q.shape[:-2].numel() * pairs * (q.shape[-1] + v.shape[-1])
+
+
+def _rnn_layer(args: tuple, kwargs: dict) -> float:
+    """The products with the input and with the state, of all gates, at every step."""
+    sequence, weights = args[0], args[1:3]
+    return 2.0 * sequence.shape[:-1].numel() * sum(w.numel() for w in weights)
+
+
+_FORMULAS: dict[str, Callable[[tuple, dict], float]] = {
+    "_linear_pointwise": lambda args, _: 2.0 * args[0].numel() * args[1].shape[0],
+    "mv": lambda args, _: 2.0 * args[0].numel(),
+    "addmv": lambda args, _: 2.0 * args[1].numel(),
+    "dot": lambda args, _: 2.0 * args[0].numel(),
+    "vdot": lambda args, _: 2.0 * args[0].numel(),
+    "_int_mm": lambda args, _: 2.0 * args[0].numel() * args[1].shape[1],
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    # the products again, and four for the three gradients
+    "_scaled_dot_product_flash_attention_for_cpu_backward":
+        lambda args, kwargs: 2.5 * _attention(args, kwargs, shift=1),
+    "mkldnn_rnn_layer": _rnn_layer,
+    "mkldnn_rnn_layer_backward": lambda args, kwargs: 2 * _rnn_layer(args, kwargs),
+}
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+# the first argument is written, and not read
+_OVERWRITES = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "bernoulli_",
+               "exponential_", "_foreach_copy_", "_foreach_zero_"}
+# of the first argument only what is asked for is read
+_PICKS = {"embedding", "index", "index_select", "gather", "take", "nll_loss_forward",
+          "nll_loss2d_forward"}
+_ADDS = {"index_put_", "index_add_", "scatter_", "scatter_add_", "_index_put_impl_"}
+
+
+def _bytes(target: Any, args: tuple, kwargs: dict, given: list[torch.Tensor],
+           made: list[torch.Tensor]) -> int:
+    name = name_of(target)
+    written = list(_changed(target, args, kwargs))
+    places = {id(t) for t in written}
+    results = [t for t in made if id(t) not in places]
+    if name in _PICKS and given:
+        first, rest = given[0], given[1:]
+        amount = max((t.numel() for t in (*results, *rest)), default=0) if (
+            name.startswith("nll")) else sum(t.numel() for t in results)
+        return amount * first.element_size() + sum(map(_size, (*rest, *results)))
+    if name in _ADDS and given:  # what is changed is read and written
+        values = [t for t in given[1:] if t.dtype == given[0].dtype]
+        return sum(map(_size, given[1:])) + 2 * sum(map(_size, values))
+    reads = [t for t in given if not (name in _OVERWRITES and id(t) in places)]
+    return sum(map(_size, (*reads, *written, *results)))
+
+
+def _changed(target: Any, args: tuple, kwargs: dict) -> Iterator[torch.Tensor]:
+    schema = getattr(target, "_schema", None)
+    if schema is None or not schema.is_mutable:
+        return
+    for number, argument in enumerate(schema.arguments):
+        if argument.name == "grads":
+            continue  # of fused optimizers, which change them only where they are scaled
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            yield from _tensors(args[number] if number < len(args)
+                                else kwargs.get(argument.name))
+
+
+def _size(t: torch.Tensor) -> int:
+    """The bytes of its elements; those that repeat count once."""
+    if t.layout is not torch.strided:
+        return t.numel() * t.element_size()
+    count = 1
+    for length, stride in zip(t.shape, t.stride(), strict=True):
+        count *= length if stride or not length else 1
+    return count * t.element_size()
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _tensors(part)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+
+
+_MOST = 6  # forms that are written out
+
+
+def _text(value: Any) -> str:
+    forms = ["×".join(map(str, t.shape)) or "number" for t in _tensors(value)]
+    if len(forms) > _MOST:
+        return f"{', '.join(forms[:_MOST])} and {len(forms) - _MOST} more"
+    return ", ".join(forms)
