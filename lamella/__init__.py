@@ -4,7 +4,9 @@ from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
 from . import amp, autodiff, common, context, dataset, dtype, nn, train
 from .autodiff import (
+    GradientError,
     _Function,
+    check_grads,
     get_grad,
     grad,
     jacfwd,

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import secrets
 import threading
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from .tensor import Tensor, wrap
 _lock = threading.Lock()
 _global_seed: int | None = None
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
+_own: weakref.WeakSet[torch.Generator] = weakref.WeakSet()  # those that objects keep
 
 
 def set_seed(seed: int) -> None:
@@ -84,7 +87,36 @@ def _mixed(*seeds: int) -> int:
 def fresh_generator(seed: int, seed2: int = 0) -> torch.Generator:
     """A new generator for an operator object that keeps a stream of its own."""
     made = torch.Generator(device=context.current_device())
+    _own.add(made)
     return made.manual_seed(_mixed(_global_seed or 0, seed, seed2))
+
+
+def kept() -> Callable[[], None]:
+    """A function that puts all generators, NumPy's too, into the state they are in now.
+
+    Examples:
+        >>> import lamella as ms
+        >>> back = kept()
+        >>> a = ms.ops.randn(3)
+        >>> back()
+        >>> print((a == ms.ops.randn(3)).all())
+        True
+    """
+    with _lock:
+        states = [(g, g.get_state()) for g in (default_raw(), *_streams.values(), *_own)]
+    of_numpy = np.random.get_state()
+
+    def back() -> None:
+        known = {id(raw) for raw, _ in states}
+        for raw, state in states:
+            raw.set_state(state)
+        with _lock:
+            for raw in (*_streams.values(), *_own):
+                if id(raw) not in known:  # made since: to its start
+                    raw.manual_seed(raw.initial_seed())
+        np.random.set_state(of_numpy)
+
+    return back
 
 
 def generator(seed: int | None = None, seed2: int = 0) -> torch.Generator:
@@ -142,6 +174,7 @@ class Generator:
     def __init__(self):
         self._own: torch.Generator | None = torch.Generator(
             device=context.current_device()).manual_seed(0)
+        _own.add(self._own)
 
     @property
     def raw(self) -> torch.Generator:

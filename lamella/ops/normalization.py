@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..parameter import Parameter
+from ..state import state
 from ..tensor import Tensor, wrap
 
 __all__ = ["batch_norm", "layer_norm", "group_norm", "rms_norm", "add_layer_norm", "add_rms_norm",
@@ -19,14 +20,46 @@ def _raw(tensor: Tensor | None) -> torch.Tensor | None:
     return None if tensor is None else tensor._raw
 
 
+def _composed() -> bool:
+    """Whether to avoid PyTorch's kernels for whole normalizations.
+
+    Their forward derivatives keep mean and deviation as constants, so that the reverse derivative
+    of the tangent is wrong.
+    """
+    return state.level is not None and state.level.forward
+
+
+def _normalized(raw: torch.Tensor, dims: list[int], weight: torch.Tensor | None,
+                bias: torch.Tensor | None, eps: float) -> tuple[torch.Tensor, ...]:
+    """`raw` normalized over `dims`, with the mean and the reciprocal of the deviation."""
+    mean = raw.mean(dims, keepdim=True)
+    rstd = (raw.var(dims, unbiased=False, keepdim=True) + eps).rsqrt()
+    out = (raw - mean) * rstd
+    out = out if weight is None else out * weight
+    return out if bias is None else out + bias, mean, rstd
+
+
+def _over_channels(raw: torch.Tensor, dims: list[int], weight: torch.Tensor | None,
+                   bias: torch.Tensor | None, eps: float) -> tuple[torch.Tensor, ...]:
+    """As `_normalized`, with a weight and a bias for each channel, dimension 1."""
+    across = (-1, *[1] * (raw.dim() - 2))
+    return _normalized(raw, dims, None if weight is None else weight.reshape(across),
+                       None if bias is None else bias.reshape(across), eps)
+
+
 def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
                      eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """`input` normalized over all but dimension 1, with the mean and the *biased* variance used.
 
     The functional half of batch normalization: moving statistics are left to the caller.
     """
-    out, mean, rstd = torch.native_batch_norm(
-        input._raw, _raw(weight), _raw(bias), None, None, True, 0.0, eps)
+    if _composed():
+        dims = [d for d in range(input._raw.dim()) if d != 1]
+        out, mean, rstd = _over_channels(input._raw, dims, _raw(weight), _raw(bias), eps)
+        mean, rstd = mean.flatten(), rstd.flatten()
+    else:
+        out, mean, rstd = torch.native_batch_norm(
+            input._raw, _raw(weight), _raw(bias), None, None, True, 0.0, eps)
     return wrap(out), wrap(mean), wrap(rstd.detach().pow(-2) - eps)
 
 
@@ -113,7 +146,10 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
         [[-1.  1.]]
     """
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    return wrap(F.layer_norm(input._raw, shape, _raw(weight), _raw(bias), eps))
+    raw = input._raw
+    if _composed() and tuple(raw.shape[raw.dim() - len(shape):]) == shape:
+        return wrap(_normalized(raw, list(range(-len(shape), 0)), _raw(weight), _raw(bias), eps)[0])
+    return wrap(F.layer_norm(raw, shape, _raw(weight), _raw(bias), eps))
 
 
 def layer_norm_from(name: str, input: Tensor, weight: Tensor, bias: Tensor, begin_norm_axis: int,
@@ -135,8 +171,11 @@ def layer_norm_from(name: str, input: Tensor, weight: Tensor, bias: Tensor, begi
         raise ValueError(f"For '{name}', 'gamma' and 'beta' must have the shape "
                          f"{tuple(raw.shape[params:])}, but got {weight.shape} and {bias.shape}.")
     fused = params == first
-    out, mean, rstd = torch.native_layer_norm(raw, raw.shape[first:], scale if fused else None,
-                                              shift if fused else None, eps)
+    scales = (scale, shift) if fused else (None, None)
+    if _composed():
+        out, mean, rstd = _normalized(raw, list(range(first, rank)), *scales, eps)
+    else:
+        out, mean, rstd = torch.native_layer_norm(raw, raw.shape[first:], *scales, eps)
     if not fused:
         out = out * scale + shift
     return wrap(out), wrap(mean), wrap(rstd.pow(-2) - eps)
@@ -169,6 +208,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
 
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     """Normalize each channel of each sample (Ulyanov et al., 2016), shape (N, C, ...)."""
+    if _composed():
+        dims = list(range(2, input._raw.dim()))
+        return wrap(_over_channels(input._raw, dims, _raw(weight), _raw(bias), eps)[0])
     return wrap(F.instance_norm(input._raw, None, None, _raw(weight), _raw(bias), True, 0.0, eps))
 
 
@@ -243,8 +285,11 @@ def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon:
         [[-1.  1.]] [[1. 3.]]
     """
     total = x1._raw + x2._raw
-    out, mean, rstd = torch.native_layer_norm(total, gamma._raw.shape, gamma._raw, beta._raw,
-                                              epsilon)
+    if _composed():
+        out, mean, rstd = _normalized(total, [-1], gamma._raw, beta._raw, epsilon)
+    else:
+        out, mean, rstd = torch.native_layer_norm(total, gamma._raw.shape, gamma._raw, beta._raw,
+                                                  epsilon)
     return wrap(out), wrap(mean), wrap(rstd), wrap(total)
 
 

@@ -1,0 +1,257 @@
+"""`check_grads`: right derivatives pass, wrong ones are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import GradientError, Tensor, check_grads, nn, ops
+from lamella.random import kept
+
+
+class Scaled(nn.Cell):
+    """x * x with a backward rule that is off by a factor."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def construct(self, x):
+        return x * x
+
+    def bprop(self, x, out, dout):
+        return self.factor * 2 * x * dout
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Dense(3, 4), nn.BatchNorm1d(4), nn.Dense(4, 2)
+
+    def construct(self, x):
+        return self.last(ops.tanh(self.norm(self.first(x))))
+
+
+def told(fn, *args, **options):
+    with pytest.raises(GradientError) as caught:
+        check_grads(fn, *args, **options)
+    return str(caught.value)
+
+
+X = Tensor([1.0, -2.0, 0.5])
+
+
+@pytest.mark.parametrize("fn, args", [
+    (lambda x: ops.sin(x) * x, (X,)),
+    (lambda x, y: (x @ y, ops.exp(x).sum()), (Tensor([[1.0, 2.0]]), Tensor([[0.5], [0.1]]))),
+    (lambda pair: {"a": pair["x"] * pair["y"][0], "n": 3}, ({"x": X, "y": (X + 1,)},)),
+    (lambda x, i: x[i] ** 3, (X, Tensor([0, 2]))),
+    (lambda x: (x * x).abs(), (Tensor([1 + 2j, 0.5 - 1j], ms.complex64),)),
+    (lambda x: ops.matmul(x, x.T), (Tensor(np.eye(2), ms.float32),)),
+], ids=["one", "two", "structures", "index", "complex", "matmul"])
+def test_right_derivatives_pass(fn, args):
+    check_grads(fn, *args)
+
+
+def test_third_order():
+    check_grads(lambda x: x ** 4, X, order=3)
+
+
+@pytest.mark.parametrize("point", [0.0, 1e-6, -3e-7])
+def test_at_and_near_kinks_any_slope_between_is_right(point):
+    check_grads(ops.relu, Tensor([point, 1.0, -1.0]))
+    check_grads(ops.abs, Tensor([point, 2.0]), order=1)
+    check_grads(lambda x: ops.maximum(x[0], x[1]), Tensor([point, 0.0]), order=1)
+
+
+def test_a_slope_outside_of_a_kinks_sides_is_wrong():
+    class Relu(nn.Cell):
+        def construct(self, x):
+            return ops.relu(x)
+
+        def bprop(self, x, out, dout):
+            return dout * (x >= 0) * 1.5
+
+    assert "by 'x'" in told(Relu(), Tensor([0.0]))
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5, 0.0, -1.0, 1.001])
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_a_wrong_rule_is_found(factor, mode):
+    text = told(Scaled(factor), X, modes=(mode,), order=1)
+    assert f"mode  {mode}" in text and "by 'x'" in text and "expected" in text
+    check_grads(Scaled(1.0), X)
+
+
+def test_a_rule_wrong_in_second_order_only_is_found():
+    class Square(nn.Cell):
+        def construct(self, x):
+            return x * x
+
+        def bprop(self, x, out, dout):
+            return 2 * ops.stop_gradient(x) * dout
+
+    check_grads(Square(), X, order=1)
+    text = told(Square(), X)
+    assert "of order 2" in text and "of the derivative in reverse mode" in text
+
+
+def test_input_and_output_are_named():
+    wrong = Scaled(3.0)
+
+    def fn(data, scale):
+        return {"fine": data["a"] * scale, "off": [wrong(data["b"][0]) * scale]}
+
+    text = told(fn, {"a": X, "b": (X, X)}, Tensor(2.0))
+    assert "of output['off'][0] by 'data['b'][0]'" in text
+    assert "(3,) float64" in text and "step" in text and "tolerance" in text
+
+
+def test_the_element_is_named_in_forward_mode():
+    hook = ops.InsertGradientOf(lambda g: g * Tensor([1.0, 1.0, 2.0], ms.float64))
+    assert "at [2]" in told(lambda x: hook(x) * 1.0, X, modes="fwd", order=1)
+
+
+def test_expected_and_got_are_numbers_of_the_derivative():
+    text = told(lambda x: ops.InsertGradientOf(lambda g: 2 * g)(x) * 3, Tensor(1.0), order=1,
+                modes="rev")
+    expected, got = (float(line.split()[1]) for line in text.splitlines()
+                     if line.split()[0] in ("expected", "got"))
+    assert got == pytest.approx(2 * expected, rel=1e-4)
+
+
+def test_weights_are_checked_and_named():
+    class Layer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.weight = ms.Parameter(Tensor([1.0, 2.0]), name="weight")
+            self.square = Scaled(1.5)
+
+        def construct(self, x):
+            return x + self.square(self.weight)
+
+    net = Layer()
+    assert "by weight 'weight'" in told(net, Tensor([1.0, 1.0]))
+    check_grads(net, Tensor([1.0, 1.0]), weights=())
+    assert "by weight 'weight'" in told(lambda x: net(x), Tensor(1.0), weights=[net.weight])
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_cell_is_as_it_was_afterwards(training):
+    net = Net().set_train(training)
+    before = {p.name: (p._data, p.asnumpy().copy()) for p in net.get_parameters()}
+    check_grads(net, Tensor(np.random.default_rng(0).standard_normal((5, 3)), ms.float32))
+    for p in net.get_parameters():
+        raw, values = before[p.name]
+        assert p._data is raw and p.dtype is ms.float32
+        np.testing.assert_array_equal(p.asnumpy(), values)
+
+
+def test_restored_also_when_the_function_raises():
+    net = Net()
+    numbers = ms.get_rng_state().asnumpy().copy()
+
+    def fn(x):
+        ops.rand(3)
+        net.first.weight.set_data(net.first.weight * 2)
+        raise KeyError("mine")
+
+    before = net.first.weight.asnumpy().copy()
+    with pytest.raises(KeyError, match="mine"):
+        check_grads(fn, X)
+    np.testing.assert_array_equal(net.first.weight.asnumpy(), before)
+    assert net.first.weight.dtype is ms.float32
+    np.testing.assert_array_equal(ms.get_rng_state().asnumpy(), numbers)
+
+
+@pytest.mark.parametrize("random", [
+    lambda: nn.Dropout(p=0.5).set_train(),
+    lambda: lambda x: ops.dropout(x, p=0.5, training=True, seed=3),
+    lambda: lambda x: x * ops.uniform((3,), Tensor(0.0), Tensor(1.0), seed=5),
+    lambda: (lambda draw: lambda x: x * draw((3,)))(ops.UniformReal(seed=2)),
+    lambda: lambda x: x * Tensor(np.random.rand(3)),
+], ids=["dropout", "op seed", "uniform", "primitive", "numpy"])
+def test_random_operators_draw_the_same_each_time(random):
+    numbers = np.random.get_state()[1].copy()
+    check_grads(random(), X, compiled=False)
+    np.testing.assert_array_equal(np.random.get_state()[1], numbers)
+
+
+def test_dropout_compiled_too():
+    check_grads(nn.Dropout(p=0.5).set_train(), X)
+
+
+def test_a_function_that_changes_by_itself_is_refused():
+    class Counter:
+        calls = 0.0
+
+    def fn(x):
+        Counter.calls += 1
+        return x * Counter.calls
+
+    assert "gives two values for the same inputs, at output" in told(fn, X)
+
+
+def test_compiled_must_be_as_eager():
+    def fn(x):
+        factor = 1.0 if ms.state.state.trace is None else 2.0
+        return x * factor
+
+    assert "compiled is not what it is eagerly" in told(fn, X)
+    check_grads(fn, X, compiled=False)
+
+
+def test_tolerance_and_step_can_be_chosen():
+    check_grads(Scaled(1.001), X, rtol=1e-2, order=1)
+    assert "rtol 1e-06" in told(Scaled(1.001), X, rtol=1e-6, order=1)
+    assert "step       0.001" in told(Scaled(2.0), X, eps=1e-3)
+
+
+def test_results_in_less_precision_get_longer_steps():
+    check_grads(lambda x: ops.cast(x * x, ms.float32), X, order=1)
+    assert "order 1" in told(lambda x: ops.cast(Scaled(2.0)(x), ms.float32), X, order=1)
+
+
+def test_seeds_choose_the_directions():
+    same = [told(Scaled(2.0), X, seed=s) for s in (1, 1, 2)]
+    assert same[0] == same[1] != same[2]
+
+
+def test_what_is_not_finite_is_said():
+    assert "not finite" in told(ops.sqrt, Tensor([0.0]), order=1)
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: check_grads(3, X), TypeError, "must be a function or a Cell, but got int"),
+    (lambda: check_grads(ops.sin, X, order=0), ValueError, "'order' must be an int of 1 or more"),
+    (lambda: check_grads(ops.sin, X, modes=("up",)), ValueError, "must hold 'rev', 'fwd' or both"),
+    (lambda: check_grads(ops.sin, X, weights=3), TypeError, "'weights' must be a Parameter"),
+    (lambda: check_grads(lambda x: x, Tensor([1])), TypeError, "must have a floating input"),
+])
+def test_arguments_are_checked(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_kept_numbers_come_back():
+    generator = ms.Generator()
+    back = kept()
+    first = ops.rand(2), ms.ops.rand(2, seed=4), np.random.rand()
+    state = generator.get_state().asnumpy()
+    generator.manual_seed(9)
+    back()
+    again = ops.rand(2), ms.ops.rand(2, seed=4), np.random.rand()
+    np.testing.assert_array_equal(first[0].asnumpy(), again[0].asnumpy())
+    assert first[2] == again[2] and (generator.get_state().asnumpy() == state).all()
+
+
+@pytest.mark.parametrize("cell, shape", [
+    (lambda: nn.BatchNorm2d(2).set_train(), (2, 2, 2, 2)), (lambda: nn.LayerNorm((4,)), (3, 4)),
+    (lambda: nn.GroupNorm(2, 4), (2, 4, 3, 3)),
+    (lambda: nn.InstanceNorm2d(2).set_train(), (2, 2, 2, 2)),
+    (lambda: lambda x: ops.layer_norm(x, (2, 4)), (3, 2, 4)),
+], ids=["batch", "layer", "group", "instance", "function"])
+def test_normalizations_in_every_order_of_modes(cell, shape):
+    # the reverse derivative of PyTorch's forward derivative of these kernels is wrong
+    check_grads(cell(), Tensor(np.random.default_rng(0).standard_normal(shape), ms.float32))
