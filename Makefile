@@ -4,13 +4,15 @@
 # make lint    ruff and pyright
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about 20 minutes)
+# make docs    the pages as a site, in build/docs
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
+DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench docs clean
 
 setup: $(STAMP)
 
@@ -37,6 +39,14 @@ $(BENCH_STAMP): $(STAMP)
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
+
+$(DOCS_STAMP): $(STAMP)
+	$(PIP) -c constraints.txt -e '.[docs]'
+	touch $(DOCS_STAMP)
+
+# the variable: no advertisement for MkDocs' successors
+docs: $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf .venv build dist demo_out *.egg-info .pytest_cache .ruff_cache .hypothesis

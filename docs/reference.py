@@ -1,0 +1,83 @@
+"""What `mkdocs build` does beyond its settings: reference pages, and the language of Chinese pages.
+
+A reference page lists what a namespace really has, by the file it stands in.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections import defaultdict
+from types import ModuleType
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+NAMESPACES = {"lamella": "reference/lamella.md", "lamella.nn": "reference/nn.md",
+              "lamella.ops": "reference/ops.md"}
+
+DETAILED = {"lamella.tensor.Tensor", "lamella.parameter.Parameter", "lamella.nn.cell.Cell"}
+WITH_METHODS = "    options: {members: null, inherited_members: true}\n"
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for each namespace."""
+    for namespace, path in NAMESPACES.items():
+        files.append(File.generated(config, path, content=reference(namespace)))
+    return files
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Say that a Chinese page is Chinese."""
+    if page.file.src_uri.startswith("tutorial/zh/"):
+        return output.replace('<html lang="en"', '<html lang="zh-CN"', 1)
+    return output
+
+
+def reference(namespace: str) -> str:
+    """The source of a namespace's page."""
+    room = importlib.import_module(namespace)
+    families, primitives = defaultdict(list), []
+    for name in sorted(vars(room), key=str.lower):
+        value = getattr(room, name)
+        home = getattr(value, "__module__", None) or ""
+        if name.startswith("_") or not home.startswith("lamella.") or not callable(value):
+            continue
+        if namespace == "lamella.ops" and inspect.isclass(value):
+            primitives.append((name, value))
+        elif value.__name__ == name:
+            room_of_it = ".".join(home.split(".")[:namespace.count(".") + 2])
+            families[room_of_it].append(f"{home}.{name}")
+    lines = [f"# {namespace}", "", first_line(room), ""]
+    for home in sorted(families):
+        lines += [f"## {title(importlib.import_module(home))}", ""]
+        for path in families[home]:
+            lines.append(f"::: {path}\n{WITH_METHODS if path in DETAILED else ''}")
+    if primitives:
+        lines += ["## Primitive classes", "",
+                  "Made with their attributes, called with Tensors; the mathematics is that of the "
+                  "functions above.", "", "| class | |", "|---|---|"]
+        lines += [f"| `{name}{signature(value)}` | {first_line(value)} |"
+                  for name, value in primitives]
+    return "\n".join(lines)
+
+
+def title(module: ModuleType) -> str:
+    """A family's heading: the first words of its file's docstring."""
+    return first_line(module).split(": ")[0].rstrip(".")
+
+
+def first_line(value: Any) -> str:
+    """The first line of a docstring, for a table."""
+    text = (inspect.getdoc(value) or "").partition("\n")[0]
+    return text.replace("|", r"\|")
+
+
+def signature(value: Any) -> str:
+    """What a class is made with."""
+    try:
+        return str(inspect.signature(value)).partition(" -> ")[0].replace("|", r"\|")
+    except ValueError:
+        return ""
