@@ -157,7 +157,7 @@ def _fastest(key: Key) -> str:
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """x W^T + bias, by the fastest way for its shape."""
-    if (not routes.hopeful or x.numel() < ELEMENTS or weight.dim() != 2
+    if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS or weight.dim() != 2
             or x.numel() * weight.shape[0] < EAGER or x.dim() < 2
             or x.shape[-1] != weight.shape[1] or not _plain(x, weight, bias)):
         return F.linear(x, weight, bias)
@@ -166,8 +166,8 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> 
 
 def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """x y, by the fastest way for its shape."""
-    if (not routes.hopeful or x.numel() < ELEMENTS or y.dim() != 2 or x.dim() < 2
-            or x.numel() * y.shape[1] < EAGER
+    if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS
+            or y.dim() != 2 or x.dim() < 2 or x.numel() * y.shape[1] < EAGER
             or x.shape[-1] != y.shape[0] or not _plain(x, y, None)):
         return torch.matmul(x, y)
     return _product(x, y, None)

@@ -482,6 +482,8 @@ def operand(value: Any, like: torch.Tensor) -> Any:
         return value.item()
     if isinstance(value, (np.ndarray, list, tuple)):
         return as_raw(value).to(like.device)
+    if isinstance(value, (torch.SymInt, torch.SymFloat)):
+        return value
     return NotImplemented
 
 

@@ -23,9 +23,12 @@ from .gate import gate
 from .kept import Kept
 from .reach import Reach, StandsFor, form_of
 from .replay import Path
+from .sizes import Sizes
+from .symbolic import Symbolic, preparation, record
 from .trace import CannotTrace, run_traced
 from .watch import Watch
 
+MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
 MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
 
 
@@ -51,6 +54,7 @@ class Compiled(StandsFor):
         self.dynamic = dynamic
         self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
+        self._sizes: dict[Any, Sizes] = {}
         self._changing = threading.Lock()
         self.traces = self.misses = self.replays = 0
 
@@ -62,9 +66,12 @@ class Compiled(StandsFor):
             return self.fn(*args, **kwargs)
         inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
         entries = self._entries.get(key)
+        place, applying = key, entries
+        if entries is None and self._sizes:
+            place, applying = self._of_any_size(key, args, kwargs)
         entered = gate.enter()
         try:
-            found = self._replayed(key, entries or (), inputs)
+            found = self._replayed(place, applying or (), inputs)
         finally:
             if entered:
                 gate.leave()
@@ -72,6 +79,14 @@ class Compiled(StandsFor):
             return self._recorded(key, entries, inputs, args, kwargs)
         path, values = found
         return _given(path, values)
+
+    def _of_any_size(self, key: Any, args: tuple, kwargs: dict
+                     ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
+        """The graphs that stand for several sizes of these arguments, and where they are kept."""
+        place = _key(args, kwargs, _form_of_any_size)
+        sizes = self._sizes.get(place)
+        found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
+        return place, found
 
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
                   inputs: list[torch.Tensor]) -> tuple[Path, list[torch.Tensor]] | None:
@@ -126,13 +141,17 @@ class Compiled(StandsFor):
         return all(path.settled for entries in self._entries.values() for *_, path in entries)
 
     def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
-        """The graphs recorded for arguments of this kind."""
-        return [path for *_, path in self._entries.get(_key(args, kwargs), ())]
+        """The graphs recorded for arguments of this kind, or else for such of any size."""
+        found = (self._entries.get(_key(args, kwargs))
+                 or self._entries.get(_key(args, kwargs, _form_of_any_size)) or ())
+        return [path for *_, path in found]
 
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
         with self._changing:  # other threads go on with the list they have
             others = [e for e in self._entries.get(key, ()) if e is not entry]
             self._entries[key] = [entry, *others]
+            while len(self._entries) > MOST_KINDS:
+                del self._entries[next(iter(self._entries))]
 
     def _recorded(self, key: Any, entries: list[tuple[Watch, Any, Path]] | None,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
@@ -147,7 +166,8 @@ class Compiled(StandsFor):
             if self._entries.get(key) is not entries:
                 made = None  # by another thread, meanwhile
             else:
-                made = self._record(key, known, inputs, args, kwargs)
+                made = (self._record_sizes(key, inputs, args, kwargs)
+                        or self._record(key, known, inputs, args, kwargs))
         if made is None:
             return self(*args, **kwargs)
         if isinstance(made, str):
@@ -169,6 +189,37 @@ class Compiled(StandsFor):
         if not path.changes_arguments or not _share_memory(inputs):
             self._put_first(key, (watch, values, path))
         given = [*trace.value[0], *trace.value[1]]
+        _assign(path, given)
+        return path, given
+
+    def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
+                      ) -> tuple[Path, list[torch.Tensor]] | None:
+        """One more graph for several sizes, and what its first run gave, if these have varied."""
+        place = _key(args, kwargs, _form_of_any_size)
+        sizes = self._sizes.setdefault(place, Sizes(self.dynamic))
+        varying = sizes.note([raw.shape for raw in inputs])
+        if sizes.are_varying:
+            preparation.begin()
+        known = self._entries.get(place, [])
+        if (not varying or not any(varying) or key in self._entries or sizes.is_frequent(key)
+                or not preparation.over.is_set() or len(known) >= MOST_PATHS
+                or not all(raw.is_contiguous() for raw in inputs)):
+            return None
+        watch = Watch(Reach(self.fn, args, kwargs))
+        values = watch.values()
+        try:
+            symbolic = Symbolic(varying)
+            trace = record(self.fn, args, kwargs, watch.reach, symbolic)
+            path = Path(trace, inputs, "O0", symbolic.sizes())
+            given = path.run(inputs)
+        except (CannotTrace, Exception) as reason:  # noqa: BLE001  (tried again with real data)
+            sizes.refused = f"{type(reason).__name__}: {reason}"
+            return None
+        if given is None or path.changes_arguments:
+            sizes.refused = "changes its arguments" if given else "holds for one size only"
+            return None
+        self.traces += 1
+        self._put_first(place, (watch, values, path))
         _assign(path, given)
         return path, given
 
@@ -225,24 +276,28 @@ def _given(path: Path, found: list[torch.Tensor]) -> Any:
     return out
 
 
-def _key(args: tuple, kwargs: dict) -> Any:
-    return (_kind(args), tuple((k, _kind(v)) for k, v in kwargs.items()),
+def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of) -> Any:
+    return (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
             context.current_device())
 
 
-def _kind(value: Any) -> Any:
+def _form_of_any_size(raw: torch.Tensor) -> tuple:
+    return raw.dim(), raw.dtype, raw.device
+
+
+def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, Parameter):
         return id(value)
     if isinstance(value, Tensor):
-        return form_of(value._raw)
+        return form(value._raw)
     if isinstance(value, (tuple, list)):
-        return type(value), tuple([_kind(v) for v in value])
+        return type(value), tuple([_kind(v, form) for v in value])
     if isinstance(value, dict):
-        return dict, tuple([(k, _kind(v)) for k, v in value.items()])
+        return dict, tuple([(k, _kind(v, form)) for k, v in value.items()])
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, hashlib.blake2b(value.tobytes()).digest()
     if isinstance(value, (set, frozenset)):
-        return type(value), frozenset([_kind(v) for v in value])
+        return type(value), frozenset([_kind(v, form) for v in value])
     try:
         hash(value)
     except TypeError:

@@ -53,7 +53,7 @@ class Recorder(TorchDispatchMode):
         self._nodes = WeakTensorKeyDictionary()
         self._last: Node | None = None
         inputs = list(inputs)
-        self._given = {raw.untyped_storage().data_ptr() for raw in inputs}
+        self._given = {raw.untyped_storage()._cdata for raw in inputs}
         for raw in inputs:
             self._nodes[raw] = self._placeholder(f"input_{len(self.graph.nodes)}", raw)
 
@@ -80,7 +80,7 @@ class Recorder(TorchDispatchMode):
                             and bool((args[0] == args[1]).all().item()))
             raise CannotTrace("turns a tensor into a Python value inside a kernel")
         if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
-                and args[0].untyped_storage().data_ptr() in self._given):
+                and args[0].untyped_storage()._cdata in self._given):
             raise CannotTrace("addresses memory of its inputs by offset")
         if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
             func = aten.lift_fresh_copy.default
@@ -159,6 +159,6 @@ class Recorder(TorchDispatchMode):
 
 
 def _form_of(raw: Any) -> torch.Tensor | None:
-    if not isinstance(raw, torch.Tensor):
+    if not isinstance(raw, torch.Tensor) or type(raw) is not torch.Tensor:
         return None
     return torch.empty_strided(raw.shape, raw.stride(), dtype=raw.dtype, device="meta")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from operator import is_
 
 import torch
@@ -32,11 +33,14 @@ class Path:
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
         plan: how it is run now.
+        sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
     """
 
-    def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str):
+    def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
+                 sizes: Callable[[list[torch.Tensor]], bool] | None = None):
         assert trace.graph is not None
         graph = trace.graph
+        self.sizes = sizes
         self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]
         self.others = self.held[len(self.parameters):]
@@ -72,6 +76,8 @@ class Path:
 
     def _inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
+        if self.sizes is not None and not self.sizes(given):
+            return None
         data = [p._data for p in self.parameters]
         others = [t._raw for t in self.others]
         if not all(map(is_, data, self._seen)) or others:

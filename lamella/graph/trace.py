@@ -9,7 +9,8 @@ a tensor into a Python value, the value is noted as a *guard*: the graph stands 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.fx import GraphModule
@@ -22,6 +23,9 @@ from .effects import Later, prints_put_off
 from .reach import Reach
 from .recorder import CannotTrace, Recorder
 from .stages import must_stay, written_inputs
+
+if TYPE_CHECKING:
+    from .symbolic import Symbolic
 
 
 class Trace:
@@ -77,29 +81,37 @@ class Trace:
         self.later.append(Later(function, args, kwargs))
 
 
-def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) -> Trace:
+def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
+               symbolic: Symbolic | None = None) -> Trace:
     """Run `fn` and record the run.
+
+    Args:
+        fn: called with `args` and `kwargs`.
+        reach: what it can reach.
+        symbolic: what stands for data of varying sizes, if the run is to be one on forms only.
 
     Raises:
         CannotTrace: if no graph can hold it; nothing was changed then.
     """
     # each input an object of its own, though the call may give the same one twice
-    inputs = [t._raw.detach() for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    lend = symbolic.argument if symbolic else torch.Tensor.detach
+    inputs = [lend(t._raw) for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     given_ids = {id(t) for t in tensors((args, kwargs))}
     others = sorted(((t, slot) for t, slot in reach.tensors if id(t) not in given_ids),
                     key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
     originals = [held_data(t) for t in held]
-    lent = [data.clone() for data in originals]
-    trace = Trace(held, [*(None for _ in reach.parameters), *(slot for _, slot in others)],
-                  Recorder([*inputs, *lent]))
+    lent = [symbolic.held(data) if symbolic else data.clone() for data in originals]
+    recorder = (symbolic.recorder if symbolic else Recorder)([*inputs, *lent])
+    trace = (symbolic.trace if symbolic else Trace)(
+        held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     flat = iter(inputs)
     given, named = map_tensors(
         lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))
     try:
         for tensor, copy in zip(held, lent, strict=True):
             _hold(tensor, copy)
-        with prints_put_off(trace), trace.recorder:
+        with symbolic.mode if symbolic else nullcontext(), prints_put_off(trace), recorder:
             state.trace = trace
             try:
                 out = fn(*given, **named)
@@ -115,7 +127,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach) 
     finally:
         for tensor, data in zip(trace.held, originals, strict=True):
             _hold(tensor, data)
-    for number in written_inputs(trace.graph):
+    for number in () if symbolic else written_inputs(trace.graph):
         if 0 <= number - len(inputs) < len(lent):
             originals[number - len(inputs)].copy_(lent[number - len(inputs)])
     return trace
