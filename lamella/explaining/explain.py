@@ -80,12 +80,17 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         if compiled is not None:
             try:
                 path = _path_of(compiled, reach, args, kwargs)
-                return _of_path(compiled.name, path, _raws(args, kwargs))
+                return _of_path(_short(compiled.name), path, _raws(args, kwargs))
             except CannotTrace as reason:
                 note = f"It can't be one graph: it {reason}; so it runs eagerly."
         else:
             note = ""
-        return _of_function(_name_of(function), function, args, kwargs, note)
+        return _of_function(_short(_name_of(function)), function, args, kwargs, note)
+
+
+def _short(name: str) -> str:
+    """The name of a function without that of the one it was made in."""
+    return name.rpartition("<locals>.")[2]
 
 
 def _compiled(step: Any, args: tuple) -> tuple[Compiled | None, tuple]:

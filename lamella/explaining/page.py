@@ -55,8 +55,8 @@ def _tiles(report: Report) -> list[dict[str, Any]]:
         {"label": "lower limit", "value": time(report.limit), "note": times},
         {"label": "products", "value": rate(products.rate),
          "note": f"{products.seconds / (report.kernel_seconds or 1):.0%} of the kernels' time"},
-        {"label": "peak of products", "value": rate(max(report.peaks.flops.values(), default=0)),
-         "note": ", ".join(report.peaks.flops)},
+        {"label": "peak of products", "value": rate(max(report.rates.values(), default=0)),
+         "note": ", ".join(report.rates)},
         {"label": "memory", "value": bandwidth(report.peaks.of_memory(float("inf"))),
          "note": "measured, as the peaks are"},
         {"label": "kernels", "value": str(len(report.kernels)),
@@ -91,18 +91,18 @@ def _table(report: Report, groups: list[Sum]) -> dict[str, Any]:
         {"key": "count", "label": "×", "format": "number"},
         {"key": "time", "label": "Time", "format": "time", "bar": True},
         {"key": "part", "label": "Share", "format": "percent"},
-        {"key": "flops", "label": "FLOPs", "format": "count"},
         {"key": "rate", "label": "FLOP/s", "format": "rate"},
-        {"key": "bytes", "label": "Bytes", "format": "bytes"},
         {"key": "bandwidth", "label": "Bytes/s", "format": "bandwidth"},
-        {"key": "bound", "label": "Bound", "title": "what its limit comes from"},
         {"key": "share", "label": "Of limit", "format": "percent",
          "title": "its limit as a part of its time: 100 % at the peak of the machine"},
         {"key": "above", "label": "Above", "format": "time",
          "title": "its time above its limit: what there is to win"},
-        {"key": "kind", "label": "Kind"},
+        {"key": "bound", "label": "Bound", "title": "what its limit comes from"},
+        {"key": "line", "label": "Line", "code": True},
         {"key": "phase", "label": "Phase"},
-        {"key": "line", "label": "Line", "code": True}]
+        {"key": "kind", "label": "Kind"},
+        {"key": "flops", "label": "FLOPs", "format": "count"},
+        {"key": "bytes", "label": "Bytes", "format": "bytes"}]
     return {"columns": columns, "rows": rows, "sort": ["time", -1],
             "groups": ["kind", "line", "phase", "bound"],
             "total": ["time", "part", "flops", "bytes", "count", "above"]}
@@ -117,13 +117,15 @@ def _roofline(report: Report, groups: list[Sum]) -> dict[str, Any]:
     memory = report.peaks.of_memory(float("inf"))
     right = max((p["x"] for p in points), default=1.0)
     left = min((p["x"] for p in points), default=1.0)
-    lines = []
-    for name, peak in report.peaks.flops.items():
-        knee = peak / memory
-        lines.append({"label": f"{rate(peak)} in {name}", "color": 2,
-                      "points": [[min(knee, right), peak], [max(right, knee) * TEN, peak]]})
-        lines.append({"label": f"{bandwidth(memory)} from memory", "color": 5, "dashed": True,
-                      "label_at": "start", "points": [[left, left * memory], [knee, peak]]})
+    rates = report.rates
+    highest = max(rates.values(), default=1.0)
+    lines = [{"label": f"{rate(peak)} in {name}", "color": 2,
+              "points": [[min(peak / memory, right), peak],
+                         [max(right, highest / memory) * TEN, peak]]}
+             for name, peak in rates.items()]
+    lines.append({"label": f"{bandwidth(memory)} from memory", "color": 5, "dashed": True,
+                  "label_at": "start", "slanted": True,
+                  "points": [[left, left * memory], [highest / memory, highest]]})
     seen = dict.fromkeys(s.first.cost.kind for s in groups if s.flops)
     return {"x": {"label": "FLOPs per byte", "log": True},
             "y": {"label": "FLOP/s", "log": True, "format": "rate"}, "points": points,

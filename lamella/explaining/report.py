@@ -130,6 +130,12 @@ class Report:
         """Everything that multiplies: products, convolutions, attention, recurrent layers."""
         return Sum("products", [k for k in self.kernels if k.cost.kind in ARITHMETIC])
 
+    @property
+    def rates(self) -> dict[str, float]:
+        """The peaks of products in the types that the kernels compute in."""
+        types = dict.fromkeys(k.cost.dtype for k in self.kernels if k.cost.flops)
+        return {t: self.peaks.flops[t] for t in types if t in self.peaks.flops}
+
     def to_dict(self) -> dict[str, Any]:
         """All numbers, as what JSON can hold; seconds, floating-point operations and bytes."""
         return {
@@ -137,7 +143,7 @@ class Report:
             "threads": self.threads, "seconds": self.seconds, "note": self.note,
             "kernel_seconds": self.kernel_seconds, "limit": self.limit, "floor": self.floor,
             "views": self.views,
-            "peaks": {"flops": dict(self.peaks.flops),
+            "peaks": {"flops": self.rates,
                       "bandwidth": {str(k): v for k, v in self.peaks.bandwidth.items()}},
             "kinds": [s.to_dict() for s in self.kinds],
             "phases": [s.to_dict() for s in self.phases],

@@ -25,8 +25,8 @@ def tables(report: Report) -> Group:
 
 def summary(report: Report) -> list[str]:
     """A report in a few sentences."""
-    known = report.peaks
-    peak = ", ".join(f"{rate(v)} in {k}" for k, v in known.flops.items())
+    peak = ", ".join(f"{rate(v)} in {k}" for k, v in report.rates.items())
+    memory = bandwidth(report.peaks.of_memory(float("inf")))
     whole, limit = report.seconds, report.limit
     threads = "a thread" if report.threads == 1 else f"{report.threads} threads"
     lines = [
@@ -36,8 +36,7 @@ def summary(report: Report) -> list[str]:
         f"Lower limit for these kernels on this machine: {time(limit)}"
         f"{times(whole, limit)}; for its products alone {time(report.floor)}"
         f"{times(whole, report.floor)}.",
-        f"Peaks measured here: {peak or 'no products'}; "
-        f"{bandwidth(known.of_memory(float('inf')))} from memory."]
+        f"Peaks measured here: {peak + '; ' if peak else ''}{memory} from memory."]
     return [*lines, report.note] if report.note else lines
 
 

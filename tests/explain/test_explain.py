@@ -227,7 +227,7 @@ def test_as_text(training):
     for part in ("Lower limit", "By kind", "Longest kernels", "product", "1 TFLOP/s in float32",
                  "test_explain.py:", "backward"):
         assert part in text
-    assert repr(ms.explain(step, numbers())).startswith("<Report of training.<locals>.step: ")
+    assert repr(ms.explain(step, numbers())).startswith("<Report of step: ")
 
 
 def test_a_step_that_computes_nothing():

@@ -7,7 +7,7 @@ lamella.component("shares", (body, data) => {
     const parts = row.parts.filter((part) => part.value > 0);
     const whole = parts.reduce((sum, part) => sum + part.value, 0);
     const stack = el("div", {class: "stack"}, ...parts.map((part) => tooltip(el("div", {
-      style: `flex:${part.value} 1 0;background:${color(part.color)}`}),
+      style: `flex:${100 * part.value / whole} 1 0;background:${color(part.color)}`}),
       `${part.label}: ${format(part.value, data.format)}`)));
     const legend = el("div", {class: "legend"}, ...parts.map((part) => el("span", {},
       el("span", {class: "dot", style: `background:${color(part.color)}`}), part.label, " ",

@@ -2,7 +2,7 @@
 // Points and lines over two axes, each linear or logarithmic.
 lamella.component("plot", (body, data) => {
   const {svg, format, color, tooltip} = lamella;
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [1160, 440, 92, 20, 14, 46];
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [1160, 440, 112, 20, 14, 46];
   const fits = (axis, value) => Number.isFinite(value) && (!axis.log || value > 0);
   const points = data.points.filter((p) => fits(data.x, p.x) && fits(data.y, p.y));
   if (data.legend) body.append(lamella.legend(data.legend));
