@@ -62,6 +62,7 @@ def test_matmul_of_transposed_factors(always):
 
 
 @needed
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*is deprecated")  # PyTorch's own, on import
 def test_what_others_look_into_is_left_to_pytorch(always, monkeypatch):
     x, y = tensors((6, 5), (5, 4))
     torch.func.vmap(lambda a: products.matmul(a, y))(x.reshape(3, 2, 5))
