@@ -52,7 +52,8 @@ def name_of(target: Any) -> str:
 def is_free(target: Any) -> bool:
     """Whether a call computes nothing: it gives a view, or memory with nothing in it."""
     schema = getattr(target, "_schema", None)
-    if schema is None or name_of(target) in _ALLOCATIONS:
+    name = name_of(target)
+    if schema is None or name in _ALLOCATIONS or name.startswith("sym_"):
         return True
     return not schema.is_mutable and any(r.alias_info is not None for r in schema.returns)
 

@@ -120,7 +120,10 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     if key in compiled._eager:
         raise CannotTrace(compiled._eager[key].removeprefix("it "))
     inputs = _raws(args, kwargs)
-    for watch, seen, path in compiled._entries.get(key, ()):
+    entries = compiled._entries.get(key)
+    if entries is None:
+        _, entries = compiled._of_any_size(key, args, kwargs)
+    for watch, seen, path in entries or ():
         if watch.values() == seen and _applies(path, inputs):
             return path
     with gate.closed():

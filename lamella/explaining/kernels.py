@@ -18,6 +18,7 @@ from ..graph.lines import Line, Lines
 from .costs import Cost, cost_of, is_free, name_of
 
 NOWHERE = Line("", 0, "")
+FARTHEST = 40  # nodes that are asked for a line
 
 
 @dataclass
@@ -165,10 +166,13 @@ def _play(module: GraphModule, last: dict[Node, list[Node]], inputs: list[torch.
 
 
 def _line_of(node: Node) -> Line:
-    """The line of a node; of one that a pass has put in, that of what it works for."""
-    for near in (node, *node.users, *node.all_input_nodes):
-        if "line" in near.meta:
-            return near.meta["line"]
+    """The line of a node; of one that a pass has put in, that of the nearest that has one."""
+    near = [node]
+    for found in near:
+        if "line" in found.meta:
+            return found.meta["line"]
+        if len(near) < FARTHEST:
+            near.extend(n for n in (*found.users, *found.all_input_nodes) if n not in near)
     return NOWHERE
 
 

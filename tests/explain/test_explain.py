@@ -10,6 +10,7 @@ import torch
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.graph.symbolic import preparation
 
 
 class Net(nn.Cell):
@@ -169,6 +170,20 @@ def test_the_path_that_applies_is_explained():
     assert "exp" in [k.name for k in ms.explain(step, up).kernels]
     assert "sin" in [k.name for k in ms.explain(step, down).kernels]
     assert step.report()["graphs"] == 2 and step.report()["guard_misses"] == 1
+
+
+def test_a_graph_for_any_size():
+    step = ms.jit(lambda x: ops.exp(x).reshape(-1) * 2)
+    for n in range(2, 12):
+        step(ms.ops.ones((n, 3), ms.float32))
+        preparation.begin()
+        assert preparation.over.wait(120)
+    x = ms.ops.ones((20, 3), ms.float32)
+    traces = step.report()["traces"]
+    report = ms.explain(step, x)
+    assert [k.name for k in report.kernels] == ["exp", "mul"]
+    assert [k.cost.flops for k in report.kernels] == [60, 60]
+    assert step.report()["traces"] == traces < 10
 
 
 def test_what_no_graph_can_hold_is_explained_as_it_runs():
