@@ -32,7 +32,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Say that a Chinese page is Chinese."""
     if page.file.src_uri.startswith("tutorial/zh/"):
-        return output.replace('<html lang="en"', '<html lang="zh-CN"', 1)
+        output = output.replace('<html lang="en"', '<html lang="zh-CN"', 1)
+        return output.replace("Table of contents", "目录")
     return output
 
 

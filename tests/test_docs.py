@@ -1,7 +1,7 @@
 """The programs in docs/: each page's blocks run in order, and print what stands below them.
 
 The Chinese pages hold the same programs, which run as ones that import MindSpore.
-``python tests/test_docs.py`` writes what the programs print into the pages.
+``python -m tests.test_docs`` writes what the programs print into the pages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def outputs(pages: list[pathlib.Path], *command: str) -> dict[str, list[str] | s
 
     Lamella is imported in one process, and each page runs in a copy of it.
     """
-    done = subprocess.run([sys.executable, "-W", "error", *command, __file__, "--run", *pages],
+    done = subprocess.run([sys.executable, "-W", "error", *command, "-m", "tests.test_docs",
+                           "--run", *pages], cwd=DOCS.parent,
                           capture_output=True, text=True, timeout=600, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     return dict(zip(map(name, pages), json.loads(done.stdout.splitlines()[-1]), strict=True))
