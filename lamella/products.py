@@ -9,10 +9,6 @@ needed, and what was found is kept in the process and on disk. Recorded graphs
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import pathlib
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from .measured import Key, Measured
 from .state import state
 
 GAIN = 0.95  # of the time of PyTorch's own product: what another way must take to be chosen
@@ -30,7 +27,6 @@ HOPE = 6  # shapes without any gain, after which eager calls are left alone
 ROUNDS, PATIENCE = 9, 0.03  # of timing one way, at the most; seconds
 
 Layout = tuple[Sequence[int], Sequence[int]]  # shape and strides of a matrix
-Key = tuple[int, int, int, str, bool, int]
 
 _linear: Any = None
 with contextlib.suppress(AttributeError, RuntimeError):
@@ -59,14 +55,13 @@ class Routes:
     """What is known of products: for each shape, the fastest way.
 
     Attributes:
+        known: by shape, layout, bias and number of threads.
         hopeful: whether another way than PyTorch's has ever won, or too little is known yet.
     """
 
     def __init__(self) -> None:
-        self.known: dict[Key, str] = {}
+        self.known = Measured("products", WAYS)
         self.hopeful = available()
-        self._file: pathlib.Path | None = None
-        self._read = False
 
     def way(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
         """The name of the fastest way for matrices of these forms.
@@ -80,47 +75,11 @@ class Routes:
         m, k, n = a[0][0], a[0][1], b[0][1]
         if not rows or not columns or m * k * n < SMALLEST or not available():
             return "torch"
-        self._load()
         key = (m, k, n, rows + columns, bias, torch.get_num_threads())
-        found = self.known.get(key)
-        if found is None:
-            if not measure:
-                return "torch"
-            found = self.known[key] = _fastest(key)
-            self._settle()
-            self._save()
-        return found
-
-    def _settle(self) -> None:
+        found = self.known.find(key, _fastest if measure else None)
         won = any(way != "torch" for way in self.known.values())
-        self.hopeful = available() and (won or len(self.known) < HOPE)
-
-    def _load(self) -> None:
-        """Read what earlier processes found, once; what can't be read counts as not there."""
-        if self._read:
-            return
-        from .graph.cache import cache_folder, key_of
-
-        self._read = True
-        folder = cache_folder()
-        if folder is None:
-            return
-        self._file = folder / f"products-{key_of('products', 1)[:16]}.json"
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            for *key, way in json.loads(self._file.read_text(encoding="utf-8")):
-                if way in WAYS and len(key) == 6:
-                    self.known[tuple(key)] = way  # type: ignore[index]
-        self._settle()
-
-    def _save(self) -> None:
-        if self._file is None:
-            return
-        text = json.dumps([[*key, way] for key, way in self.known.items()])
-        with contextlib.suppress(OSError):
-            number, name = tempfile.mkstemp(dir=self._file.parent, prefix="draft-")
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(name, self._file)
+        self.hopeful = won or len(self.known) < HOPE
+        return found or "torch"
 
 
 routes = Routes()
@@ -134,6 +93,8 @@ def _major(strides: Sequence[int]) -> str:
 def _fastest(key: Key) -> str:
     """Time the ways in turn; the first is left only for a clear gain."""
     m, k, n, majors, bias, _ = key
+    assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
+    assert isinstance(majors, str)
     best = dict.fromkeys(WAYS, float("inf"))
     with torch.no_grad(), torch.random.fork_rng([]):
         a = torch.randn(m, k) if majors[0] == "r" else torch.randn(k, m).t()

@@ -141,11 +141,15 @@ class Cut:
 def _bases(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
     """For each node, the nodes whose memory its value may lie in: itself, unless it is a view."""
     found: dict[Node, set[Node]] = {}
+    parts: dict[object, Node] = {}
     for node in nodes:
         bases: set[Node] = set()
         schema = getattr(node.target, "_schema", None)
         if node.target is operator.getitem:
-            bases = found[node.args[0]]  # type: ignore[index]
+            several, number = node.args
+            bases = found[several]  # type: ignore[index]
+            if isinstance(several, Node) and bases == {several}:  # new tensors, each in memory of its own
+                bases = {parts.setdefault((several, number), node)}
         elif schema is not None:
             for argument, value in zip(schema.arguments, node.args, strict=False):
                 if argument.alias_info is not None:

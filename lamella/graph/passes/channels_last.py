@@ -105,11 +105,16 @@ class _Rewriting:
         follows = wanted is not None or (
             node.target in _FOLLOWING or torch.Tag.pointwise in getattr(node.target, "tags", ()))
         changed = written_by(node, self.memory.bases)
+        mixed = follows and any(_is_last(self.values[n]) for n in node.all_input_nodes)
 
         def new_of(argument: Node) -> tuple[Node, Any]:
             if wanted is not None and any(node.args[i] is argument for i in wanted):
                 return self._last(argument)
-            if follows or not changed.isdisjoint(self.memory.bases[argument]):
+            if not changed.isdisjoint(self.memory.bases[argument]):
+                return self.new[argument], self.values[argument]
+            if mixed and _is_first(self.values[argument]):
+                return self._last(argument)  # once, rather than all that comes of it
+            if follows:
                 return self.new[argument], self.values[argument]
             return self._as_recorded(argument)
 
@@ -150,6 +155,17 @@ class _Rewriting:
         copy = value.clone(memory_format=layout)
         clone.meta["form"] = form_of_value(copy)
         return clone, copy
+
+
+def _is_last(value: Any) -> bool:
+    """Whether a value has its channels last, and not at the same time in planes."""
+    return (isinstance(value, torch.Tensor) and value.dim() == 4 and not value.is_contiguous()
+            and value.is_contiguous(memory_format=torch.channels_last))
+
+
+def _is_first(value: Any) -> bool:
+    return (isinstance(value, torch.Tensor) and value.dim() == 4 and value.is_contiguous()
+            and not value.is_contiguous(memory_format=torch.channels_last))
 
 
 def _planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:

@@ -14,6 +14,7 @@ from ..stages import lift_constants, must_stay
 from ..text import NoText, to_text
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
+from .convolutions import convolutions
 from .forms import describe
 from .memory import reshapes_in_place
 from .pointless import remove_pointless
@@ -22,14 +23,24 @@ from .shared import share
 from .trial import pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
-FORMAT = 1  # of what is remembered; a change makes everything from before unknown
+FORMAT = 3  # of what is remembered; a change makes everything from before unknown
 
-# rewritings that pay on some machines, for some graphs: each is tried on what the ones before made
-ATTEMPTS: dict[str, Attempt] = {
-    "pools": functools.partial(channels_last, wanting=POOLS),
-    "channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
-}
+def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
+    """Channels last, and convolutions as products of matrices on top of that."""
+    found = channels_last(graph, inputs, {**CONVOLUTIONS, **POOLS})
+    if found is None:
+        return None
+    simplify(found)
+    return convolutions(found, inputs)
 
+
+# rewritings that pay on some machines, for some graphs: those of a group are alternatives, of which
+# the fastest stays, and each group goes on from what the one before has made
+ATTEMPTS: tuple[dict[str, Attempt], ...] = (
+    {"pools": functools.partial(channels_last, wanting=POOLS)},
+    {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
+     "products": convolutions, "channels last, products": _both},
+)
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False
             ) -> GraphModule:
@@ -82,19 +93,22 @@ def simplify(module: GraphModule) -> None:
 def _settled(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule:
     """The graph with the rewritings that pay here; which those are is remembered."""
     known = Decisions(graph, inputs)
-    for name, attempt in ATTEMPTS.items():
-        if known.get(name) is False:
-            continue
-        other = attempt(graph, inputs)
-        if other is None:
-            known[name] = False
-            continue
-        simplify(other)
-        other.recompile()
-        if known.get(name) is None:
-            known[name] = pays(graph, other, inputs)
-        if known[name]:
-            graph = other
+    for group in ATTEMPTS:
+        base = graph
+        paid = [name for name in group if known.get(name)]
+        for name, attempt in group.items():
+            if known.get(name) is False or (name in paid and name != paid[-1]):
+                continue
+            other = attempt(base, inputs)
+            if other is None:
+                known[name] = False
+                continue
+            simplify(other)
+            other.recompile()
+            if known.get(name) is None:
+                known[name] = pays(graph, other, inputs)
+            if known[name]:
+                graph = other
     known.keep()
     return graph
 

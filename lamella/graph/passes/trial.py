@@ -11,7 +11,7 @@ from torch.fx import GraphModule
 from ..stages import written_inputs
 
 GAIN = 0.97  # of the time before: what it must be to be worth a change
-CLEAR = 1.1  # how much slower a rewriting must be to be given up at once
+CLEAR = 1.1  # a difference that needs no more runs
 FEWEST, MOST = 3, 25  # runs of each
 MISTAKE = 0.05  # the relative difference that can't be rounding
 PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
@@ -47,7 +47,8 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
             before.append(_seconds(graph, first, device))
             after.append(_seconds(other, second, device))
             if time.perf_counter() - start > PATIENCE and (
-                    len(before) >= FEWEST or min(after) > CLEAR * min(before)):
+                    len(before) >= FEWEST or min(after) > CLEAR * min(before)
+                    or len(before) > 1 and CLEAR * min(after) < min(before)):
                 break
         return min(after) < GAIN * min(before)
 

@@ -48,7 +48,7 @@ def test_decisions_are_remembered(monkeypatch, tmp_path):
     asked = []
     inputs = [torch.randn(4, 4)]
     graph = recorded(slow, *inputs)
-    monkeypatch.setattr(order, "ATTEMPTS", {"twice": lambda g, _: recorded(slow, *inputs)})
+    monkeypatch.setattr(order, "ATTEMPTS", ({"twice": lambda g, _: recorded(slow, *inputs)},))
     monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or True)
     for _ in range(3):
         check_same(graph, order.improve(graph, inputs, measure=True), inputs)

@@ -1,0 +1,298 @@
+"""Convolutions as products of matrices, where those are faster on this machine.
+
+Each convolution with its gradient is timed by itself, in each of the ways there are, and what was
+found is remembered. Whether the graph as a whole gains is left to a trial.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch.fx import GraphModule, Node
+
+from ...measured import Key, Measured
+from . import winograd
+from .forms import Form, form_of
+from .insert import inserted
+from .memory import Memory
+
+aten = torch.ops.aten
+Tensors = tuple[torch.Tensor, ...]
+
+SMALLEST = 2**20  # multiplications in a convolution that is worth timing
+LARGEST = 2**24  # elements of all windows written out
+GAIN = 0.9  # of the time of PyTorch's convolution: what another way must take to be chosen
+HOPELESS = 1.3  # times the best one's time in a first run: not timed again
+ROUNDS, PATIENCE = 5, 0.3  # of timing one convolution, at the most; seconds
+
+
+class Convolution(NamedTuple):
+    """What a way has to know of a convolution, besides its input and weights.
+
+    Attributes:
+        x, weight: the forms of input and weights.
+        kept: of the weights where they are kept, which `weight` may be a copy of.
+        y: the form of the result.
+        stride, padding: of rows and columns.
+        of_input: whether its gradient by the input is wanted.
+    """
+
+    x: Form
+    weight: Form
+    kept: Form
+    y: Form
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    of_input: bool
+
+    def direct(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        """By PyTorch's kernel."""
+        return aten.convolution(x, weight, None, self.stride, self.padding, (1, 1), False,
+                                (0, 0), 1)
+
+    def direct_backward(self, gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor,
+                        wanted: Sequence[bool]) -> Sequence[torch.Tensor]:
+        """The gradients by PyTorch's kernel: by input, weights and bias."""
+        return aten.convolution_backward(
+            gradient, x, weight, [weight.shape[0]], self.stride, self.padding, (1, 1), False,
+            (0, 0), 1, wanted)
+
+
+class Way(NamedTuple):
+    """A way to compute a convolution and its gradient.
+
+    Attributes:
+        suits: whether it is worth a try for this convolution.
+        forward: (convolution, x, weight) -> the result, and what `backward` needs.
+        backward: (convolution, gradient, x, weight, *kept) -> the gradients by weights and, if
+            wanted, by input.
+        any_layout: whether weights in another layout than the recorded one are as good.
+    """
+
+    suits: Callable[[Convolution], bool]
+    forward: Callable[..., Tensors]
+    backward: Callable[..., Tensors]
+    any_layout: bool = False
+
+
+def _direct(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+    return (c.direct(x, weight),)
+
+
+def _direct_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
+                     weight: torch.Tensor) -> Tensors:
+    found = c.direct_backward(gradient, x, weight, [c.of_input, True, False])
+    return (found[1], found[0]) if c.of_input else (found[1],)
+
+
+def _is_small_window(c: Convolution) -> bool:
+    return c.weight.shape[2:] == (3, 3) and c.stride == (1, 1) and min(c.weight.shape[:2]) >= 16
+
+
+def _winograd(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+    return winograd.forward(x, weight, c.padding)
+
+
+def _winograd_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
+                       weight: torch.Tensor, seen: torch.Tensor, weights: torch.Tensor) -> Tensors:
+    return winograd.backward(gradient, seen, weights, c.x.shape, c.padding, c.of_input)
+
+
+def _is_moderate(c: Convolution) -> bool:
+    k, channels, height, width = c.weight.shape
+    n, _, rows, columns = c.y.shape
+    return n * rows * columns * channels * height * width <= LARGEST
+
+
+def _windows(c: Convolution, x: torch.Tensor) -> torch.Tensor:
+    """All windows of the input: (N, C height width, rows columns)."""
+    height, width = c.weight.shape[2:]
+    above, left = c.padding
+    padded = F.pad(x, (left, left, above, above)) if above or left else x
+    found = padded.unfold(2, height, c.stride[0]).unfold(3, width, c.stride[1])
+    return found.permute(0, 1, 4, 5, 2, 3).reshape(x.shape[0], x.shape[1] * height * width, -1)
+
+
+def _written_out(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+    windows = _windows(c, x)
+    flat = weight.reshape(weight.shape[0], -1)
+    return torch.matmul(flat, windows).view(c.y.shape), windows
+
+
+def _written_out_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
+                          weight: torch.Tensor, windows: torch.Tensor) -> Tensors:
+    n, k = gradient.shape[:2]
+    found = torch.bmm(gradient.reshape(n, k, -1), windows.transpose(1, 2)).sum(0)
+    return _with_input(c, found.view(weight.shape), gradient, x, weight)
+
+
+def _rows_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor
+                   ) -> Tensors:
+    """The gradient by the weights as one product; windows of (height, width, C) are its rows."""
+    k, channels, height, width = weight.shape
+    above, left = c.padding
+    last = x.permute(0, 2, 3, 1)
+    padded = F.pad(last, (0, 0, left, left, above, above)) if above or left else last
+    rows = padded.unfold(1, height, c.stride[0]).unfold(2, width, c.stride[1])
+    rows = rows.permute(0, 1, 2, 4, 5, 3).reshape(-1, height * width * channels)
+    found = torch.mm(gradient.permute(0, 2, 3, 1).reshape(-1, k).t(), rows)
+    found = found.view(k, height, width, channels).permute(0, 3, 1, 2)
+    return _with_input(c, found, gradient, x, weight)
+
+
+def _with_input(c: Convolution, of_weight: torch.Tensor, gradient: torch.Tensor, x: torch.Tensor,
+                weight: torch.Tensor) -> Tensors:
+    if not c.of_input:
+        return (of_weight,)
+    return of_weight, c.direct_backward(gradient, x, weight, [True, False, False])[0]
+
+
+WAYS: dict[str, Way] = {
+    "torch": Way(lambda c: True, _direct, _direct_backward),
+    "winograd": Way(_is_small_window, _winograd, _winograd_backward, True),
+    "windows": Way(lambda c: _is_moderate(c) and c.weight.shape[1] <= 16, _written_out,
+                   _written_out_backward),
+    "rows": Way(_is_moderate, _direct, _rows_backward),
+}
+
+known = Measured("convolutions", WAYS)
+
+
+def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
+    """The graph with convolutions in the ways that are fastest for them; None if that changes none.
+
+    The error of the results stays within a few times that of PyTorch's kernels.
+    """
+    from .order import copied
+
+    module = copied(module)
+    memory = Memory(module.graph)
+    pairs = list(_pairs(module, memory))
+    chosen = [(pair, known.find(_key(pair[0]), lambda _, c=pair[0]: fastest(c))) for pair in pairs]
+    changed = False
+    for (convolution, source, before, after), name in chosen:
+        if name is not None and name != "torch":
+            way = WAYS[name]
+            weight = source if way.any_layout else before.args[1]
+            _replace(module, convolution, weight, before, after, way)  # type: ignore[arg-type]
+            changed = True
+    return module if changed else None
+
+
+def _pairs(module: GraphModule, memory: Memory) -> Any:
+    """Convolutions that other ways are there for, each with its gradient."""
+    forward: dict[Any, Node] = {}
+    for node in module.graph.nodes:
+        if node.target is aten.convolution.default:
+            forward.setdefault((*node.args[:2], *map(str, node.args[3:])), node)
+        if node.target is not aten.convolution_backward.default:
+            continue
+        gradient, x, weight, _, *how, wanted = node.args
+        before = forward.pop((x, weight, *map(str, how)), None)
+        if before is None or not wanted[1] or memory.version(
+                (x, weight), memory.place[before]) != memory.version(
+                (x, weight), memory.place[node]):
+            continue
+        source = _uncopied(weight, memory, node)
+        found = _described(before, source, gradient, how, bool(wanted[0]))
+        if found is not None:
+            yield found, source, before, node
+
+
+def _uncopied(weight: Node, memory: Memory, last: Node) -> Node:
+    """Weights in the layout that they have where they are kept, if nobody changes them."""
+    source = weight.args[0] if weight.target is aten.clone.default else None
+    if isinstance(source, Node) and memory.version(
+            (source,), memory.place[weight]) == memory.version((source,), memory.place[last]):
+        return source
+    return weight
+
+
+def _described(node: Node, source: Node, gradient: Any, how: Sequence[Any], of_input: bool
+               ) -> Convolution | None:
+    stride, padding, dilation, transposed, _, groups = how
+    forms = [form_of(n) for n in (*node.args[:2], source, node, gradient)]
+    if transposed or groups != 1 or any(
+            f is None or len(f.shape) != 4 or f.dtype is not torch.float32
+            or f.device.type != "cpu" for f in forms) or any(d != 1 for d in dilation):
+        return None
+    x, weight, kept, y, _ = forms
+    assert x is not None and weight is not None and kept is not None and y is not None
+    if weight.size * y.shape[0] * y.shape[2] * y.shape[3] < SMALLEST:
+        return None
+    return Convolution(x, weight, kept, y, (stride[0], stride[-1]), (padding[0], padding[-1]),
+                       of_input)
+
+
+def _key(c: Convolution) -> Key:
+    return (*c.x.shape, *c.weight.shape, *c.stride, *c.padding, c.x.stride[1] == 1,
+            c.weight.stride[1] == 1, c.kept.stride[1] == 1, c.of_input, torch.get_num_threads())
+
+
+def fastest(c: Convolution) -> str:
+    """Time the ways that suit; PyTorch's is left only for a clear gain."""
+    best = {name: float("inf") for name, way in WAYS.items() if way.suits(c)}
+    with torch.no_grad(), torch.random.fork_rng([]):
+        x, gradient = c.x.scratch(), c.y.scratch()
+        weights = {form: form.scratch() for form in (c.weight, c.kept)}
+        start = time.perf_counter()
+        for number in range(ROUNDS):
+            for name in list(best):
+                weight = weights[c.kept if WAYS[name].any_layout else c.weight]
+                begin = time.perf_counter()
+                y, *kept = WAYS[name].forward(c, x, weight)
+                found = WAYS[name].backward(c, gradient, x, weight, *kept)
+                for value, form in zip((y, *found), (c.y, c.weight, c.x), strict=False):
+                    _in_form(value, form)
+                best[name] = min(best[name], time.perf_counter() - begin)
+                del y, kept, found
+            hopeful = HOPELESS * min(best.values())
+            best = {k: v for k, v in best.items() if v <= hopeful or k == "torch"}
+            if len(best) == 1 or (number and time.perf_counter() - start > PATIENCE):
+                break
+    winner = min(best, key=lambda name: best[name])
+    return winner if best[winner] < GAIN * best["torch"] else "torch"
+
+
+def _in_form(value: torch.Tensor, form: Form) -> torch.Tensor:
+    """A value with the strides that the graph knows it by."""
+    if value.stride() == form.stride:
+        return value
+    last = form.stride[1] == 1 and form.shape[1] != 1
+    return value.clone(memory_format=torch.channels_last if last else torch.contiguous_format)
+
+
+def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, after: Node, way: Way
+             ) -> None:
+    x, _, bias = before.args[:3]
+    gradient, wanted = after.args[0], after.args[-1]
+    values = [x, weight] if bias is None else [x, weight, bias]
+
+    def forward(x: torch.Tensor, weight: torch.Tensor, *bias: torch.Tensor) -> Tensors:
+        y, *kept = way.forward(c, x, weight)
+        if bias:
+            y = y + bias[0].view(-1, 1, 1)
+        return _in_form(y, c.y), *kept
+
+    def backward(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor,
+                 *kept: torch.Tensor) -> Tensors:
+        of_weight, *of_input = way.backward(c, gradient, x, weight, *kept)
+        found = _in_form(of_weight, c.weight), gradient.sum((0, 2, 3))
+        return (*found, *[_in_form(value, c.x) for value in of_input])
+
+    y, *kept = inserted(module, before, forward, values)  # type: ignore[arg-type]
+    found = inserted(module, after, backward,
+                     [gradient, x, weight, *kept])  # type: ignore[list-item]
+    graph = module.graph
+    places = dict(zip((1, 2, 0), found, strict=False))
+    for user in list(after.users):
+        assert user.target is operator.getitem
+        if user.args[1] in places and wanted[user.args[1]]:  # type: ignore[index]
+            user.replace_all_uses_with(places[user.args[1]])  # type: ignore[index]
+            graph.erase_node(user)
+    before.replace_all_uses_with(y)

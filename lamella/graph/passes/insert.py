@@ -1,0 +1,46 @@
+"""Putting what a function computes into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..recorder import Recorder
+from .forms import describe, form_of
+
+
+def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[torch.Tensor]],
+             arguments: Sequence[Node]) -> list[Node]:
+    """Record the kernels that a function calls on values of these forms, before a node.
+
+    Args:
+        module: changed in place. Tensors that the function has of its own become its attributes.
+        place: the node.
+        function: from tensors to several tensors; it runs once, on scratch memory.
+        arguments: the nodes of the values it takes, all of known form.
+
+    Returns:
+        The nodes of what it gives.
+    """
+    given = []
+    for argument in arguments:
+        form = form_of(argument)
+        assert form is not None
+        given.append(form.scratch())
+    recorder = Recorder(given)
+    with torch.no_grad(), recorder:
+        found = function(*given)
+    part = recorder.finished(found)
+    describe(part.graph, [*given, *recorder.constants])
+    graph = module.graph
+    starts = [n for n in part.graph.nodes if n.op == "placeholder"]
+    with graph.inserting_before(place):
+        nodes = dict(zip(starts, arguments, strict=False))
+        for start, value in zip(starts[len(given):], recorder.constants, strict=True):
+            name = f"kept_{place.name}_{start.name}"
+            module.register_buffer(name, value, persistent=False)
+            nodes[start] = graph.get_attr(name)
+            nodes[start].meta.update(start.meta)
+        return list(graph.graph_copy(part.graph, nodes))  # type: ignore[arg-type]

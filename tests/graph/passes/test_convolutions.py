@@ -1,0 +1,143 @@
+"""Convolutions as products of matrices."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lamella.graph.passes import convolutions as module
+from lamella.graph.passes import order, winograd
+from lamella.graph.passes.forms import describe
+from lamella.graph.passes.order import copied, simplify
+from tests.graph.passes.checks import check_same, count, recorded
+
+
+@pytest.mark.parametrize("shape, padding", [((2, 3, 9, 7), (1, 1)), ((1, 4, 8, 8), (0, 0)),
+                                            ((2, 3, 6, 11), (2, 1)), ((1, 2, 3, 3), (0, 0))])
+def test_winograd(shape, padding, monkeypatch):
+    torch.manual_seed(0)
+    monkeypatch.setattr(winograd, "_matrix", _exact)
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    w = torch.randn(5, shape[1], 3, 3, dtype=torch.float64, requires_grad=True)
+    wanted = F.conv2d(x, w, padding=padding)
+    gradient = torch.randn_like(wanted)
+    of_x, of_w = torch.autograd.grad(wanted, (x, w), gradient)
+    for weight in (w.detach(), w.detach().to(memory_format=torch.channels_last)):
+        y, *kept = winograd.forward(x.detach(), weight, padding)
+        torch.testing.assert_close(y, wanted.detach())
+        found = winograd.backward(gradient, kept[0], kept[1], x.shape, padding, True)
+        for got, value in zip(found, (of_w, of_x), strict=True):
+            torch.testing.assert_close(got, value)
+        only, = winograd.backward(gradient, kept[0], kept[1], x.shape, padding, False)
+        torch.testing.assert_close(only, of_w)
+
+
+def _exact(name):
+    line = {"input": winograd._INPUT, "weight": winograd._WEIGHT, "result": winograd._RESULT}[name]
+    both = torch.tensor(line, dtype=torch.float64)
+    return torch.kron(both, both)
+
+
+def test_errors_in_float32_are_small():
+    torch.manual_seed(0)
+    x, w = torch.randn(2, 64, 28, 28), torch.randn(64, 64, 3, 3)
+    exact = F.conv2d(x.double(), w.double(), padding=1)
+    direct = (F.conv2d(x, w, padding=1) - exact).norm() / exact.norm()
+    ours = (winograd.forward(x, w, (1, 1))[0] - exact).norm() / exact.norm()
+    assert ours < 1e-5 and ours < 20 * direct
+
+
+def step(x, w1, b1, w2, w3):
+    weights = [w.detach().requires_grad_() for w in (w1, b1, w2, w3)]
+    y = F.conv2d(x, weights[0], weights[1], padding=2).relu()
+    y = F.conv2d(y, weights[2], padding=1).relu()
+    y = F.conv2d(y, weights[3], stride=2)
+    loss = y.square().mean()
+    return loss.detach(), y.detach(), *torch.autograd.grad(loss, weights)
+
+
+@pytest.fixture
+def inputs():
+    torch.manual_seed(0)
+    return [0.3 * torch.randn(s) for s in
+            [(2, 3, 9, 9), (16, 3, 5, 5), (16,), (16, 16, 3, 3), (8, 16, 3, 3)]]
+
+
+def rewritten(function, inputs, monkeypatch, names, layout=torch.contiguous_format):
+    """The graph with the first of these ways that suits each convolution."""
+    monkeypatch.setattr(module, "SMALLEST", 0)
+    monkeypatch.setattr(module.known, "find", lambda key, measure: measure(key))
+    monkeypatch.setattr(module, "fastest", lambda c: next(
+        (name for name in names if module.WAYS[name].suits(c)), "torch"))
+    graph = recorded(function, *inputs)
+    better = copied(graph)
+    describe(better.graph, inputs)
+    simplify(better)
+    found = module.convolutions(better, inputs)
+    if found is not None:
+        simplify(found)
+        found.recompile()
+        check_same(graph, found, inputs, 1e-3)
+    return graph, found
+
+
+@pytest.mark.parametrize("name, left", [("winograd", 2), ("windows", 0), ("rows", 3)])
+def test_each_way_in_a_step(inputs, monkeypatch, name, left):
+    graph, found = rewritten(step, inputs, monkeypatch, [name])
+    assert found is not None and count(graph, "convolution") == 3
+    assert count(found, "convolution") == left
+
+
+def test_with_channels_last(inputs, monkeypatch):
+    last = [x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x for x in inputs]
+
+    def function(x, w1, b1, w2, w3):  # weights kept in rows, and copied
+        return step(x, w1, b1, w2.clone(memory_format=torch.channels_last), w3)
+
+    last[3] = inputs[3]
+    _, found = rewritten(function, last, monkeypatch, ["winograd", "windows", "rows"])
+    assert found is not None and count(found, "convolution") == 0
+    starts = [n for n in found.graph.nodes if n.op == "placeholder"]
+    assert not any("clone" in str(n.target) for n in starts[3].users)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, w: F.conv2d(x, w),  # no gradient
+    lambda x, w: _gradient(F.conv2d, x, w, dilation=2),
+    lambda x, w: _gradient(F.conv2d, x, w[:, :1], groups=16),
+    lambda x, w: _gradient(F.conv_transpose2d, x, w),
+    lambda x, w: _gradient(F.conv2d, x.double(), w.double()),
+    lambda x, w: _gradient(F.conv1d, x[:, :, 0], w[:, :, 0]),
+])
+def test_others_stay(function, monkeypatch):
+    inputs = [torch.randn(2, 16, 9, 9), torch.randn(16, 16, 3, 3)]
+    assert rewritten(function, inputs, monkeypatch, ["windows"])[1] is None
+
+
+def _gradient(convolution, x, w, **how):
+    w = w.detach().requires_grad_()
+    return torch.autograd.grad(convolution(x, w, **how).sum(), w)
+
+
+def test_weights_changed_in_between_keep_the_convolution(monkeypatch):
+    def function(x, w):
+        y = torch.ops.aten.convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
+        w.mul_(2)
+        return y, *torch.ops.aten.convolution_backward(
+            y, x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, (True, True, False))[:2]
+
+    inputs = [torch.randn(2, 16, 9, 9), torch.randn(16, 16, 3, 3)]
+    assert rewritten(function, inputs, monkeypatch, ["windows"])[1] is None
+
+
+def test_timing_gives_a_way_and_is_remembered(inputs, monkeypatch, tmp_path):
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    known = module.Measured("convolutions", module.WAYS)
+    monkeypatch.setattr(module, "known", known)
+    graph = recorded(step, *inputs)
+    monkeypatch.setattr(module, "SMALLEST", 0)
+    better = order.improve(graph, inputs, measure=True)
+    check_same(graph, better, inputs, 1e-3)
+    assert set(known.values()) <= set(module.WAYS) and len(known) >= 3
+    again = module.Measured("convolutions", module.WAYS)
+    again.load()
+    assert again == known
