@@ -148,7 +148,7 @@ def _bases(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
         if node.target is operator.getitem:
             several, number = node.args
             bases = found[several]  # type: ignore[index]
-            if isinstance(several, Node) and bases == {several}:  # new tensors, each in memory of its own
+            if isinstance(several, Node) and bases == {several}:  # each in memory of its own
                 bases = {parts.setdefault((several, number), node)}
         elif schema is not None:
             for argument, value in zip(schema.arguments, node.args, strict=False):
