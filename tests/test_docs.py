@@ -87,7 +87,8 @@ def run(page: pathlib.Path) -> list[str]:
     namespace, printed = {"__name__": "__main__"}, []
     for program, _ in blocks(page):
         if "mindspore" in sys.modules:
-            program = re.sub(r"^(import|from) lamella\b", r"\1 mindspore", program, flags=re.M)
+            program = re.sub(r"^(import (?=lamella as)|from )lamella\b", r"\1mindspore", program,
+                             flags=re.MULTILINE)
         with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile(program, "program.py", "exec"), namespace)
         printed.append(output.getvalue())
