@@ -1,0 +1,271 @@
+"""``python -m benchmarks.explain``: what bounds the training steps here, and what each pass gives.
+
+It writes the tables of docs/performance.md, between their markers. Each step runs until it has
+found its fastest form; then it takes turns with PyTorch's eager step in one process, and
+`lamella.explain` looks at its kernels. A pass's effect is the time of the graph that is made
+without it over the time of the graph made with all, in turns too. Figures are of the quickest run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from rich.console import Console
+
+from .__main__ import machine
+from .harness import Settings
+from .table import Table
+from .workload import Workload
+from .workloads import WORKLOADS
+
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+STEPS = ("mlp", "lenet", "lstm", "gpt", "resnet")
+BY_NAME = {w.name: w for w in WORKLOADS if w.name in STEPS}
+ROUNDS, PATIENCE = 60, 12.0  # of taking turns: rounds at the most, seconds
+FEWEST = 5
+
+# what stands in for a pass that is left out: its name in `lamella.graph.passes.order`, or words in
+# the names of the attempts that it makes
+PASSES: dict[str, tuple[str, ...]] = {
+    "shared": ("share",), "constants": ("fold",), "pointless": ("remove_pointless",),
+    "routes": ("route",), "channels_last": ("pools", "channels last"),
+    "convolutions": ("products",)}
+
+
+@dataclass
+class Found:
+    """What was found of one workload: its report, seconds of its step and of PyTorch's."""
+
+    report: Any
+    seconds: float
+    eager: float
+    settled: bool
+
+
+def prepared(name: str) -> tuple[Workload, Callable[..., Any], list[Any], Callable[[], Any]]:
+    """A workload, its step and data in Lamella, and its step in PyTorch."""
+    import lamella.alias
+
+    lamella.alias.install()
+    import mindspore as ms
+
+    from .runners import mindspore, pytorch
+
+    workload = BY_NAME[name]
+    weights = pytorch.initial_weights(workload)
+    arrays = list(workload.data())
+    program = workload.written_in("mindspore")
+    net = mindspore._net(program, weights, ours=True)
+    step = mindspore._training(program, net, workload.precision)
+    peer = pytorch.build(workload, "PyTorch", "cpu", weights, arrays)
+    return workload, step, [ms.Tensor(x) for x in arrays], peer.run
+
+
+def in_turns(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """The seconds of each, of its quickest run."""
+    best = dict.fromkeys(runs, float("inf"))
+    for run in runs.values():
+        run()
+    begin = time.perf_counter()
+    for number in range(ROUNDS):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+        if number + 1 >= FEWEST and time.perf_counter() - begin > PATIENCE:
+            break
+    return best
+
+
+def look(name: str, settling: float) -> Found:
+    """Run a step until it is settled, against PyTorch's, and explain it."""
+    import lamella
+
+    _, step, data, peer = prepared(name)
+    compiled = lamella.jit(step)
+    end = time.monotonic() + settling
+    while True:
+        start = time.monotonic()
+        compiled(*data)
+        if compiled.settled and compiled.replays > 3 or time.monotonic() > end:
+            break
+        time.sleep(min(time.monotonic() - start, 0.1))  # leave the machine to the compiler
+    best = in_turns({"ours": lambda: compiled(*data), "peer": peer})
+    return Found(lamella.explain(compiled, *data), best["ours"], best["peer"], compiled.settled)
+
+
+# -- passes ----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def left_out(*words: str) -> Iterator[None]:
+    """A block in which graphs are improved without these passes."""
+    from lamella.graph.passes import order
+
+    with contextlib.ExitStack() as stack:
+        for word in words:
+            if hasattr(order, word):
+                stack.enter_context(mock.patch.object(order, word, lambda *args, **kwargs: 0))
+        groups = tuple({n: a for n, a in group.items() if not any(w in n for w in words)}
+                       for group in order.ATTEMPTS)
+        stack.enter_context(mock.patch.object(order, "ATTEMPTS", groups))
+        stack.enter_context(mock.patch.object(order.Decisions, "keep", lambda self: None))
+        yield
+
+
+def effects(name: str) -> dict[str, float]:
+    """For each pass, and for all: the time without it, as a multiple of the time with all."""
+    from lamella.explaining.undo import copied, undone
+    from lamella.graph.passes.order import improve
+    from lamella.graph.passes.trial import _run, copies
+    from lamella.graph.reach import Reach
+    from lamella.graph.trace import held_data, run_traced
+
+    _, step, data, _ = prepared(name)
+    data = copied(data)
+    reach = Reach(step, data)
+    with undone(reach):
+        trace = run_traced(step, tuple(data), {}, reach)
+        recorded = trace.graph
+        assert recorded is not None
+        inputs = [*(x._raw for x in data), *map(held_data, trace.held), *trace.constants]
+        graphs = {"all": improve(recorded, inputs, measure=True), "none": recorded}
+        text = str(graphs["all"].graph)
+        for title, words in PASSES.items():
+            with left_out(*words):
+                other = improve(recorded, inputs, measure=True)
+            if str(other.graph) != text:  # else it finds nothing to do
+                graphs[title] = other
+        ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}
+        best = in_turns({title: lambda g=graph, v=values: _run(g, v)
+                         for title, (graph, values) in ready.items()})
+    return {title: seconds / best["all"] for title, seconds in best.items()}
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def limits_table(found: dict[str, Found]) -> Table:
+    from lamella.explaining.text import time as text
+
+    lines = []
+    for name, f in found.items():
+        r, products = f.report, f.report.products
+        peak = max(r.rates.values())
+        lines.append([
+            BY_NAME[name].title, text(f.seconds), f"{f.seconds / f.eager:.2f}",
+            r.how if f.settled else f"{r.how}, not settled",
+            f"{products.flops / 1e9:.3g}", f"{products.seconds / r.kernel_seconds:.0%}",
+            f"{products.rate / 1e9:.0f}", f"{products.rate / peak:.0%}",
+            text(r.floor), f"{f.seconds / r.floor:.2f}", text(r.limit),
+            f"{f.seconds / r.limit:.2f}", f"{r.floor / f.eager:.2f}"])
+    return Table("Training steps, compiled, against the limits of this machine", [
+        "step", "time", "/ PyTorch eager", "runs as", "GFLOP of products", "their share of time",
+        "GFLOP/s", "of peak", "limit of products", "time / that", "limit of all kernels",
+        "time / that", "limit of products / PyTorch eager"], lines)
+
+
+def kinds_table(found: dict[str, Found]) -> Table:
+    kinds = list(dict.fromkeys(s.label for f in found.values() for s in f.report.kinds))
+    lines = []
+    for name, f in found.items():
+        sums = {s.label: s for s in f.report.kinds}
+        lines.append([BY_NAME[name].title, *(
+            f"{sums[k].seconds / f.report.kernel_seconds:.0%} ({sums[k].share:.0%})"
+            if k in sums else "–" for k in kinds)])
+    return Table("Share of each kind in the time of the kernels (and how near it is to its limit)",
+                 ["step", *kinds], lines)
+
+
+def passes_table(found: dict[str, dict[str, float]]) -> Table:
+    lines = [[title, *(f"{e[title]:.2f}" if title in e else "–" for e in found.values())]
+             for title in (*PASSES, "none")]
+    lines[-1][0] = "all of them"
+    return Table("Time without a pass, as a multiple of the time with all (– where it finds "
+                 "nothing to do)", ["pass", *(BY_NAME[name].title for name in found)], lines)
+
+
+def peaks_line(found: dict[str, Found]) -> str:
+    from lamella.explaining.text import bandwidth, rate
+
+    report = next(iter(found.values())).report
+    rates = ", ".join(f"{rate(value)} in {kind}" for kind, value in report.rates.items())
+    return (f"Peaks measured: {rates}; {bandwidth(report.peaks.of_memory(float('inf')))} from "
+            f"memory, {bandwidth(report.peaks.of_memory(1))} from caches.")
+
+
+def page_with(page: str, name: str, text: str) -> str:
+    """`page` with `text` between the markers of this name, which it must have.
+
+    Raises:
+        ValueError: if it hasn't.
+    """
+    begin = f"<!-- {name}: written by python -m benchmarks.explain -->"
+    end = f"<!-- {name}: end -->"
+    before, opened, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not opened or not closed:
+        raise ValueError(f"{PAGE.name} lacks the lines {begin} and {end}")
+    return f"{before}{begin}\n{text}\n{end}{after}"
+
+
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__)
+    parser.add_argument("--only", action="append", choices=STEPS,
+                        help="just this step (again for more); docs/performance.md stays")
+    parser.add_argument("--settling", type=float, default=300.0,
+                        help="seconds that a step gets to find its fastest form")
+    parser.add_argument("--skip", action="append", default=[], choices=["limits", "passes"],
+                        help="leave these tables as they are")
+    parser.add_argument("--pages", type=Path, metavar="FOLDER",
+                        help="write the page of each step's report there")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    chosen = options(arguments)
+    names = chosen.only or STEPS
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    texts = {}
+    where = f"{machine(Settings())}, float32."
+    if "limits" not in chosen.skip:
+        from lamella.explaining.peaks import peaks_of
+
+        peaks = peaks_of(torch.device("cpu"))
+        peaks.of_products("float32")
+        peaks.measure()
+        found = {}
+        for name in names:
+            found[name] = look(name, chosen.settling)
+            console.print(f"{name}: {found[name].seconds * 1e3:.3g} ms", markup=False)
+            if chosen.pages:
+                chosen.pages.mkdir(parents=True, exist_ok=True)
+                console.print(found[name].report.save(chosen.pages / f"{name}.html"))
+        tables = [limits_table(found), kinds_table(found)]
+        for each in tables:
+            console.print(each.rich())
+        texts["limits"] = "\n\n".join([f"{where} {peaks_line(found)}",
+                                       *(each.markdown() for each in tables)])
+    if "passes" not in chosen.skip:
+        table = passes_table({name: effects(name) for name in names})
+        console.print(table.rich())
+        texts["passes"] = f"{where}\n\n{table.markdown()}"
+    if not chosen.only:
+        page = PAGE.read_text(encoding="utf-8")
+        for name, text in texts.items():
+            page = page_with(page, name, text)
+        PAGE.write_text(page, encoding="utf-8")
+        console.print(f"written to {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
