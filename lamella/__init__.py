@@ -89,6 +89,7 @@ from .graph import (
     mutable,
     no_inline,
 )
+from .inspect import GradientReport, inspect_gradients
 from .memory import keep_freed_memory as _keep_freed_memory
 from .parameter import Parameter, ParameterTuple
 from .random import (

@@ -127,7 +127,7 @@ class _Subject:
     def __init__(self, fn: Any, args: tuple, weights: tuple[Parameter, ...], rehearsal: Rehearsal):
         self.fn, self.args, self.weights, self.rehearsal = fn, args, weights, rehearsal
         self.name = getattr(fn, "__name__", type(fn).__name__)
-        named = list(zip(_argument_names(fn, len(args)), args, strict=True))
+        named = list(zip(argument_names(fn, len(args)), args, strict=True))
         found = [(path, t) for name, arg in named for path, t in paths(name, arg)
                  if differentiable(t._raw)]
         self.names = [path for path, _ in found] + [f"weight '{w.name}'" for w in weights]
@@ -251,7 +251,7 @@ class _Check:
         if what == "gradient":
             every = [path for i, arg in enumerate(self.subject.args)
                      if any(differentiable(t._raw) for t in tensors(arg))
-                     for path, _ in paths(_argument_names(self.subject.fn,
+                     for path, _ in paths(argument_names(self.subject.fn,
                                                           len(self.subject.args))[i], arg)]
             names = [f"by {name}" for name in every] + [
                 f"by weight '{w.name}'" for w in self.subject.weights]
@@ -470,7 +470,7 @@ def _shown(raw: Raw) -> str:
     return "[" + ", ".join(f"{v:.4g}" for v in listed) + f"{more}]"
 
 
-def _argument_names(fn: Any, count: int) -> list[str]:
+def argument_names(fn: Any, count: int) -> list[str]:
     """What `fn` calls its first positional arguments."""
     names: list[str] = []
     with contextlib.suppress(TypeError, ValueError):

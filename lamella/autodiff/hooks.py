@@ -147,6 +147,7 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
             constants[id(constant_for)] = (constant_for, result)
         return checked_gradient(result, gradient, name)
 
+    hook.__qualname__ = name  # what `inspect_gradients` calls it
     return hook
 
 

@@ -1,0 +1,289 @@
+"""`report.why`: one test for each way a gradient can be lost."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, inspect_gradients, nn, ops
+
+X = Tensor([[1.0, 2.0, 3.0]])
+
+
+class One(nn.Cell):
+    """A weight, an operation on it, and a part that has a gradient in any case."""
+
+    def __init__(self, body, value=(1.0, 2.0, 3.0)):
+        super().__init__()
+        self.w = Parameter(Tensor(list(value)), name="w")
+        self.other = Parameter(Tensor([1.0, 1.0, 1.0]), name="other")
+        self.body = body
+
+    def construct(self, x):
+        return (self.body(x, self.w) + x * self.other).sum()
+
+
+def line(offset=0):
+    frame = sys._getframe(1)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno + offset}"
+
+
+def why(body, name="w", value=(1.0, 2.0, 3.0)):
+    report = inspect_gradients(One(body, value), X)
+    assert "is not zero" in report.why("other")
+    return report.why(name)
+
+
+def test_stop_gradient():
+    text, at = why(lambda x, w: x * ops.stop_gradient(w)), line()
+    assert text == f"The gradient of 'w' is zero because it is cut by stop_gradient in {at}."
+
+
+def test_stop_gradient_further_on_and_in_place():
+    def body(x, w):
+        y = ops.exp(x * w)
+        ops.stop_gradient_(y)
+        return y * 2
+    assert "cut by stop_gradient" in why(body) and line(-2) in why(body)
+
+
+def test_stop_gradient_in_a_cell_names_the_cell():
+    class Head(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(3, 2)
+
+        def construct(self, x):
+            return ops.stop_gradient(self.dense(x))
+
+    net = nn.SequentialCell(nn.Dense(3, 3), nn.SequentialCell(Head(), nn.ReLU()))
+    report = inspect_gradients(net, X)
+    assert "(Cell '1.0')" in report.why("1.0.dense.weight")
+    assert "cut by stop_gradient" in report.why("0.weight")
+
+
+def test_through_numpy():
+    text, at = why(lambda x, w: x * Tensor(w.asnumpy() * 2)), line()
+    assert "leaves through NumPy or a Python number ('asnumpy')" in text and at in text
+
+
+def test_through_a_python_number():
+    assert "('float')" in why(lambda x, w: x * float(w.sum())) or "NumPy" in why(
+        lambda x, w: x * float(w.sum()))
+    assert "leaves through NumPy or a Python number" in why(lambda x, w: x * w.sum().item())
+
+
+def test_integer_cast():
+    text, at = why(lambda x, w: x * (w * 2).astype(ms.int32)), line()
+    assert "cut by an integer cast" in text and "to int32" in text and at in text
+    assert "integer cast" in why(lambda x, w: x * ops.cast(w, ms.int64))
+    assert "integer cast" in why(lambda x, w: x * w.int())
+
+
+def test_comparison_and_argmax():
+    assert "gives whole numbers or truth values to bool" in why(lambda x, w: x * (w > 1))
+    assert "'argmax'" in why(lambda x, w: x * ops.argmax(w))
+
+
+def test_no_grad():
+    def body(x, w):
+        with ms._no_grad():
+            y = w * 3
+        return x * y
+    text = why(body)
+    assert "'mul' in " + line(-3) in text and "inside _no_grad" in text
+
+
+def test_not_read():
+    assert why(lambda x, w: x).endswith("it is not used by the output: 'One' never reads it.")
+
+
+def test_a_cell_that_is_never_called():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.used = nn.Dense(3, 2)
+            self.block = nn.SequentialCell(nn.Dense(3, 2), nn.ReLU())
+
+        def construct(self, x):
+            return self.used(x)
+
+    report = inspect_gradients(Net(), X)
+    assert "its Cell 'block.0' (Dense) is never called by 'Net'" in report.why("block.0.weight")
+    assert report.mark("block.0.weight") == "unused"
+
+
+def test_a_result_that_is_not_used():
+    def body(x, w):
+        ops.exp(w)
+        return x
+    text = why(body)
+    assert "not used by the output: nothing uses the result of 'exp' in " + line(-3) in text
+
+
+def test_requires_grad_false():
+    net = One(lambda x, w: x * w)
+    net.w.requires_grad = False
+    report = inspect_gradients(net, X)
+    assert "requires_grad=False" in report.why("w") and report.mark("w") == "frozen"
+
+
+def test_whole_numbers():
+    net = One(lambda x, w: x * w)
+    net.count = Parameter(Tensor([1, 2]), name="count")
+    report = inspect_gradients(net, X)
+    assert "holds whole numbers or truth values (int64)" in report.why("count")
+
+
+def test_dead_relu():
+    text, at = why(lambda x, w: ops.relu(x * w - 100)), line()
+    assert f"dead ReLU: all 3 inputs of 'relu' in {at} are 0 or less" in text
+    assert "100 % zeros" in text
+
+
+def test_dead_relu_layer():
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.ReLU(), nn.Dense(4, 2))
+    net[0].bias.set_data(Tensor(np.full(4, -100), ms.float32))
+    report = inspect_gradients(net, X)
+    assert "dead ReLU" in report.why("0.weight") and "(Cell '1')" in report.why("0.weight")
+    # what comes after it is multiplied by its zeros
+    text = report.why("2.weight")
+    assert "multiplied by zeros: the output of a dead ReLU" in text
+    assert "is not zero" in report.why("2.bias")
+
+
+def test_multiplied_by_zeros():
+    assert "multiplied by zeros: a constant that is all zeros" in why(
+        lambda x, w: w * Tensor([0.0, 0.0, 0.0]))
+    assert "multiplied by the number 0" in why(lambda x, w: x * w * 0)
+    net = One(lambda x, w: x * w)
+    net.zero = Parameter(Tensor([0.0, 0.0, 0.0]), name="zero")
+    net.body = lambda x, w: w * net.zero
+    assert "all of Parameter 'zero' is zero" in inspect_gradients(net, X).why("w")
+
+
+def test_functions_of_slope_zero():
+    text, at = why(lambda x, w: ops.round(w)), line()
+    assert f"the derivative of 'round' in {at} is zero everywhere" in text
+
+
+def test_outside_of_bounds():
+    text = why(lambda x, w: ops.clip_by_value(w, -0.5, 0.5))
+    assert "outside of the bounds of 'clip_by_value'" in text and "[1, 3]" in text
+
+
+def test_saturated():
+    assert "'sigmoid'" in why(lambda x, w: ops.sigmoid(w * 1000)) and "saturated" in why(
+        lambda x, w: ops.sigmoid(w * 1000))
+
+
+def test_not_chosen():
+    assert "does not choose it" in why(lambda x, w: ops.maximum(w, x * 0 + 10))
+
+
+def test_cancelling():
+    assert "cancel each other out" in why(lambda x, w: w - w)
+
+
+def test_insert_gradient_of():
+    def zero(gradient):
+        return gradient * 0
+    at = line(-2).rsplit(":", 1)
+    text = why(lambda x, w: ops.InsertGradientOf(zero)(w * 2))
+    assert "InsertGradientOf rule" in text and f"({at[0]}:{at[1]})" in text
+    assert text.endswith("made it zeros.")
+
+
+def test_hook():
+    def body(x, w):
+        y = w * 2
+        y.register_hook(lambda gradient: gradient * 0)
+        return y
+    text = why(body)
+    assert "the hook '" in text and line(-3) in text and "made it zeros" in text
+
+
+def test_hook_on_a_parameter():
+    net = One(lambda x, w: x * w)
+    handle = net.w.register_hook(lambda gradient: gradient * 0)
+    assert "hook" in inspect_gradients(net, X).why("w")
+    handle.remove()
+    assert "is not zero" in inspect_gradients(net, X).why("w")
+
+
+class Ruled(nn.Cell):
+    def __init__(self, rule):
+        super().__init__()
+        self.rule = rule
+
+    def construct(self, x, w):
+        return x * w
+
+    def bprop(self, x, w, out, dout):
+        return self.rule(x, w, dout)
+
+
+def test_bprop_that_returns_none():
+    text = why(Ruled(lambda x, w, dout: (dout, None)))
+    assert "the bprop 'Ruled.bprop' (" in text and "of Ruled (Cell 'body')" in text
+    assert "returned None (no gradient) for it" in text
+
+
+def test_bprop_that_returns_zeros():
+    assert "made it zeros" in why(Ruled(lambda x, w, dout: (dout, ops.zeros_like(w))))
+
+
+def test_function_with_a_rule():
+    class Cut(ms._Function):
+        @staticmethod
+        def forward(ctx, w):
+            return w * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return None
+
+    text = why(lambda x, w: Cut.apply(w))
+    assert "of Cut returned None (no gradient)" in text
+
+
+def test_nan_and_where_it_arises():
+    report = inspect_gradients(One(lambda x, w: ops.sqrt(w) * 0, value=(0.0, 1.0, 2.0)), X)
+    text = report.why("w")
+    assert "1 NaN" in text and "way back through 'sqrt'" in text
+    report = inspect_gradients(One(lambda x, w: ops.sqrt(w), value=(-1.0, 1.0, 2.0)), X)
+    assert "already going forward, the result of 'sqrt'" in report.why("w")
+
+
+def test_vanishing_and_exploding():
+    layers = [cell for _ in range(12) for cell in (nn.Dense(8, 8), nn.Sigmoid())]
+    net = nn.SequentialCell(*layers)
+    report = inspect_gradients(net, Tensor(np.ones((2, 8)), ms.float32))
+    assert report.mark("0.weight") == "vanishing" and "vanishes" in report.why("0.weight")
+    assert report.mark("22.weight") in ("", "exploding")
+    report = inspect_gradients(One(lambda x, w: x * w * 1e9), X)
+    assert report.mark("w") == "exploding" and "explodes" in report.why("w")
+
+
+def test_inputs_too():
+    report = inspect_gradients(lambda x, y, i: x * ops.stop_gradient(y) + i, X, X, Tensor([1]))
+    assert "is not zero: norm" in report.why("x") and "cut by" in report.why("y")
+    assert "whole numbers" in report.why("i")
+
+
+def test_inputs_in_structures_have_paths():
+    report = inspect_gradients(lambda d: d["a"][0] * 2, {"a": (X,), "b": X})
+    assert "is not zero" in report.why("d['a'][0]")
+    assert "not used by the output" in report.why("d['b']")
+
+
+def test_names_may_be_short_and_wrong_ones_are_told():
+    report = inspect_gradients(nn.SequentialCell(nn.Dense(3, 2), nn.Dense(2, 2)), X)
+    assert report.why("1.bias") == report.why(report._parameters["1.bias"])
+    with pytest.raises(ValueError, match="no Parameter or input '0.wieght'.*'0.weight'"):
+        report.why("0.wieght")
+    with pytest.raises(ValueError, match="'bias' in this report"):
+        report.why("bias")
