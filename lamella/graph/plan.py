@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from .capture import Captured
 from .choice import Choice, Run, agree
 from .native import Native
 from .stages import Cut, is_random, lift_constants
@@ -20,13 +21,14 @@ class Plan:
     Args:
         graph: the graph; its results are the guards, then what it is for.
         expected: what the guards have to be.
+        arguments: how many of its inputs are arguments; the others mostly stay where they are.
         compile: whether stages may be compiled.
 
     Raises:
         CannotCut: if a guard depends on what the graph changes.
     """
 
-    def __init__(self, graph: GraphModule, expected: list[Any], compile: bool):
+    def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool):
         graph, self.constants = lift_constants(graph)
         cut = Cut(graph, len(expected))
         places = dict(cut.input_guards)
@@ -36,7 +38,9 @@ class Plan:
         self.checked_after = cut.checked_after
         self.results = cut.results
         last = len(cut.stages) - 1
-        self.stages = [Stage(module, takes, compile and not (cut.last_changes and number == last))
+        stays = range(arguments, len(cut.inputs))
+        self.stages = [Stage(module, takes, [i in stays for i in takes],
+                             compile and not (cut.last_changes and number == last))
                        for number, (module, takes) in enumerate(cut.stages)]
         self.settled = all(stage.settled for stage in self.stages)
 
@@ -75,14 +79,16 @@ class Stage:
     Attributes:
         module: the part.
         takes: the places of its inputs among the values that the path has so far.
+        stays: for each of them, whether it lies at the same place in every run.
         run: what runs it now.
-        backend: ``"replay"`` or ``"inductor"``.
+        backend: ``"replay"`` or ``"inductor"``, followed by ``", captured"`` for a CUDA graph.
         settled: whether it is decided what runs it from now on.
     """
 
-    def __init__(self, module: GraphModule, takes: list[int], compile: bool):
+    def __init__(self, module: GraphModule, takes: list[int], stays: list[bool], compile: bool):
         self.module = module
         self.takes = takes
+        self.stays = stays
         replay: Any = module.forward
         self.replay: Run = lambda values: replay(*values)
         self.run: Run = self.replay
@@ -104,7 +110,7 @@ class Stage:
             self.native = Native(self.module, values)
             fastest = self.native.remembered()
             if fastest is not None:
-                self._decide(fastest, self.native.load() if fastest == "inductor" else None)
+                self._decide(fastest, self._way(fastest, values))
                 return
         if hot and not self.native.asked:
             self.native.ask()
@@ -113,30 +119,52 @@ class Stage:
 
     def _compare(self, values: list[torch.Tensor]) -> None:
         """Time machine code against replay in the next runs, if there is any and it is right."""
-        assert self.native is not None
-        native = self.native.load()
-        if native is None or not self._is_right(native, values):
+        ways: dict[str, Run] = {"replay": self.replay}
+        names = ["inductor"]
+        if values and values[0].is_cuda:
+            names += ["replay, captured", "inductor, captured"]
+        for name in names:
+            way = self._way(name, values)
+            if way is not None and self._is_right(way, values):
+                ways[name] = way
+        if len(ways) == 1:
             self._decide("replay", None)
-            return
-        self.run = Choice({"replay": self.replay, "inductor": native},
-                          lambda fastest: self._decide(fastest, native))
+        else:
+            self.run = Choice(ways, lambda fastest: self._decide(fastest, ways[fastest]))
+
+    def _way(self, name: str, values: list[torch.Tensor]) -> Run | None:
+        """What a name stands for, if it is there."""
+        assert self.native is not None
+        kind, _, captured = name.partition(", ")
+        run = self.replay if kind == "replay" else self.native.load()
+        if run is None or not captured:
+            return run
+        try:
+            return Captured(run, values, self.stays)
+        except (RuntimeError, ValueError):
+            return None
 
     def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
         """Whether machine code gives what replay gives, and draws the same random numbers."""
-        state = torch.get_rng_state() if self.random else None
-        wanted = self.replay(values)
-        if state is not None:
-            torch.set_rng_state(state)
+        wanted = self._drawn_again(self.replay, values)
         try:
-            return agree(wanted, native(values))
+            return agree(wanted, self._drawn_again(native, values))
         except RuntimeError:
             return False
 
-    def _decide(self, fastest: str, native: Run | None) -> None:
+    def _drawn_again(self, run: Run, values: list[torch.Tensor]) -> list[torch.Tensor]:
+        """What a run gives whose random numbers the next run will draw again."""
+        if not self.random:
+            return run(values)
+        devices = list({v.device for v in values if v.is_cuda})
+        with torch.random.fork_rng(devices):  # type: ignore[arg-type]
+            return run(values)
+
+    def _decide(self, fastest: str, run: Run | None) -> None:
         assert self.native is not None
-        self.run = native or self.replay
-        self.backend = "inductor" if native else "replay"
-        self.native.remember(fastest if native else "replay")
+        self.run = run or self.replay
+        self.backend = fastest if run else "replay"
+        self.native.remember(self.backend)
         self.settled = True
 
 

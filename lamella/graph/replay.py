@@ -41,6 +41,7 @@ class Path:
         assert trace.graph is not None
         graph = trace.graph
         self.sizes = sizes
+        self.arguments = len(inputs)
         self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]
         self.others = self.held[len(self.parameters):]
@@ -69,7 +70,7 @@ class Path:
                 graph, self._measured = improve(graph, like, measure=True), True
         self.graph = graph
         try:
-            self.plan = Plan(graph, self.expected, not self.settled)
+            self.plan = Plan(graph, self.expected, self.arguments, not self.settled)
         except CannotCut as node:
             raise CannotTrace(f"turns a tensor into a Python value after {node} has changed "
                               f"data") from None
@@ -131,7 +132,7 @@ class Path:
             if hot and not self._measured:
                 self._measured = True
                 self.plan = Plan(improve(self.graph, values[:count], measure=True),
-                                 self.expected, True)
+                                 self.expected, self.arguments, True)
             elif plan is self.plan:
                 plan.settle(values, hot)
                 self.settled = plan.settled and (self._measured or not hot)
