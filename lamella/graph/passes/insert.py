@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule, Node
 
+from ..lines import NOWHERE
 from ..recorder import Recorder
 from .forms import describe, form_of
 
@@ -34,6 +35,8 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
         found = function(*given)
     part = recorder.finished(found)
     describe(part.graph, [*given, *recorder.constants])
+    for node in part.graph.nodes:  # what it stands for comes from that line
+        node.meta["line"] = place.meta.get("line", NOWHERE)
     graph = module.graph
     starts = [n for n in part.graph.nodes if n.op == "placeholder"]
     with graph.inserting_before(place):

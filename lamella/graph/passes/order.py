@@ -16,6 +16,7 @@ from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
 from .convolutions import convolutions
 from .forms import describe
+from .halves import halves
 from .memory import reshapes_in_place
 from .pointless import remove_pointless
 from .routes import route
@@ -23,7 +24,7 @@ from .shared import share
 from .trial import pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
-FORMAT = 3  # of what is remembered; a change makes everything from before unknown
+FORMAT = 4  # of what is remembered; a change makes everything from before unknown
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
     """Channels last, and convolutions as products of matrices on top of that."""
@@ -37,7 +38,7 @@ def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | N
 # rewritings that pay on some machines, for some graphs: those of a group are alternatives, of which
 # the fastest stays, and each group goes on from what the one before has made
 ATTEMPTS: tuple[dict[str, Attempt], ...] = (
-    {"pools": functools.partial(channels_last, wanting=POOLS)},
+    {"pools": functools.partial(channels_last, wanting=POOLS), "halves": halves},
     {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
      "products": convolutions, "channels last, products": _both},
 )
