@@ -14,10 +14,9 @@ from torch.fx.node import map_arg
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from ..graph.lines import Line, Lines
+from ..graph.lines import NOWHERE, Line, Lines
 from .costs import Cost, cost_of, is_free, name_of
 
-NOWHERE = Line("", 0, "")
 FARTHEST = 40  # nodes that are asked for a line
 
 

@@ -33,6 +33,9 @@ class Line(NamedTuple):
     phase: str
 
 
+NOWHERE = Line("", 0, "")
+
+
 class Lines:
     """The lines of one run that is being recorded."""
 

@@ -7,6 +7,8 @@ import inspect
 import lamella as ms
 from lamella import nn, ops
 from lamella.graph.lines import Line
+from lamella.graph.passes.forms import describe
+from lamella.graph.passes.insert import inserted
 from lamella.graph.reach import Reach
 from lamella.graph.trace import run_traced
 
@@ -75,3 +77,15 @@ def test_code_that_was_typed():
     room = {"__name__": "__main__", "ops": ops}
     exec(compile("def f(x):\n    return ops.exp(x)\n", "<stdin>", "exec"), room)
     assert lines_of(room["f"], ms.Tensor([1.0]))["exp"] == [Line("<stdin>", 2, "forward")]
+
+
+def test_what_a_pass_puts_in_has_the_line_of_what_it_stands_for():
+    def step(x):
+        return ops.tanh(x)
+
+    x = ms.Tensor([1.0])
+    graph = run_traced(step, (x,), {}, Reach(step, (x,))).graph
+    describe(graph.graph, [x._raw])
+    (tanh,) = [n for n in graph.graph.nodes if n.op == "call_function"]
+    (found,) = inserted(graph, tanh, lambda raw: [raw.exp()], tanh.all_input_nodes)
+    assert found.meta["line"] == Line(__file__, number_of(step, "ops.tanh"), "forward")
