@@ -53,12 +53,15 @@ def is_free(target: Any) -> bool:
     """Whether a call computes nothing: it gives a view, or memory with nothing in it."""
     schema = getattr(target, "_schema", None)
     name = name_of(target)
-    if schema is None or name in _ALLOCATIONS or name.startswith("sym_"):
+    if schema is None or name in _FREE or name.startswith("sym_"):
         return True
     return not schema.is_mutable and any(r.alias_info is not None for r in schema.returns)
 
 
-_ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
+# empty memory, and views of which the schema doesn't say that they are
+_FREE = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
+         "new_empty_strided", "_unsafe_view", "t_", "transpose_", "squeeze_", "unsqueeze_", "set_",
+         "_assert_async", "_assert_scalar", "_assert_tensor_metadata"}
 
 # -- kinds -----------------------------------------------------------------------------------------
 
@@ -70,37 +73,55 @@ _BY_WORD = (("attention", "attention"), ("rnn", "recurrent"), ("lstm", "recurren
             ("softmax", "reduction"), ("nll_loss", "reduction"), ("_fused_sgd", "optimizer"),
             ("_fused_ada", "optimizer"), ("embedding", "movement"), ("scatter", "movement"),
             ("gather", "movement"), ("index", "movement"))
-_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "addbmm", "_linear_pointwise", "mv", "addmv", "dot",
-             "vdot", "addr", "_scaled_mm", "_int_mm", "linear", "matmul"}
-_MOVEMENTS = {"clone", "copy_", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "flip",
-              "roll", "zeros", "zeros_like", "new_zeros", "zero_", "ones", "ones_like", "new_ones",
-              "full", "full_like", "new_full", "fill", "fill_", "scalar_tensor", "lift_fresh_copy",
-              "arange", "slice_backward", "select_backward", "as_strided_scatter", "slice_scatter",
-              "select_scatter", "diagonal_backward", "tril", "triu", "where", "masked_fill",
-              "masked_fill_", "copy", "contiguous", "_foreach_copy_", "_foreach_zero_"}
-_REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "prod", "any",
-               "all", "var", "var_mean", "std", "linalg_vector_norm", "norm", "logsumexp",
-               "cumsum", "cumprod", "topk", "sort", "aminmax", "_foreach_norm"}
+_WORDS_AFTER = (("_copy", "movement"), ("pad1d", "movement"), ("pad2d", "movement"),
+                ("pad3d", "movement"), ("_loss", "elementwise"), ("_loss_forward", "elementwise"),
+                ("_backward", "elementwise"))  # a gradient of something elementwise is that, too
+# names without the "_" of changes in place
+_NAMES = {
+    "product": {"mm", "addmm", "bmm", "baddbmm", "addbmm", "_linear_pointwise", "mv", "addmv",
+                "dot", "vdot", "addr", "_scaled_mm", "_int_mm", "_grouped_mm", "_addmm_activation",
+                "linear", "matmul"},
+    "movement": {"clone", "copy", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "flip",
+                 "roll", "zeros", "zeros_like", "new_zeros", "zero", "ones", "ones_like",
+                 "new_ones", "full", "full_like", "new_full", "fill", "scalar_tensor",
+                 "lift_fresh_copy", "arange", "linspace", "eye", "slice_backward",
+                 "select_backward", "as_strided_scatter", "slice_scatter", "select_scatter",
+                 "diagonal_backward", "tril", "triu", "where", "masked_fill", "masked_select",
+                 "contiguous", "_foreach_copy", "_foreach_zero", "repeat_interleave", "im2col",
+                 "col2im", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "rot90",
+                 "block_diag", "nonzero", "diag_embed", "take", "unfold_backward", "_chunk_cat"},
+    "reduction": {"sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "prod", "any",
+                  "all", "var", "var_mean", "std", "std_mean", "linalg_vector_norm", "norm",
+                  "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "topk",
+                  "sort", "aminmax", "_foreach_norm", "median", "nanmedian", "mode", "kthvalue",
+                  "count_nonzero", "trace", "dist", "histc", "bincount"},
+    "elementwise": {"add", "sub", "mul", "div", "rsub", "remainder", "floor_divide", "abs", "eq",
+                    "ne", "ge", "gt", "le", "lt", "bitwise_and", "bitwise_or", "bitwise_xor",
+                    "relu", "gelu", "elu", "celu", "glu", "leaky_relu", "mish", "softplus",
+                    "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink", "threshold",
+                    "log_sigmoid_forward", "_prelu_kernel", "_masked_scale", "isnan", "isinf",
+                    "copysign", "complex", "polar", "xlogy", "binary_cross_entropy",
+                    "binary_cross_entropy_with_logits"},
+}
+_KIND_OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names}
 
 
 def kind_of(target: Any) -> str:
     """The kind of a kernel."""
     name = name_of(target)
-    if name in _PRODUCTS:
-        return "product"
+    known = _KIND_OF_NAME.get(name.removesuffix("_"))
+    if known is not None:
+        return known
     for word, kind in _BY_WORD:
         if word in name:
             return kind
-    if name in _MOVEMENTS:
-        return "movement"
     tags = getattr(target, "tags", ())
-    if name in _REDUCTIONS or getattr(torch.Tag, "reduction", None) in tags:
+    if getattr(torch.Tag, "reduction", None) in tags:
         return "reduction"
-    # a gradient of an elementwise operation is one
     if (torch.Tag.pointwise in tags or torch.Tag.nondeterministic_seeded in tags
-            or name.startswith("_foreach_") or name.endswith("_backward")):
+            or name.startswith("_foreach_")):
         return "elementwise"
-    return "other"
+    return next((kind for word, kind in _WORDS_AFTER if name.endswith(word)), "other")
 
 
 # -- floating-point operations ---------------------------------------------------------------------

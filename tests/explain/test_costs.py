@@ -88,7 +88,10 @@ def test_a_fused_optimizer():
     (aten.gelu_backward.default, "elementwise"), (aten.bernoulli.p, "elementwise"),
     (aten.embedding_dense_backward.default, "movement"), (aten.index_put_.default, "movement"),
     (aten._fused_adamw_.default, "optimizer"), (aten.mkldnn_rnn_layer.default, "recurrent"),
-    (aten._foreach_mul_.Scalar, "elementwise"), (aten.linalg_qr.default, "other")])
+    (aten._foreach_mul_.Scalar, "elementwise"), (aten.linalg_qr.default, "other"),
+    (aten.addmm_.default, "product"), (aten.ge_.Scalar, "elementwise"),
+    (aten.div.Tensor_mode, "elementwise"),
+    (aten.mse_loss.default, "elementwise"), (aten.reflection_pad2d.default, "movement")])
 def test_kinds(target, kind):
     assert kind_of(target) == kind
 
