@@ -147,7 +147,8 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
             constants[id(constant_for)] = (constant_for, result)
         return checked_gradient(result, gradient, name)
 
-    hook.__qualname__ = name  # what `inspect_gradients` calls it
+    hook.__qualname__ = name  # what `inspect_gradients` calls it, and looks at
+    hook.__dict__["__wrapped__"] = rule
     return hook
 
 

@@ -32,7 +32,6 @@ class Place(NamedTuple):
         operator: the operator of ours it belongs to, or "".
         inner: whether it belongs to the engine, which cuts and joins tensors for its own ends.
         opaque: whether it is inside a node that the tape has as a whole.
-        rule: the user's innermost function, as its file and first line.
     """
 
     cell: Cell | None
@@ -41,7 +40,6 @@ class Place(NamedTuple):
     operator: str
     inner: bool
     opaque: bool
-    rule: tuple[str, int]
 
     @property
     def text(self) -> str:
@@ -59,7 +57,7 @@ def here(end: CodeType | None = None) -> Place:
     """Where the operation that called this comes from; the stack is searched up to `end`."""
     frame: Any = sys._getframe(2)
     cell: Cell | None = None
-    file, line, operator, rule = "", 0, "", ("", 0)
+    file, line, operator = "", 0, ""
     opaque = False
     immediate = ""
     while frame is not None and frame.f_code is not end:
@@ -78,11 +76,11 @@ def here(end: CodeType | None = None) -> Place:
         elif _is_users(path):
             immediate = immediate or "user"
             if not file:
-                file, line, rule = path, frame.f_lineno, (path, code.co_firstlineno)
+                file, line = path, frame.f_lineno
         if cell is None and name == "construct" and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
             if isinstance(owner, Cell):
                 cell = owner
         frame = frame.f_back
     inner = immediate.startswith(_ENGINE) and immediate != _STOP
-    return Place(cell, file, line, operator, inner, opaque, rule)
+    return Place(cell, file, line, operator, inner, opaque)

@@ -109,7 +109,6 @@ class Recorder(TorchFunctionMode):
         """Forget what was recorded."""
         self.values: list[Value] = []
         self.steps: list[Step] = []
-        self.called: dict[tuple[str, int], list[str]] = {}  # by rule, the clipping it does
         self._by_raw: dict[int, Value] = {}
         self._by_node: dict[Any, Value] = {}
         self._nodes: dict[Any, Step] = {}
@@ -158,11 +157,13 @@ class Recorder(TorchFunctionMode):
     def _bind(self, value: Value, raw: torch.Tensor) -> None:
         self._by_raw[id(raw)] = value
         self._alive.append(raw)
-        value.tracked = raw.requires_grad
-        if raw.requires_grad and not batching():
+        with torch._C.DisableTorchFunction():
+            value.tracked = raw.requires_grad
+            if not value.tracked or batching():
+                return
             if raw.grad_fn is not None:
                 self._by_node[raw.grad_fn, raw.output_nr] = value
-            torch.Tensor.register_hook(raw, lambda gradient: self._arrived(value, gradient))
+            raw.register_hook(lambda gradient: self._arrived(value, gradient))
 
     def _arrived(self, value: Value, gradient: torch.Tensor | None) -> None:
         if self.phase == "backward" and gradient is not None:
@@ -173,8 +174,6 @@ class Recorder(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = _name(func)
         if self.phase != "forward":
-            if self.phase == "backward":
-                self._note_rule(name)
             return func(*args, **(kwargs or {}))
         if name == "register_hook":
             return self._spied(*args, **(kwargs or {}))
@@ -280,7 +279,7 @@ class Recorder(TorchFunctionMode):
     # -- rules -----------------------------------------------------------------------------------
 
     def _spied(self, raw: torch.Tensor, hook: Callable[[torch.Tensor], Any]) -> Any:
-        rule = SeenRule(getattr(hook, "__qualname__", "hook"))
+        rule = SeenRule(getattr(hook, "__qualname__", "hook"), hook)
         self.value(raw).rules.append(rule)
 
         def spied(gradient: torch.Tensor) -> Any:
@@ -290,16 +289,6 @@ class Recorder(TorchFunctionMode):
             return result
 
         return torch.Tensor.register_hook(raw, spied)
-
-    def _note_rule(self, name: str) -> None:
-        if "clip" not in name and "clamp" not in name and name not in ("mul", "_foreach_mul"):
-            return
-        place = here(self.end)
-        if "clip" in place.operator or "clamp" in place.operator:
-            listed = self.called.setdefault(place.rule, [])
-            text = f"{place.operator} at {place.text}"
-            if text not in listed:
-                listed.append(text)
 
 
 def _name(func: Any) -> str:

@@ -54,10 +54,6 @@ class GradientReport:
         self._causes = Causes(recorder, self.cell_of)
         self._called = {path[:i] for path in self.cell_of.values()
                         for i in range(len(path) + 1) if i == len(path) or path[i] == "."}
-        for rule in (r for s in self.steps for r in s.rules):
-            for (file, line), calls in recorder.called.items():
-                if f"({file}:{line})" in rule.name:
-                    rule.calls = calls
         self._parameters = {names.of_parameter(p): p for p in parameters}
         self._owners = {name: names.owner(p) for name, p in self._parameters.items()}
         self._frozen = {name for name, p in self._parameters.items() if not p.requires_grad}

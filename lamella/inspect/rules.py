@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
+from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import torch
@@ -20,15 +24,19 @@ class SeenRule:
         before, after: the numbers of the gradient it was given and of what it made of it.
         effect: ``"unchanged"``, ``"zeroed"``, ``"scaled"``, ``"clipped"`` or ``"replaced"``; "" if
             it was not called, or is the derivative itself.
-        calls: what it clips with, and where.
+        calls: what it clips with, and where, as its code says.
+
+    Args:
+        name: as above.
+        function: the rule.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, function: Callable[..., Any] | None = None):
         self.name = name
         self.before: Numbers | None = None
         self.after: Numbers | None = None
         self.effect = ""
-        self.calls: list[str] = []
+        self.calls = list(_clippings(function))
 
     def saw(self, gradient: torch.Tensor, result: Any) -> None:
         """Note what the rule made of a gradient."""
@@ -56,6 +64,28 @@ class SeenRule:
                 "after": self.after and self.after.to_dict()}
 
 
+def _clippings(function: Any) -> Iterator[str]:
+    """The clipping that a rule's code does: ``clip_by_value at file:line``."""
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    waiting = [getattr(function, "__code__", None)]
+    while waiting:
+        code = waiting.pop()
+        if code is None:
+            continue
+        line = code.co_firstlineno
+        for instruction in dis.get_instructions(code):
+            start = instruction.starts_line
+            if start is not None and not isinstance(start, bool):
+                line = start
+            elif start:  # Python 3.13 has a truth value there
+                line = getattr(instruction, "line_number", line)
+            name = instruction.argval
+            if isinstance(name, str) and name.startswith(("clip", "clamp")) and (
+                    instruction.opname.startswith("LOAD_")):
+                yield f"{name} at {code.co_filename}:{line}"
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+
+
 def _effect(before: torch.Tensor, after: torch.Tensor) -> str:
     if torch.equal(before, after):
         return "unchanged"
@@ -79,13 +109,13 @@ def rule_of_node(node: Any) -> tuple[SeenRule | None, Cell | None, str]:
     kind = type(node).__name__
     if kind == "_BpropBackward":
         cell = node.call.cell
-        return SeenRule(node.call.rule), cell, f"bprop of {type(cell).__name__}"
+        return SeenRule(node.call.rule, cell.bprop), cell, f"bprop of {type(cell).__name__}"
     if kind == "_UserFunctionBackward":
         rule = rule_name(node.call.cls.backward)
-        return SeenRule(f"backward {rule} of {node.call.cls.__name__}"), None, (
-            node.call.cls.__name__)
+        return (SeenRule(f"backward {rule} of {node.call.cls.__name__}", node.call.cls.backward),
+                None, node.call.cls.__name__)
     if kind == "_StructureRuleBackward":
-        return SeenRule(f"{node.name} rule {rule_name(node.rule)}"), None, node.name
+        return SeenRule(f"{node.name} rule {rule_name(node.rule)}", node.rule), None, node.name
     rule = getattr(node, "rule", None) if kind == "_NodeBackward" else None
     if rule is not None:
         return SeenRule(rule.name), None, rule.name.split(" ")[0]
@@ -94,5 +124,5 @@ def rule_of_node(node: Any) -> tuple[SeenRule | None, Cell | None, str]:
 
 def parameter_rules(parameter: Tensor) -> list[SeenRule]:
     """The hooks registered on a Parameter or an input."""
-    return [SeenRule(f"hook {rule_name(hook)}")
+    return [SeenRule(f"hook {rule_name(hook)}", hook)
             for hook in parameter.__dict__.get("hooks", {}).values()]
