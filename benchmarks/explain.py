@@ -37,8 +37,8 @@ FEWEST = 5
 # the names of the attempts that it makes
 PASSES: dict[str, tuple[str, ...]] = {
     "shared": ("share",), "constants": ("fold",), "pointless": ("remove_pointless",),
-    "routes": ("route",), "channels_last": ("pools", "channels last"),
-    "convolutions": ("products",)}
+    "parts": ("join",), "routes": ("route",), "halves": ("halves",),
+    "channels_last": ("pools", "channels last"), "convolutions": ("products",)}
 
 
 @dataclass

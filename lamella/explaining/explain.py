@@ -20,6 +20,7 @@ from ..graph.mode import compiled_cell
 from ..graph.passes.trial import copies
 from ..graph.reach import Reach
 from ..graph.replay import Path
+from ..graph.stages import written_inputs
 from ..graph.trace import CannotTrace, run_traced
 from ..nn.cell import Cell
 from ..parameter import Parameter
@@ -150,19 +151,24 @@ def _applies(path: Path, inputs: list[torch.Tensor]) -> bool:
 
 def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
     """Of a recorded graph, as it is run now."""
-    values = _values(path, inputs)
-    assert values is not None
+    original, values = path._inputs(inputs), _values(path, inputs)
+    assert original is not None and values is not None
     plan = path.plan
-    stages = [(stage.module, stage.takes) for stage in plan.stages]
-    runs = [(stage.replay if isinstance(stage.run, Choice) else stage.run, stage.takes)
-            for stage in plan.stages]
+    runs = []
+    for stage in plan.stages:
+        # a stage that changes nothing gets the data themselves: it may be made for where they lie
+        own = values if written_inputs(stage.module) else original
+        run = stage.replay if isinstance(stage.run, Choice) else stage.run
+        runs.append((run, stage.takes, [*own, *plan.constants]))
 
     def whole() -> None:
-        found = [*values, *plan.constants]
-        for run, takes in runs:
-            found.extend(run([found[i] for i in takes]))
+        made: list[torch.Tensor] = []
+        for run, takes, own in runs:
+            known = len(own)
+            made.extend(run([own[i] if i < known else made[i - known] for i in takes]))
 
     with torch.enable_grad():
+        stages = [(stage.module, stage.takes) for stage in plan.stages]
         replayed = Replayed(stages, [*values, *plan.constants])
         record, seconds = _measured(replayed.round, whole, _device(values))
     note = "" if path.settled else (

@@ -62,7 +62,11 @@ class Record:
     _times: list[tuple[str, Any]] = field(default_factory=list)
 
     def call(self, target: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Run a kernel and note how long it takes."""
+        """Run a kernel and note how long it takes.
+
+        On a GPU that is the time between two events around it: a kernel that is shorter than its
+        call takes, counts as long as the call.
+        """
         if self.device.type == "cuda":
             before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             before.record()

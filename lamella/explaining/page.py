@@ -9,7 +9,7 @@ from typing import Any
 from ..report import Page
 from .costs import KINDS
 from .report import Report, Sum
-from .text import bandwidth, count, rate, size, summary, time
+from .text import bandwidth, count, how, rate, size, summary, time
 
 COLORS = {kind: color for color, kind in enumerate(KINDS[:6])} | {
     "elementwise": 7, "movement": 5, "recurrent": 1, "reduction": 4, "normalization": 3,
@@ -20,10 +20,8 @@ TEN = 10.0
 
 def page_of(report: Report) -> Page:
     """The page."""
-    how = {"eager": "eager", "replay": "compiled, a recorded graph is replayed",
-           "inductor": "compiled to machine code"}[report.how]
     threads = "1 thread" if report.threads == 1 else f"{report.threads} threads"
-    page = Page(f"What limits {report.name}", f"{how}; {report.device}, {threads}")
+    page = Page(f"What limits {report.name}", f"{how(report)}; {report.device}, {threads}")
     groups = report.groups
     ids = {id(k): f"k{number}" for number, s in enumerate(groups) for k in s.kernels}
     page.tiles(_tiles(report))

@@ -75,7 +75,7 @@ class Report:
     Attributes:
         name: of the step.
         how: how it runs: ``"eager"``, ``"replay"`` (of a recorded graph), or ``"inductor"``
-            (machine code made of that graph).
+            (machine code made of that graph); ``", captured"`` follows for a CUDA graph.
         device: where.
         seconds: of one call, of the quickest; without what Python does around a graph.
         kernels: in the order in which they run.

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _HOW = {"eager": "eager", "replay": "compiled: a recorded graph is replayed",
-        "inductor": "compiled to machine code; its kernels are timed in the graph it is made of"}
+        "inductor": "compiled to machine code"}
+
+
+def how(report: Report) -> str:
+    """How a step runs, as text."""
+    kind, _, captured = report.how.partition(", ")
+    return _HOW[kind] + (", launched as one CUDA graph" if captured else "")
 
 
 def tables(report: Report) -> Group:
@@ -30,14 +36,20 @@ def summary(report: Report) -> list[str]:
     whole, limit = report.seconds, report.limit
     threads = "a thread" if report.threads == 1 else f"{report.threads} threads"
     lines = [
-        f"{report.name} ({_HOW[report.how]}) on {report.device}, {threads}",
+        f"{report.name} ({how(report)}) on {report.device}, {threads}",
         f"One call takes {time(whole)}. Its {len(report.kernels)} kernels take "
-        f"{time(report.kernel_seconds)}, one by one.",
+        f"{time(report.kernel_seconds)}, one by one{_unlike(report)}.",
         f"Lower limit for these kernels on this machine: {time(limit)}"
         f"{times(whole, limit)}; for its products alone {time(report.floor)}"
         f"{times(whole, report.floor)}.",
         f"Peaks measured here: {peak + '; ' if peak else ''}{memory} from memory."]
     return [*lines, report.note] if report.note else lines
+
+
+def _unlike(report: Report) -> str:
+    """What to say where the kernels are not those that run."""
+    return ", in the graph that machine code is made of" if report.how.startswith(
+        "inductor") else ""
 
 
 def times(whole: float, limit: float) -> str:

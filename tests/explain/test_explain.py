@@ -270,3 +270,18 @@ def test_what_can_not_be_called():
     with pytest.raises(TypeError, match="For 'explain', 'step' must be a function or a Cell, but "
                                         "got int"):
         ms.explain(3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu(training):
+    _, _, step = training
+    ms.set_device("GPU")
+    try:
+        x = ms.ops.ones((8, 16), ms.float32)
+        for called in (lambda x: ops.exp(x @ x.T).sum(), ms.jit(lambda x: ops.exp(x @ x.T).sum())):
+            report = ms.explain(called, x)
+            assert report.device.type == "cuda"
+            assert [k.name for k in report.kernels] == ["mm", "exp", "sum"]
+            assert all(0 < k.seconds < 1 for k in report.kernels)
+    finally:
+        ms.set_device("CPU")
