@@ -50,7 +50,7 @@ def _suits(node: Node) -> bool:
     if node.target is not aten.max_pool2d_with_indices.default or node.kwargs:
         return False
     x, size, *more = node.args
-    form, (stride, padding, dilation, ceil) = form_of(x), (*more, *([], 0, 1, False)[len(more):])
+    form, (stride, padding, dilation, _) = form_of(x), (*more, *([], 0, 1, False)[len(more):])
     return (form is not None and len(form.shape) == 4 and form.contiguous
             and form.dtype.is_floating_point and form.size > 0
             and _all(size, 2) and (not stride or _all(stride, 2)) and _all(padding, 0)

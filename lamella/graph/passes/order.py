@@ -18,6 +18,7 @@ from .convolutions import convolutions
 from .forms import describe
 from .halves import halves
 from .memory import reshapes_in_place
+from .parts import join
 from .pointless import remove_pointless
 from .routes import route
 from .shared import share
@@ -61,6 +62,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         return better
     describe(better.graph, inputs)
     simplify(better)
+    while join(better.graph):
+        simplify(better)
     if measure:
         better.recompile()
         better = _settled(better, inputs)

@@ -121,6 +121,7 @@ _VIEWS: dict[object, Callable[[Node], Node | None]] = {
     aten.view.default: _viewed,
     aten._unsafe_view.default: _viewed,
     aten.expand.default: _expanded,
+    aten.slice.Tensor: _expanded,
     aten.detach.default: _itself,
     aten.alias.default: _itself,
 }
@@ -128,6 +129,7 @@ _VIEWS: dict[object, Callable[[Node], Node | None]] = {
 _COPIES: dict[object, Callable[[Node], Node | None]] = {
     aten.clone.default: _itself,
     aten._to_copy.default: _itself,
+    aten.slice_backward.default: _itself,
     aten.mul.Tensor: _times_one,
     aten.mul.Scalar: _times_one,
     aten.div.Tensor: lambda node: _source(node) if _is_one(node.args[1]) else None,
