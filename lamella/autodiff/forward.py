@@ -215,12 +215,15 @@ def _push_whole(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list
 
 
 class _Careful(TorchDispatchMode):
-    """Does nothing; while it is on, PyTorch's forward-mode rules change no tensor in place.
+    """While it is on, PyTorch's forward-mode rules change no tensor in place.
 
     Some do so to save memory (that of logsumexp and softmax), and then can't be differentiated.
+    Nor can those (of mse_loss, huber_loss) that stand a tensor without memory for a zero tangent.
     """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten._efficientzerotensor.default:
+            func = torch.ops.aten.zeros.default
         return func(*args, **(kwargs or {}))
 
 

@@ -60,6 +60,14 @@ class Level:
             self.forward = forward or outer.forward
             self.transposing = transposing or outer.transposing
 
+    def order(self) -> int:
+        """How many derivatives this is part of; one that is made out of others counts twice."""
+        count, level = 0, self
+        while level is not None:
+            count += level.kind != "other"
+            level = level.outer
+        return count
+
 
 def pushes(level: Level | None) -> bool:
     """Whether what is recorded now is the function whose forward derivative is to be made of it."""

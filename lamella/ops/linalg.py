@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, kind_or
 from .operands import flag, floating
@@ -38,7 +39,20 @@ def det(input: Tensor) -> Tensor:
         >>> print(ms.ops.det(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
         10.0
     """
-    return wrap(torch.linalg.det(input._raw))
+    raw = input._raw
+    if state.level is not None and state.level.forward:
+        upper, sign = _triangular(raw)
+        return wrap(upper.prod(-1) * sign)
+    return wrap(torch.linalg.det(raw))
+
+
+def _triangular(raw: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the determinant is the product of: a triangle's diagonal, and the sign of a permutation.
+
+    Derivatives of the tangent of PyTorch's own determinant are wrong beyond the first.
+    """
+    permuted, _, upper = torch.linalg.lu(raw)
+    return upper.diagonal(dim1=-2, dim2=-1), torch.linalg.det(permuted.detach())
 
 
 matrix_determinant = det
@@ -62,7 +76,11 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
         >>> print(*ms.ops.slogdet(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
         1.0 2.3025851
     """
-    sign, logarithm = torch.linalg.slogdet(input._raw)
+    raw = input._raw
+    if state.level is not None and state.level.forward:
+        upper, sign = _triangular(raw)
+        return wrap(upper.sgn().prod(-1) * sign), wrap(upper.abs().log().sum(-1))
+    sign, logarithm = torch.linalg.slogdet(raw)
     return wrap(sign), wrap(logarithm)
 
 

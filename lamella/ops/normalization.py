@@ -24,9 +24,10 @@ def _composed() -> bool:
     """Whether to avoid PyTorch's kernels for whole normalizations.
 
     Their forward derivatives keep mean and deviation as constants, so that the reverse derivative
-    of the tangent is wrong.
+    of the tangent is wrong; and so do their second derivatives, so that the third are wrong.
     """
-    return state.level is not None and state.level.forward
+    level = state.level
+    return level is not None and (level.forward or level.outer is not None and level.order() > 2)
 
 
 def _normalized(raw: torch.Tensor, dims: list[int], weight: torch.Tensor | None,
