@@ -6,7 +6,7 @@ import contextlib
 import functools
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from ..graph.stages import written_inputs
 from ..graph.trace import CannotTrace, run_traced
 from ..nn.cell import Cell
 from ..parameter import Parameter
+from ..state import state
 from .kernels import Record, Replayed, Watched, seconds_of
 from .report import Report
 from .undo import copied, undone
@@ -179,15 +180,27 @@ def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
 def _of_function(name: str, function: Callable[..., Any], args: tuple, kwargs: dict,
                  note: str) -> Report:
     """Of a function as it runs eagerly."""
+    if context.get_context("mode") == context.GRAPH_MODE and not note:
+        note = "In GRAPH_MODE parts of it run compiled; 'jit' compiles the whole of it."
     def once(record: Record) -> None:
         with Watched(record):
             function(*args, **kwargs)
         record.end()
 
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), _all_eager():
         record, seconds = _measured(once, lambda: function(*args, **kwargs),
                                     _device(_raws(args, kwargs)))
     return Report(name, "eager", record, seconds, note)
+
+
+@contextlib.contextmanager
+def _all_eager() -> Iterator[None]:
+    """A block in which GRAPH_MODE compiles nothing."""
+    before, state.whole = state.whole, True
+    try:
+        yield
+    finally:
+        state.whole = before
 
 
 def _device(values: list[torch.Tensor]) -> torch.device:

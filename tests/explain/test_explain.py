@@ -157,6 +157,18 @@ def test_cells_and_partials():
         ms.set_context(mode=with_context)
 
 
+def test_graph_mode_around_a_function():
+    net = nn.Dense(3, 2)
+    gradient = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        report = ms.explain(lambda x: gradient(x), ms.ops.ones((1, 3), ms.float32))
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert report.how == "eager" and "'jit' compiles the whole" in report.note
+    assert [s.label for s in report.phases] == ["forward", "backward"]
+
+
 def test_the_path_that_applies_is_explained():
     @ms.jit
     def step(x):
