@@ -25,6 +25,7 @@ EAGER = 2**21  # and in one whose eager call is worth a lookup,
 ELEMENTS = 2**13  # where the first factor has so many elements: that is asked first
 HOPE = 6  # shapes without any gain, after which eager calls are left alone
 ROUNDS, PATIENCE = 9, 0.03  # of timing one way, at the most; seconds
+BUDGET = 2.0  # seconds that eager calls of a process wait for timing, all together
 
 Layout = tuple[Sequence[int], Sequence[int]]  # shape and strides of a matrix
 
@@ -56,12 +57,14 @@ class Routes:
 
     Attributes:
         known: by shape, layout, bias and number of threads.
-        hopeful: whether another way than PyTorch's has ever won, or too little is known yet.
+        hopeful: whether eager calls ask at all: until there have been some shapes, and no gain.
     """
 
     def __init__(self) -> None:
         self.known = Measured("products", WAYS)
         self.hopeful = available()
+        self._fixed: dict[Key, str] = {}
+        self._spent = 0.0
 
     def way(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
         """The name of the fastest way for matrices of these forms.
@@ -71,18 +74,39 @@ class Routes:
             bias: whether a vector is added to each row.
             measure: whether the ways may be timed now, if it isn't known.
         """
-        rows, columns = _major(a[1]), _major(b[1])
-        m, k, n = a[0][0], a[0][1], b[0][1]
-        if not rows or not columns or m * k * n < SMALLEST or not available():
+        key = _key(a, b, bias)
+        if key is None or not available():
             return "torch"
-        key = (m, k, n, rows + columns, bias, torch.get_num_threads())
-        found = self.known.find(key, _fastest if measure else None)
-        won = any(way != "torch" for way in self.known.values())
-        self.hopeful = won or len(self.known) < HOPE
-        return found or "torch"
+        return self.known.find(key, _fastest if measure else None) or "torch"
+
+    def eager(self, a: Layout, b: Layout, bias: bool) -> str:
+        """The same for an eager call: what it was at first, it stays in this process.
+
+        So that equal calls give equal results, also after a recorded graph has timed the shape.
+        """
+        key = _key(a, b, bias)
+        if key is None:
+            return "torch"
+        found = self._fixed.get(key)
+        if found is None:
+            start = time.perf_counter()
+            found = self._fixed[key] = self.way(a, b, bias, self._spent < BUDGET)
+            self._spent += time.perf_counter() - start
+            won = any(way != "torch" for way in self.known.values())
+            self.hopeful = self.hopeful and (won or len(self.known) < HOPE)
+        return found
 
 
 routes = Routes()
+
+
+def _key(a: Layout, b: Layout, bias: bool) -> Key | None:
+    """What stands for a product; None if it isn't worth timing, or there is no other way."""
+    rows, columns = _major(a[1]), _major(b[1])
+    m, k, n = a[0][0], a[0][1], b[0][1]
+    if not rows or not columns or m * k * n < SMALLEST:
+        return None
+    return (m, k, n, rows + columns, bias, torch.get_num_threads())
 
 
 def _major(strides: Sequence[int]) -> str:
@@ -138,7 +162,7 @@ def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
     """Whether these are matrices that other ways take, outside of all that looks into products.
 
     A recorded run keeps PyTorch's products: its graph is routed later. Transformed ones (`vmap`,
-    forward mode) have rules for those only.
+    forward mode, autocast) have rules for those only.
     """
     return (x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
             and x.device.type == "cpu" and y.device.type == "cpu" and _untransformed(bias))
@@ -146,6 +170,7 @@ def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
 
 def _untransformed(bias: torch.Tensor | None) -> bool:
     return (bias is None or bias.dtype is torch.float32 and bias.dim() == 1) and (
+        not torch.is_autocast_enabled("cpu") and
         torch._C._functorch.peek_interpreter_stack() is None  # type: ignore[attr-defined]
         and torch.autograd.forward_ad._current_level < 0)
 
@@ -160,13 +185,13 @@ def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torc
     """a b + bias; PyTorch's own node on the tape, if PyTorch's product is best all the way."""
     needed = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (
         bias is not None and bias.requires_grad))
-    name = routes.way((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
+    name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
     if not needed:
         return WAYS[name](a, b, bias)
     (m, k), n = a.shape, b.shape[1]
     back = ((m, n), (n, 1))
-    left = routes.way(back, ((n, k), b.stride()[::-1]), False)
-    right = routes.way(((k, m), a.stride()[::-1]), back, False)
+    left = routes.eager(back, ((n, k), b.stride()[::-1]), False)
+    right = routes.eager(((k, m), a.stride()[::-1]), back, False)
     if name == left == right == "torch":
         return by_torch(a, b, bias)
     return _Routed.apply(a, b, bias)  # type: ignore[return-value]
@@ -179,7 +204,7 @@ class _Routed(torch.autograd.Function):
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None
                 ) -> torch.Tensor:
         ctx.save_for_backward(a, b)
-        name = routes.way((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
+        name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
         return WAYS[name](a, b, bias)
 
     @staticmethod

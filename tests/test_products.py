@@ -23,7 +23,7 @@ def always(monkeypatch):
         return "onednn"
 
     monkeypatch.setattr(products.routes, "hopeful", True)
-    monkeypatch.setattr(products.routes, "way", way)
+    monkeypatch.setattr(products.routes, "eager", way)
     monkeypatch.setattr(products, "EAGER", 0)
     monkeypatch.setattr(products, "ELEMENTS", 0)
     return asked
@@ -68,7 +68,11 @@ def test_what_others_look_into_is_left_to_pytorch(always, monkeypatch):
     torch.func.vmap(lambda a: products.matmul(a, y))(x.reshape(3, 2, 5))
     with forward_ad.dual_level():
         products.matmul(forward_ad.make_dual(x, x), y)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert products.matmul(x, y).dtype is torch.bfloat16
+        assert products.linear(x, y.t(), None).dtype is torch.bfloat16
     products.matmul(x.double(), y.double())
+    products.matmul(x.bfloat16(), y.bfloat16())
     products.linear(x[0], y.t(), None)
     products.matmul(x, y[:, 0])
     monkeypatch.setattr(state, "trace", object())
@@ -119,8 +123,25 @@ def test_without_a_gain_eager_calls_are_left_alone(monkeypatch):
     routes = Routes()
     for n in range(products.HOPE):
         assert routes.hopeful
-        routes.way(*layouts(64, 64, 64 + n), False)
+        routes.eager(*layouts(64, 64, 64 + n), False)
     assert not routes.hopeful
+    monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
+    assert routes.way(*layouts(64, 64, 99), False) == "onednn"  # graphs go on asking
+    routes.eager(*layouts(64, 64, 98), False)
+    assert not routes.hopeful
+
+
+@needed
+def test_eager_calls_keep_to_what_they_began_with(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
+    routes = Routes()
+    assert routes.eager(*layouts(64, 64, 64), False) == "onednn"
+    monkeypatch.setattr(products, "BUDGET", 0.0)
+    assert routes.eager(*layouts(64, 64, 65), False) == "torch"  # no time left to measure
+    assert routes.way(*layouts(64, 64, 65), False) == "onednn"  # for a graph
+    assert routes.eager(*layouts(64, 64, 65), False) == "torch"
+    assert routes.eager(*layouts(64, 64, 64), False) == "onednn"
 
 
 @needed
