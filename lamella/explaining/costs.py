@@ -50,12 +50,15 @@ def name_of(target: Any) -> str:
 
 
 def is_free(target: Any) -> bool:
-    """Whether a call computes nothing: it gives a view, or memory with nothing in it."""
+    """Whether a call computes nothing: it gives a view, empty memory, or a fact about a tensor."""
     schema = getattr(target, "_schema", None)
     name = name_of(target)
     if schema is None or name in _FREE or name.startswith("sym_"):
         return True
-    return not schema.is_mutable and any(r.alias_info is not None for r in schema.returns)
+    if schema.is_mutable or name == "_local_scalar_dense":  # which waits for the device
+        return False
+    return (any(r.alias_info is not None for r in schema.returns)
+            or not any("Tensor" in str(r.type) for r in schema.returns))
 
 
 # empty memory, and views of which the schema doesn't say that they are

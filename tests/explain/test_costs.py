@@ -96,7 +96,9 @@ def test_kinds(target, kind):
     assert kind_of(target) == kind
 
 
-def test_views_and_empty_memory_are_free():
+def test_views_and_empty_memory_and_facts_are_free():
     assert is_free(aten.view.default) and is_free(aten.t.default)
     assert is_free(aten.empty_like.default) and is_free(aten.detach.default)
+    assert is_free(aten.is_same_size.default) and not is_free(aten._local_scalar_dense.default)
+    assert not is_free(aten._foreach_add_.List) and not is_free(aten.unbind_copy.int)
     assert not is_free(aten.add_.Tensor) and not is_free(aten.clone.default)
