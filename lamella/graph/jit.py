@@ -37,7 +37,8 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
         jit_level: ``"O0"`` replays the recorded kernels; ``"O1"`` (which ``""`` and ``"O2"`` mean
             too) improves the graph and, once it has run for half a second, compares that with
             machine code made in the background, and keeps what is faster.
-        dynamic: 1 if shapes change from call to call.
+        dynamic: 1 if shapes change from call to call. One graph stands for any size then, from
+            the second on; otherwise from the third.
         fullgraph: raise instead of running eagerly.
         backend: ``""``, ``"ms_backend"`` or ``"GE"``; accepted as MindSpore does.
         **options: more of MindSpore's: ``disable_format_transform``, ``exec_order``,

@@ -16,9 +16,10 @@ class Sizes:
     """Of arguments that differ in nothing but sizes.
 
     Args:
-        dynamic: for each argument the declared form (`config.declared`); None if there are none.
+        dynamic: for each argument the declared form (`config.declared`), empty if they are only said to vary; None if nothing was said.
 
     Attributes:
+        expected: whether it was said that sizes vary.
         declared: for each declared Tensor, the dimensions whose size varies.
         seen: the last kinds of sizes that have come.
         refused: why no graph can stand for several sizes; empty if that isn't known.
@@ -26,6 +27,7 @@ class Sizes:
 
     def __init__(self, dynamic: list[Any] | None):
         self.declared = list(_declared(dynamic))
+        self.expected = dynamic is not None
         self.seen: list[list[torch.Size]] = []
         self.calls: Counter[Any] = Counter()
         self.refused = ""
@@ -33,14 +35,14 @@ class Sizes:
     @property
     def are_varying(self) -> bool:
         """Whether one graph may soon have to stand for several of them."""
-        return len(self.seen) > 1 - bool(self.declared)
+        return len(self.seen) > 1 - self.expected
 
     def note(self, shapes: list[torch.Size]) -> list[set[int]] | None:
         """The dimensions to use symbols for, now that these sizes have come; None for none."""
         if shapes not in self.seen:
             self.seen.append(shapes)
             del self.seen[:-KINDS]
-        if self.refused or len(self.seen) < KINDS - bool(self.declared):
+        if self.refused or len(self.seen) < KINDS - self.expected:
             return None
         varying = [{d for d, sizes in enumerate(zip(*kinds, strict=True)) if len(set(sizes)) > 1}
                    for kinds in zip(*self.seen, strict=True)]

@@ -252,6 +252,13 @@ def test_declared_sizes_need_two_of_them():
         ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
+def test_sizes_that_are_said_to_vary_need_two_of_them():
+    compiled = ms.jit(lambda x: x * 2, dynamic=1)
+    for n in (4, 5, 6, 7, 8):
+        np.testing.assert_array_equal(compiled(data(n)).asnumpy(), data(n).asnumpy() * 2)
+    assert compiled.report()["traces"] == 2
+
+
 def test_a_size_that_comes_often_gets_a_graph_of_its_own(monkeypatch):
     monkeypatch.setattr(sizes, "OFTEN", 3)
     compiled = ms.jit(lambda x: x * 2)
