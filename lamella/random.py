@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from . import context
+from .state import state
 from .tensor import Tensor, wrap
 
 _lock = threading.Lock()
@@ -86,8 +87,20 @@ def _mixed(*seeds: int) -> int:
 
 def fresh_generator(seed: int, seed2: int = 0) -> torch.Generator:
     """A new generator for an operator object that keeps a stream of its own."""
+    made = _generator(seed, seed2)
+    if state.trace is not None:
+        state.trace.note_generator(made, seed, seed2)
+    return made
+
+
+def _generator(seed: int, seed2: int) -> torch.Generator:
     made = torch.Generator(device=context.current_device())
     _own.add(made)
+    return restart(made, seed, seed2)
+
+
+def restart(made: torch.Generator, seed: int, seed2: int) -> torch.Generator:
+    """Put a generator where one made with these seeds begins; returns it."""
     return made.manual_seed(_mixed(_global_seed or 0, seed, seed2))
 
 
@@ -108,8 +121,8 @@ def kept() -> Callable[[], None]:
 
     def back() -> None:
         known = {id(raw) for raw, _ in states}
-        for raw, state in states:
-            raw.set_state(state)
+        for raw, position in states:
+            raw.set_state(position)
         with _lock:
             for raw in (*_streams.values(), *_own):
                 if id(raw) not in known:  # made since: to its start
@@ -141,7 +154,7 @@ def generator(seed: int | None = None, seed2: int = 0) -> torch.Generator:
     with _lock:
         found = _streams.get(key)
         if found is None:
-            found = _streams[key] = fresh_generator(seed, seed2)
+            found = _streams[key] = _generator(seed, seed2)
     return found
 
 

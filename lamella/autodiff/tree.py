@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,8 +31,16 @@ def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
     if isinstance(tree, list):
         return [map_tensors(function, branch) for branch in tree]
     if isinstance(tree, dict):
-        return {key: map_tensors(function, branch) for key, branch in tree.items()}
+        mapped = {key: map_tensors(function, branch) for key, branch in tree.items()}
+        return mapped if type(tree) is dict else _of_its_kind(tree, mapped)
     return tree
+
+
+def _of_its_kind(tree: dict, mapped: dict) -> dict:
+    """A dict such as ``defaultdict`` or ``OrderedDict`` with other values."""
+    twin = copy.copy(tree)
+    twin.update(mapped)
+    return twin
 
 
 def same_structure(a: Any, b: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import threading
 import traceback
 import types
@@ -11,7 +10,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from .. import context
@@ -19,6 +17,7 @@ from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from .changes import Before
 from .gate import gate
 from .kept import Kept
 from .reach import Reach, StandsFor, form_of
@@ -26,6 +25,7 @@ from .replay import Path
 from .sizes import Sizes
 from .symbolic import Symbolic, preparation, record
 from .trace import CannotTrace, run_traced
+from .values import plain
 from .watch import Watch
 
 MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
@@ -59,7 +59,7 @@ class Compiled(StandsFor):
         self.traces = self.misses = self.replays = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.trace is not None or state.level is not None:
+        if state.trace is not None or state.level is not None or state.overlay is not None:
             return self.fn(*args, **kwargs)  # part of a larger run
         key = _key(args, kwargs)
         if key in self._eager:
@@ -77,8 +77,7 @@ class Compiled(StandsFor):
                 gate.leave()
         if found is None:
             return self._recorded(key, entries, inputs, args, kwargs)
-        path, values = found
-        return _given(path, values)
+        return _given(*found)
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
                      ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
@@ -89,7 +88,7 @@ class Compiled(StandsFor):
         return place, found
 
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
-                  inputs: list[torch.Tensor]) -> tuple[Path, list[torch.Tensor]] | None:
+                  inputs: list[torch.Tensor]) -> tuple[Path, Reach, list[torch.Tensor]] | None:
         """What the first graph that applies gives; None if none does."""
         watched, values = None, None
         for entry in entries:
@@ -106,7 +105,7 @@ class Compiled(StandsFor):
             if entry is not entries[0]:
                 self._put_first(key, entry)
             _assign(path, found)
-            return path, found
+            return path, watch.reach, found
         return None
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -175,25 +174,28 @@ class Compiled(StandsFor):
         return _given(*made)
 
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
-                args: tuple, kwargs: dict) -> tuple[Path, list[torch.Tensor]] | str:
+                args: tuple, kwargs: dict) -> tuple[Path, Reach, list[torch.Tensor]] | str:
         """One more graph, and what the run gave; or why there is none."""
         reach = Reach(self.fn, args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
+        before = Before(watch.reach, inputs)
         try:
-            trace = run_traced(self.fn, args, kwargs, watch.reach)
+            trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
             path = Path(trace, inputs, self.level)
         except CannotTrace as reason:
+            before.restore()
             return f"it {reason}{_line_of(reason)}"
+        trace.commit()
         self.traces += 1
         if not path.changes_arguments or not _share_memory(inputs):
             self._put_first(key, (watch, values, path))
         given = [*trace.value[0], *trace.value[1]]
         _assign(path, given)
-        return path, given
+        return path, watch.reach, given
 
     def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
-                      ) -> tuple[Path, list[torch.Tensor]] | None:
+                      ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
         """One more graph for several sizes, and what its first run gave, if these have varied."""
         place = _key(args, kwargs, _form_of_any_size)
         sizes = self._sizes.setdefault(place, Sizes(self.dynamic))
@@ -207,9 +209,13 @@ class Compiled(StandsFor):
             return None
         watch = Watch(Reach(self.fn, args, kwargs))
         values = watch.values()
+        before = Before(watch.reach, inputs)
         try:
             symbolic = Symbolic(varying)
-            trace = record(self.fn, args, kwargs, watch.reach, symbolic)
+            try:
+                trace = record(self.fn, args, kwargs, watch.reach, symbolic, before)
+            finally:
+                before.restore()
             path = Path(trace, inputs, "O0", symbolic.sizes())
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (tried again with real data)
@@ -221,7 +227,7 @@ class Compiled(StandsFor):
         self.traces += 1
         self._put_first(place, (watch, values, path))
         _assign(path, given)
-        return path, given
+        return path, watch.reach, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
         if self.fullgraph:
@@ -263,14 +269,14 @@ def _assign(path: Path, found: list[torch.Tensor]) -> None:
             tensor._raw = raw
 
 
-def _given(path: Path, found: list[torch.Tensor]) -> Any:
-    """What a run gave its caller, after attributes have been set and put-off calls been made."""
+def _given(path: Path, reach: Reach, found: list[torch.Tensor]) -> Any:
+    """What a run gave its caller, after what it changed has been, and put-off calls been made."""
     flat = iter(found)
     out, noted, later = map_tensors(
         lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),
         path.out_tree)
-    for (cell, name), value in zip(path.attributes, noted, strict=True):
-        cell.__dict__[name] = value
+    for change, value in zip(path.changes, noted, strict=True):
+        change.apply(value, reach)
     for call, args in zip(path.later, later, strict=True):
         call(args)
     return out
@@ -293,13 +299,7 @@ def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value), tuple([_kind(v, form) for v in value])
     if isinstance(value, dict):
-        return dict, tuple([(k, _kind(v, form)) for k, v in value.items()])
-    if isinstance(value, np.ndarray):
-        return value.shape, value.dtype.str, hashlib.blake2b(value.tobytes()).digest()
-    if isinstance(value, (set, frozenset)):
-        return type(value), frozenset([_kind(v, form) for v in value])
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return type(value), value
+        return type(value), tuple([(k, _kind(v, form)) for k, v in value.items()])
+    if isinstance(value, slice):
+        return slice, plain((value.start, value.stop, value.step))
+    return plain(value)

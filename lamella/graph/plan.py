@@ -51,7 +51,7 @@ class Plan:
             Whether the guards hold; if not, nothing happened.
         """
         for place, value in self.input_guards:
-            if values[place].item() != value:
+            if not _is(values[place].item(), value):
                 return False
         values.extend(self.constants)
         before = [s.get_state() for s in streams] if self.guards else []
@@ -64,13 +64,20 @@ class Plan:
         return True
 
     def _applies(self, values: list[torch.Tensor]) -> bool:
-        return all(values[place].item() == value for place, value in self.guards)
+        return all(_is(values[place].item(), value) for place, value in self.guards)
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
         """Go on finding what runs each stage fastest; `values` are those of a run."""
         for stage in self.stages:
             stage.settle([values[i] for i in stage.takes], hot)
         self.settled = all(stage.settled for stage in self.stages)
+
+
+def _is(found: Any, expected: Any) -> bool:
+    """Whether a guard is what it has to be; the two zeros differ, and NaN is as it was."""
+    if found == expected:
+        return bool(found) or repr(found) == repr(expected)
+    return found != found and expected != expected
 
 
 class Stage:

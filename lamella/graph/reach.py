@@ -1,11 +1,17 @@
-"""What a function can reach: the Cells and Parameters it may read or change when it runs."""
+"""What a function can reach: the objects it may read or change when it runs."""
 
 from __future__ import annotations
 
 import functools
+import random
+import sys
+import sysconfig
 import types
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from ..nn.cell_compile import OF_ONE_OBJECT
@@ -13,8 +19,18 @@ from ..nn.cell_tree import CellTree
 from ..parameter import Parameter
 from ..tensor import Tensor
 
-_KNOWN = ("lamella", "torch", "numpy", "builtins")  # where classes' attributes don't change
-_LEAVES = (bool, int, float, complex, str, bytes, type(None), type, types.ModuleType)
+PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+REGISTRIES = ("_params", "_cells", "_buffers")
+_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
+# of Python's library, what programs keep their own values in
+_DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
+         ("collections", "UserList"))
+# methods that Python calls, and that calls of an object that is there already don't
+_MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
+                     "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
+                     "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
+_CALLED = frozenset(("construct", "bprop", "jvp"))
+_CACHED: Any = type(functools.lru_cache(len))
 
 
 class StandsFor:
@@ -23,26 +39,60 @@ class StandsFor:
     fn: Any
 
 
+class Place(NamedTuple):
+    """Something that holds others, and where it was found.
+
+    Attributes:
+        thing: a dict (also one of attributes), a list, tuple, deque or set, or a variable of a
+            closure.
+        around: the number of the place it was found in; None for one that is always there.
+        key: its key there.
+    """
+
+    thing: Any
+    around: int | None
+    key: Any
+
+
 class Reach:
-    """The Cells, Parameters and plain values found from a function and its arguments.
+    """The Cells, Parameters and other objects found from a function and its arguments.
 
     Followed are closures, the globals a function names, defaults, bound objects, partials,
-    containers, and the attributes of Cells and of objects that hold functions.
+    containers, the attributes of Cells and objects, the methods of their classes and what is in
+    modules, if code that was found so far mentions their names. What belongs to Lamella and
+    PyTorch, or comes with Python, is left out.
 
     Attributes:
         tensors: Tensors that are no Parameters, each with the dict and the name it was found
             under, or None where it was found elsewhere.
-        classes: those of the user's Cells and objects, with the names of their plain attributes.
+        objects: those of the user's classes, and Lamella's that are no Cells.
+        slotted: objects with the names of their slots.
+        functions: those of the user.
+        variables: the variables of closures.
+        spaces: globals, modules and classes, each with its dict and the names that matter.
+        places: what can be changed, and where it was found.
+        arrays: NumPy arrays.
+        streams: generators of random numbers that are not Lamella's.
+        refused: why no graph can hold what was found, if so.
     """
 
     def __init__(self, *roots: Any):
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
         self.tensors: list[tuple[Tensor, tuple[dict, str] | None]] = []
-        self.functions: list[types.FunctionType] = []
         self.objects: list[Any] = []
-        self.classes: dict[type, list[str]] = {}
-        self._seen: set[int] = set()
+        self.slotted: list[tuple[Any, tuple[str, ...]]] = []
+        self.functions: list[types.FunctionType] = []
+        self.variables: list[types.CellType] = []
+        self.spaces: dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]] = {}
+        self.places: list[Place] = []
+        self.arrays: list[np.ndarray] = []
+        self.streams: list[Any] = []
+        self.refused: str | None = None
+        self._seen: dict[int, Any] = {}
+        self._mentioned: set[str] = set()
+        self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
+        self._modules: list[types.ModuleType] = []
         for root in roots:
             self._visit(root)
 
@@ -50,14 +100,31 @@ class Reach:
         """Whether the other has found the very same things."""
         return all(
             len(mine) == len(its) and all(a is b for a, b in zip(mine, its, strict=True))
-            for mine, its in ((self.cells, other.cells), (self.parameters, other.parameters),
-                              (self.functions, other.functions), (self.objects, other.objects),
-                              ([t for t, _ in self.tensors], [t for t, _ in other.tensors])))
+            for mine, its in (
+                (self.cells, other.cells), (self.parameters, other.parameters),
+                (self.functions, other.functions), (self.objects, other.objects),
+                (self.variables, other.variables), (self.arrays, other.arrays),
+                ([t for t, _ in self.tensors], [t for t, _ in other.tensors]),
+                ([t for t, _ in self.slotted], [t for t, _ in other.slotted]),
+            )) and [(k, *n) for k, (*_, n) in self.spaces.items()] == [
+                (k, *n) for k, (*_, n) in other.spaces.items()]
 
-    def _visit(self, thing: Any) -> None:
-        if isinstance(thing, _LEAVES) or id(thing) in self._seen:
+    def knows(self, thing: Any) -> bool:
+        """Whether an object was found."""
+        return self._seen.get(id(thing), self) is thing
+
+    def current(self, number: int) -> Any:
+        """What is at a place now."""
+        thing, around, key = self.places[number]
+        if around is None:
+            return thing
+        holder = self.current(around)
+        return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
+
+    def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
+        if isinstance(thing, PLAIN) or id(thing) in self._seen:
             return
-        self._seen.add(id(thing))
+        self._seen[id(thing)] = thing
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
         elif isinstance(thing, Tensor):
@@ -72,110 +139,155 @@ class Reach:
         elif isinstance(thing, StandsFor):
             self._visit(thing.fn)
         elif isinstance(thing, functools.partial):
-            self._all((thing.func, *thing.args, *thing.keywords.values()))
-        elif isinstance(thing, (tuple, list, set, frozenset)):
-            self._all(thing)
+            self._visit_all((thing.func, thing.args, thing.keywords))
+        elif isinstance(thing, (tuple, list, deque)):
+            self._visit_items(self._place(thing, around, key), enumerate(thing))
         elif isinstance(thing, dict):
-            self._all(thing.values())
-        elif type(thing).__module__.split(".")[0] not in ("torch", "numpy", "builtins"):
-            own = getattr(thing, "__dict__", None)
-            if own:
-                if not _is_ours(thing):
-                    self.objects.append(thing)
-                    self._visit_class(type(thing))
-                self._slots(own)
+            self._visit_items(self._place(thing, around, key), list(thing.items()))
+        elif isinstance(thing, (set, frozenset)):
+            self._place(thing, around, key)
+            self._visit_all(list(thing))
+        elif isinstance(thing, np.ndarray):
+            self.arrays.append(thing)
+        elif isinstance(thing, type):
+            if is_users(thing.__module__):
+                self._visit_class(thing)
+                for cls in thing.__mro__:
+                    for name in _MAKING & vars(cls).keys():
+                        self._use(cls, name, vars(cls)[name])
+        elif isinstance(thing, types.ModuleType):
+            if is_users(thing.__name__):
+                self._modules.append(thing)
+                self._visit_module(thing, self._mentioned)
+        else:
+            self._visit_object(thing)
 
-    def _all(self, things: Any) -> None:
+    def _visit_all(self, things: Iterable[Any]) -> None:
         for thing in things:
             self._visit(thing)
 
-    def _visit_class(self, kind: type) -> None:
-        for cls in kind.__mro__:
-            if cls not in self.classes and cls.__module__.split(".")[0] not in _KNOWN:
-                names = [name for name, value in vars(cls).items()
-                         if isinstance(value, (*_PLAIN, tuple, list, dict, set))
-                         and not (name[:2] == "__" == name[-2:])]
-                if names:
-                    self.classes[cls] = names
+    def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
+        for key, thing in items:
+            self._visit(thing, place, key)
+
+    def _place(self, thing: Any, around: int | None = None, key: Any = None) -> int:
+        self.places.append(Place(thing, around, key))
+        return len(self.places) - 1
 
     def _visit_cell(self, cell: CellTree) -> None:
         self.cells.append(cell)
         self._visit_class(type(cell))
         own = cell.__dict__
-        for registry in ("_params", "_cells", "_buffers"):
-            self._slots(own.get(registry, {}))
-        self._slots({k: v for k, v in own.items()
-                     if k not in ("_params", "_cells", "_buffers", *OF_ONE_OBJECT)}, own)
+        place = self._place(own)
+        for registry in REGISTRIES:
+            if registry in own:
+                self._slots(own[registry], self._place(own[registry], place, registry))
+        self._slots(own, place, (*REGISTRIES, *OF_ONE_OBJECT))
 
-    def _slots(self, things: dict, place: dict | None = None) -> None:
+    def _visit_object(self, thing: Any) -> None:
+        kind = type(thing)
+        if isinstance(thing, (np.random.Generator, np.random.RandomState, random.Random)):
+            self.streams.append(thing)
+        elif isinstance(thing, _CACHED):
+            self._visit(thing.__wrapped__)
+        elif isinstance(thing, Iterator) and kind.__module__ in ("builtins", "itertools"):
+            self.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
+        elif is_ours(thing):
+            self._attributes(thing)
+        elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in _DATA:
+            self._visit_class(kind)
+            self._attributes(thing)
+
+    def _attributes(self, thing: Any) -> None:
+        own = getattr(thing, "__dict__", None)
+        if own is not None:
+            self.objects.append(thing)
+            self._slots(own, self._place(own), OF_ONE_OBJECT)
+        slots = tuple([name for cls in type(thing).__mro__ for name in _names(cls)
+                       if name not in ("__dict__", "__weakref__")])
+        if slots and is_users(type(thing).__module__):
+            self.slotted.append((thing, slots))
+            self._visit_all([getattr(thing, name, None) for name in slots])
+
+    def _slots(self, things: dict, place: int, without: tuple[str, ...] = ()) -> None:
         """Visit the values of a dict; Tensors there are known by their names, not as objects."""
         for name, thing in list(things.items()):
+            if name in without:
+                continue
             if (isinstance(thing, Tensor) and not isinstance(thing, Parameter)
                     and id(thing) not in self._seen):
-                self._seen.add(id(thing))
-                self.tensors.append((thing, (things if place is None else place, name)))
+                self._seen[id(thing)] = thing
+                self.tensors.append((thing, (things, name)))
             else:
-                self._visit(thing)
+                self._visit(thing, place, name)
+
+    def _visit_class(self, kind: type) -> None:
+        """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
+        for cls in kind.__mro__:
+            if id(cls) in self.spaces or not is_users(cls.__module__):
+                continue
+            self._seen[id(cls)] = cls
+            self.spaces[id(cls)] = cls, vars(cls), {}
+            for name, value in list(vars(cls).items()):
+                if _functions_of(value):
+                    if name in self._mentioned or name in _CALLED or (
+                            name[:2] == "__" and name not in _MAKING):
+                        self._use(cls, name, value)
+                    elif name not in _MAKING:
+                        self._methods.setdefault(name, []).append((cls, value))
+                elif not (name[:2] == "__" == name[-2:]) and not isinstance(
+                        value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                    self._name(cls, vars(cls), name, value)
+
+    def _use(self, cls: type, name: str, method: Any) -> None:
+        if not is_users(cls.__module__) or name in self.spaces[id(cls)][2]:
+            return
+        self.spaces[id(cls)][2][name] = None
+        self._visit_all(_functions_of(method))
+
+    def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
+        """Note that what a name of a module or a class stands for matters."""
+        self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
+        self._visit(value)
 
     def _visit_function(self, function: types.FunctionType) -> None:
-        if _is_ours(function) and not function.__closure__:
+        users = is_users(function.__module__ or "") and is_users_code(function.__code__)
+        if not users and not function.__closure__:
             return
         self.functions.append(function)
-        self._all(closure(function).values())
-        self._all(function.__defaults__ or ())
-        self._all((function.__kwdefaults__ or {}).values())
-        self._all(named_globals(function).values())
+        for cell in function.__closure__ or ():
+            if id(cell) not in self._seen:
+                self._seen[id(cell)] = cell
+                self.variables.append(cell)
+                place = self._place(cell)
+                if has_value(cell):
+                    self._visit(cell.cell_contents, place)
+        self._visit(function.__defaults__)
+        self._visit(function.__kwdefaults__)
+        if users:
+            around, names = function.__globals__, names_of(function.__code__)
+            for name in names:
+                if name in around:
+                    self._name(around, around, name, around[name])
+                elif name in sys.modules:  # what the code may import
+                    self._visit(sys.modules[name])
+            self._mention(names)
 
+    def _mention(self, names: frozenset[str]) -> None:
+        """Visit what has waited for code that mentions its name."""
+        new = names - self._mentioned
+        self._mentioned |= new
+        for name in new:
+            for cls, method in self._methods.pop(name, ()):
+                self._use(cls, name, method)
+        for module in list(self._modules):
+            self._visit_module(module, new)
 
-def _is_ours(thing: Any) -> bool:
-    """Whether it is part of this package, where plain values don't change what a run does."""
-    module = thing.__module__ if isinstance(thing, types.FunctionType) else type(thing).__module__
-    return module.split(".")[0] == "lamella"
-
-
-def closure(function: types.FunctionType) -> dict[str, Any]:
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return found
-
-
-def named_globals(function: types.FunctionType) -> dict[str, Any]:
-    around = function.__globals__
-    if _is_ours(function):
-        return {}
-    return {name: around[name] for name in function.__code__.co_names if name in around}
-
-
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
-CONTAINERS = (tuple, list, dict, set, frozenset)
-DEEPEST = 16  # of containers within each other
-LONGEST = 1024  # of a container whose parts count; a longer one counts as the object it is
-
-
-def fingerprint(reach: Reach) -> tuple:
-    """The plain values that a run may depend on: attributes of objects, variables of functions."""
-    seen: dict[int, int] = {}
-    return (tuple([_cell_values(cell, seen) for cell in reach.cells]),
-            tuple([_function_values(function) for function in reach.functions]),
-            tuple([_values(thing.__dict__, seen) for thing in reach.objects]),
-            tuple([plain(getattr(cls, name, None))
-                   for cls, names in reach.classes.items() for name in names]))
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """What tells a value from another: itself if it is plain, its parts, or its identity."""
-    if isinstance(value, _PLAIN):
-        return type(value), value
-    if not isinstance(value, CONTAINERS) or len(value) > LONGEST or depth > DEEPEST:
-        return id(value)
-    if isinstance(value, dict):
-        return tuple([(name, plain(v, depth + 1)) for name, v in value.items()])
-    parts = [plain(v, depth + 1) for v in value]
-    return tuple(parts) if isinstance(value, (tuple, list)) else frozenset(parts)
+    def _visit_module(self, module: types.ModuleType, names: Iterable[str]) -> None:
+        own = vars(module)
+        for name in list(names):
+            if name in own:
+                self._name(own, own, name, own[name])
 
 
 def form_of(raw: torch.Tensor) -> tuple:
@@ -183,40 +295,67 @@ def form_of(raw: torch.Tensor) -> tuple:
     return raw.shape, raw.stride(), raw.dtype, raw.device
 
 
-def _slot(value: Any, seen: dict[int, int]) -> Any:
-    """The same of what a name holds: a Tensor there is known by its form, and who shares it."""
-    if type(value) is Tensor:
-        return form_of(value._raw), seen.setdefault(id(value), len(seen))
-    return plain(value)
+def _names(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _cell_values(cell: CellTree, seen: dict[int, int]) -> tuple:
-    own = cell.__dict__
-    return (_values(own, seen), [id(c) for c in own["_cells"].values()],
-            [_slot(b, seen) for b in own["_buffers"].values()],
-            [(id(p), p is not None and p.requires_grad) for p in own["_params"].values()])
+def _functions_of(value: Any) -> tuple[Any, ...]:
+    """The functions that a member of a class calls."""
+    if isinstance(value, (types.FunctionType, StandsFor)):
+        return (value,)
+    if isinstance(value, (staticmethod, classmethod)):
+        return (value.__func__,)
+    if isinstance(value, property):
+        return tuple([f for f in (value.fget, value.fset) if f is not None])
+    if isinstance(value, (functools.cached_property, functools.partialmethod)):
+        return (value.func,)
+    return ()
 
 
-def _values(own: dict, seen: dict[int, int]) -> list:
-    return [(name, _slot(value, seen)) for name, value in own.items() if _counts(name, value)]
+def has_value(variable: types.CellType) -> bool:
+    """Whether a variable of a closure has been assigned."""
+    try:
+        variable.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
 
 
-def values_that_count(own: dict) -> list:
-    """The values of an object's attributes that a run may depend on."""
-    return [value for name, value in own.items() if _counts(name, value)]
+@functools.lru_cache(4096)
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """The names in a piece of code and in the functions defined there, also those in text."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= names_of(constant)
+        elif isinstance(constant, str) and constant.isidentifier():
+            found.add(constant)
+    return frozenset(found)
 
 
-def _counts(name: str, value: Any) -> bool:
-    # objects under private names are what it keeps for itself, such as work done once
-    return (name[0] != "_" or isinstance(value, _PLAIN) or name == "_call_hooks"
-            or type(value) is Tensor)
+_LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
 
 
-def _function_values(function: types.FunctionType) -> tuple:
-    values = {**closure(function), **named_globals(function)}
-    found = [(name, plain(value)) for name, value in values.items()]
-    if function.__defaults__:
-        found.append(("", plain(function.__defaults__)))
-    if function.__kwdefaults__:
-        found.append(("", plain(function.__kwdefaults__)))
-    return tuple(found)
+def is_ours(thing: Any) -> bool:
+    """Whether an object is of one of our classes."""
+    return type(thing).__module__.split(".")[0] == "lamella"
+
+
+@functools.lru_cache(1024)
+def is_users(module: str) -> bool:
+    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own."""
+    if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is None or _is_users_file(file)
+
+
+def is_users_code(code: types.CodeType) -> bool:
+    """Whether code is in no file that comes with Python."""
+    return _is_users_file(code.co_filename)
+
+
+@functools.lru_cache(1024)
+def _is_users_file(file: str) -> bool:
+    return not file.startswith(_LIBRARY) or "site-packages" in file

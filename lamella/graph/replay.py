@@ -11,6 +11,7 @@ import torch
 from torch.fx import GraphModule
 
 from ..parameter import Parameter
+from ..random import restart
 from ..tensor import Tensor
 from .passes import improve, improved_before
 from .plan import Plan
@@ -25,7 +26,8 @@ class Path:
 
     Attributes:
         held: the Tensors it reads or changes other than as arguments.
-        attributes: the attributes of Cells it assigns.
+        changes: what it assigns in Python's objects.
+        fresh: the generators of random numbers that it makes, with their seeds.
         later: the calls it makes when it is over.
         nodes: how many operations were recorded.
         changes_arguments: whether it changes memory of its arguments; it holds then only for
@@ -52,7 +54,8 @@ class Path:
         self._replaced = set(trace.assigned)  # in every run
         self._seen: list[torch.Tensor | None] = [None] * len(self.parameters)
         self.out_tree = trace.out_tree
-        self.attributes = [(cell, name) for cell, name, _ in trace.attributes.values()]
+        self.changes = trace.changes
+        self.fresh = trace.fresh
         self.later = trace.later
         self.expected = [value for _, value in trace.guards]
         self.nodes = len(graph.graph.nodes)
@@ -111,6 +114,8 @@ class Path:
         start = time.perf_counter()
         # nothing requires a gradient; but some kernels keep less for the backward pass without this
         with torch.enable_grad():
+            for made, *seeds in self.fresh:
+                restart(made, *seeds)
             if not plan.run(values, self.streams):
                 return None
             self.runs += 1

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from .changes import Before
 from .reach import Reach
 from .recorder import CannotTrace, Recorder
 from .trace import Trace, run_traced
@@ -214,14 +215,14 @@ class SymbolicTrace(Trace):
         raise CannotTrace("prints")
 
 
-def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic
-           ) -> Trace:
+def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic,
+           before: Before) -> Trace:
     """Run `fn` on what stands for its arguments; nothing real is computed or changed.
 
     Raises:
         CannotTrace: if no graph for several sizes can hold it.
     """
-    trace = run_traced(fn, args, kwargs, reach, symbolic)
+    trace = run_traced(fn, args, kwargs, reach, symbolic, before)
     names = {str(symbol) for symbol in symbolic.environment.var_to_range}
     for value in leaves(trace.out_tree):
         if (isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))

@@ -19,6 +19,7 @@ from ..autodiff.tree import map_tensors, tensors
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from .changes import Before, Change, check_givable, given_unchanged
 from .effects import Later, prints_put_off
 from .reach import Reach
 from .recorder import CannotTrace, Recorder
@@ -40,6 +41,8 @@ class Trace:
         assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values.
         attributes: by Cell and name, what the run assigned to attributes of Cells.
+        changes: what it assigned there and elsewhere in Python's objects.
+        fresh: generators of random numbers that it made, with their seeds.
         later: the calls put off until the run is over, such as those of `print`.
     """
 
@@ -51,7 +54,10 @@ class Trace:
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.changes: list[Change] = []
+        self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.later: list[Later] = []
+        self.written: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None
@@ -76,23 +82,37 @@ class Trace:
         """Remember that the run assigned an attribute of a Cell."""
         self.attributes[id(cell), name] = (cell, name, value)
 
+    def note_generator(self, made: torch.Generator, seed: int, seed2: int) -> None:
+        """Remember that the run made a generator, which every replay starts anew."""
+        self.fresh.append((made, seed, seed2))
+
+    def commit(self) -> None:
+        """Change what the run has changed in place, which it had only been lent."""
+        for original, lent in self.written:
+            original.copy_(lent)
+
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         """Call a function when the run is over, and whenever it is replayed."""
         self.later.append(Later(function, args, kwargs))
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
-               symbolic: Symbolic | None = None) -> Trace:
+               symbolic: Symbolic | None = None, before: Before | None = None) -> Trace:
     """Run `fn` and record the run.
 
     Args:
         fn: called with `args` and `kwargs`.
         reach: what it can reach.
         symbolic: what stands for data of varying sizes, if the run is to be one on forms only.
+        before: what it may change of what it can reach, as it is now.
 
     Raises:
-        CannotTrace: if no graph can hold it; nothing was changed then.
+        CannotTrace: if no graph can hold it.
     """
+    if before is None:
+        before = Before(reach, [])
+    if reach.refused is not None:
+        raise CannotTrace(reach.refused)
     # each input an object of its own, though the call may give the same one twice
     lend = symbolic.argument if symbolic else torch.Tensor.detach
     inputs = [lend(t._raw) for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
@@ -108,6 +128,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     flat = iter(inputs)
     given, named = map_tensors(
         lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))
+    given_before = map_tensors(lambda t: t, (given, named))
     try:
         for tensor, copy in zip(held, lent, strict=True):
             _hold(tensor, copy)
@@ -117,7 +138,11 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 out = fn(*given, **named)
             finally:
                 state.trace = None
-            given_back = _results(trace, out, lent)
+            if not given_unchanged(given_before, (given, named)):
+                raise CannotTrace("changes a list or a dict that it was given")
+            given_back = _results(trace, out, lent, before)
+            if symbolic and trace.changes:
+                raise CannotTrace("changes Python's objects")
         graph = trace.recorder.finished(given_back)
         trace.constants = trace.recorder.constants
         trace.graph = _cleaned(graph)
@@ -129,7 +154,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             _hold(tensor, data)
     for number in () if symbolic else written_inputs(trace.graph):
         if 0 <= number - len(inputs) < len(lent):
-            originals[number - len(inputs)].copy_(lent[number - len(inputs)])
+            trace.written.append((originals[number - len(inputs)], lent[number - len(inputs)]))
     return trace
 
 
@@ -151,12 +176,17 @@ def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
         tensor._raw = raw
 
 
-def _results(trace: Trace, out: Any, data: list[torch.Tensor]) -> list[torch.Tensor]:
+def _results(trace: Trace, out: Any, data: list[torch.Tensor],
+             before: Before) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
     assigned = [(i, held_data(t)) for i, (t, lent) in enumerate(zip(trace.held, data, strict=True))
                 if held_data(t) is not lent]
     trace.assigned = [i for i, _ in assigned]
-    noted = [value for _, _, value in trace.attributes.values()]
+    made = [(Change(cell.__dict__, name), value) for cell, name, value in trace.attributes.values()]
+    made.extend(before.changes())
+    trace.changes, noted = [change for change, _ in made], [value for _, value in made]
+    check_givable(out, before.reach, "gives")
+    check_givable(noted, before.reach, "keeps")
     trace.out_tree = (out, noted, [call.args for call in trace.later])
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
     with trace.recorder.pause():

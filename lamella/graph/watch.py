@@ -5,18 +5,9 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from ..parameter import Parameter
 from ..tensor import Tensor
-from .reach import (
-    CONTAINERS,
-    Reach,
-    closure,
-    fingerprint,
-    form_of,
-    named_globals,
-    plain,
-    values_that_count,
-)
+from .reach import REGISTRIES, Reach, form_of
+from .values import content_of, contents, counting, fingerprint
 
 
 class Watch:
@@ -46,22 +37,29 @@ class _Snapshot:
         self.empty: list[dict] = []
         self.containers: list[tuple[Any, Any]] = []
         self.tensors: list[tuple[Tensor, tuple]] = []
-        self.variables: list[tuple[Any, str, Any]] = []
-        self.closures: list[tuple[Any, list]] = []
-        self.globals: list[tuple[dict, str, Any]] = []
+        self.attributes: list[tuple[Any, str, Any]] = []
+        self.variables: list[tuple[Any, Any]] = []
+        self.names: list[tuple[Any, str, Any]] = []
         for cell in reach.cells:
             own = cell.__dict__
-            self._dict(own, values_that_count(own))
-            for registry in ("_params", "_cells", "_buffers"):
+            self._dict(own, [value for _, value in counting(cell)])
+            for registry in REGISTRIES:
                 self._dict(own[registry], own[registry].values())
         for thing in reach.objects:
-            self._dict(thing.__dict__, values_that_count(thing.__dict__))
+            self._dict(thing.__dict__, [value for _, value in counting(thing)])
         for function in reach.functions:
-            self._function(function)
-        for cls, names in reach.classes.items():
+            for name in ("__code__", "__defaults__", "__kwdefaults__"):
+                self._attribute(function, name)
+        for thing, names in reach.slotted:
             for name in names:
-                self.variables.append((cls, name, getattr(cls, name, None)))
-                self._contents(self.variables[-1][2])
+                self._attribute(thing, name)
+        for variable in reach.variables:
+            self.variables.append((variable, content_of(variable)))
+            self._contents(self.variables[-1][1])
+        for _, space, names in reach.spaces.values():
+            for name in names:
+                self.names.append((space, name, space.get(name)))
+                self._contents(self.names[-1][2])
         self.parameters = [(p, p.requires_grad) for p in reach.parameters]
         self.values = fingerprint(reach)
 
@@ -72,15 +70,14 @@ class _Snapshot:
                 return False
         if any(self.empty):
             return False
-        for thing, name, value in self.variables:
+        for space, name, value in self.names:
+            if space.get(name) is not value:
+                return False
+        for variable, value in self.variables:
+            if content_of(variable) is not value:
+                return False
+        for thing, name, value in self.attributes:
             if getattr(thing, name, None) is not value:
-                return False
-        for function, values in self.closures:
-            now = list(closure(function).values())
-            if len(now) != len(values) or not all(map(is_, now, values)):
-                return False
-        for around, name, value in self.globals:
-            if around.get(name) is not value:
                 return False
         for parameter, learns in self.parameters:
             if parameter.requires_grad is not learns:
@@ -88,41 +85,24 @@ class _Snapshot:
         for tensor, form in self.tensors:
             if form_of(tensor._raw) != form:
                 return False
-        return all(plain(held) == parts for held, parts in self.containers)
+        return all(contents(held) == parts for held, parts in self.containers)
 
-    def _dict(self, own: dict, counting: Any) -> None:
+    def _dict(self, own: dict, counted: Any) -> None:
         if not own:
             self.empty.append(own)
             return
         self.dicts.append((own, list(own), list(own.values())))
-        for value in counting:
+        for value in counted:
             self._contents(value)
+
+    def _attribute(self, thing: Any, name: str) -> None:
+        self.attributes.append((thing, name, getattr(thing, name, None)))
+        self._contents(self.attributes[-1][2])
 
     def _contents(self, value: Any) -> None:
         """Note what may change in a value that stays the same object."""
-        if type(value) is Tensor:
-            self.tensors.append((value, form_of(value._raw)))
-        elif isinstance(value, CONTAINERS) and not _is_fixed(value):
-            self.containers.append((value, plain(value)))
-
-    def _function(self, function: Any) -> None:
-        for name in ("__defaults__", "__kwdefaults__"):
-            self.variables.append((function, name, getattr(function, name)))
-            self._contents(self.variables[-1][2])
-        self.closures.append((function, list(closure(function).values())))
-        for value in self.closures[-1][1]:
-            self._counted(value)
-        around = function.__globals__
-        for name, value in named_globals(function).items():
-            self.globals.append((around, name, value))
-            self._counted(value)
-
-    def _counted(self, value: Any) -> None:
-        if not isinstance(value, (Parameter, Tensor)):
-            self._contents(value)
-
-
-def _is_fixed(value: Any) -> bool:
-    """Whether a container and all containers in it can't change."""
-    return isinstance(value, (tuple, frozenset)) and all(
-        _is_fixed(v) for v in value if isinstance(v, CONTAINERS))
+        form = contents(value)
+        if form is not None and type(value) is Tensor:
+            self.tensors.append((value, form))
+        elif form is not None:
+            self.containers.append((value, form))
