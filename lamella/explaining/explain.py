@@ -58,6 +58,7 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
 
     Raises:
         TypeError: if `step` can't be called.
+        RuntimeError: inside a gradient call or a compiled function.
 
     Examples:
         >>> import lamella as ms
@@ -74,6 +75,9 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     if not callable(step):
         raise TypeError(f"For 'explain', 'step' must be a function or a Cell, "
                         f"but got {type(step).__name__}.")
+    if state.trace is not None or state.level is not None:
+        raise RuntimeError("For 'explain', the step must be called by itself, not inside a "
+                           "gradient call or a compiled function.")
     compiled, args = _compiled(step, args)
     args, kwargs = copied((args, kwargs))
     function = step if compiled is None else compiled.fn

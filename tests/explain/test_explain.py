@@ -284,6 +284,12 @@ def test_what_can_not_be_called():
         ms.explain(3)
 
 
+def test_inside_of_another_call():
+    for call in (ms.jit, ms.grad):
+        with pytest.raises(RuntimeError, match="must be called by itself"):
+            call(lambda x: ms.explain(ops.exp, x))(ms.Tensor([1.0]))
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu(training):
     _, _, step = training
