@@ -15,17 +15,22 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-NAMESPACES = {"lamella": "reference/lamella.md", "lamella.nn": "reference/nn.md",
-              "lamella.ops": "reference/ops.md"}
+NAMESPACES = {
+    "lamella": "reference/lamella.md", "lamella.nn": "reference/nn.md",
+    "lamella.ops": "reference/ops.md", "lamella.amp": "reference/amp.md",
+    "lamella.common.initializer": "reference/initializer.md",
+    "lamella.dataset": "reference/dataset.md"}
 
-DETAILED = {"lamella.tensor.Tensor", "lamella.parameter.Parameter", "lamella.nn.cell.Cell"}
+DETAILED = {"lamella.tensor.Tensor", "lamella.parameter.Parameter", "lamella.nn.cell.Cell",
+            "lamella.inspect.report.GradientReport"}
 WITH_METHODS = "    options: {members: null, inherited_members: true}\n"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each namespace."""
+    described: set[str] = set()
     for namespace, path in NAMESPACES.items():
-        files.append(File.generated(config, path, content=reference(namespace)))
+        files.append(File.generated(config, path, content=reference(namespace, described)))
     return files
 
 
@@ -37,8 +42,12 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     return output
 
 
-def reference(namespace: str) -> str:
-    """The source of a namespace's page."""
+def reference(namespace: str, described: set[str]) -> str:
+    """The source of a namespace's page.
+
+    Args:
+        described: what pages before it describe, which it leaves out; what it describes is added.
+    """
     room = importlib.import_module(namespace)
     families, primitives = defaultdict(list), []
     for name in sorted(vars(room), key=str.lower):
@@ -46,9 +55,10 @@ def reference(namespace: str) -> str:
         home = getattr(value, "__module__", None) or ""
         if name.startswith("_") or not home.startswith("lamella.") or not callable(value):
             continue
-        if namespace == "lamella.ops" and inspect.isclass(value):
+        if home.startswith("lamella.ops.") and inspect.isclass(value):
             primitives.append((name, value))
-        elif value.__name__ == name:
+        elif value.__name__ == name and f"{home}.{name}" not in described:
+            described.add(f"{home}.{name}")
             room_of_it = ".".join(home.split(".")[:namespace.count(".") + 2])
             families[room_of_it].append(f"{home}.{name}")
     lines = [f"# {namespace}", "", first_line(room), ""]

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 from multiprocessing.connection import Connection
 
 import pytest
@@ -54,6 +55,7 @@ def outputs(pages: list[pathlib.Path], *command: str) -> dict[str, list[str] | s
 def run_in_copies(pages: list[str]) -> list[list[str] | str]:
     """What each page prints, or a traceback, run in a process of its own."""
     importlib.import_module("lamella")
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
     context, found = multiprocessing.get_context("fork"), []
     for page in pages:
         receiver, sender = context.Pipe(duplex=False)
