@@ -22,10 +22,11 @@ from .parts import join
 from .pointless import remove_pointless
 from .routes import route
 from .shared import share
+from .sums import sums
 from .trial import pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
-FORMAT = 4  # of what is remembered; a change makes everything from before unknown
+FORMAT = 5  # of what is remembered; a change makes everything from before unknown
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
     """Channels last, and convolutions as products of matrices on top of that."""
@@ -42,6 +43,7 @@ ATTEMPTS: tuple[dict[str, Attempt], ...] = (
     {"pools": functools.partial(channels_last, wanting=POOLS), "halves": halves},
     {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
      "products": convolutions, "channels last, products": _both},
+    {"sums": sums},
 )
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False

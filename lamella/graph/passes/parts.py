@@ -29,9 +29,9 @@ def join(graph: Graph) -> int:
     memory = Memory(graph)
     count = 0
     for node in reversed(list(graph.nodes)):
-        if node.target is not aten.add.Tensor or not node.users or _is_inner(node):
+        if node.target is not aten.add.Tensor or not node.users or is_inner(node):
             continue
-        terms = _terms(node)
+        terms = terms_of(node)
         parts = [p for p in map(_part, terms) if p is not None and len(p.node.users) == 1]
         whole = _whole(parts)
         if whole is None or len(whole) < 2 or any(
@@ -43,12 +43,12 @@ def join(graph: Graph) -> int:
     return count
 
 
-def _terms(node: Node) -> list[Node]:
+def terms_of(node: Node) -> list[Node]:
     """What a sum of sums adds up."""
     found = []
     for term in node.args[:2]:
         assert isinstance(term, Node)
-        found.extend(_terms(term) if _is_sum(term) and len(term.users) == 1 else [term])
+        found.extend(terms_of(term) if _is_sum(term) and len(term.users) == 1 else [term])
     return found
 
 
@@ -61,7 +61,7 @@ def _is_sum(node: Any) -> bool:
                for f in forms) if forms[0] is not None else False
 
 
-def _is_inner(node: Node) -> bool:
+def is_inner(node: Node) -> bool:
     """Whether it is no sum of this kind, or a term of one."""
     return not _is_sum(node) or (len(node.users) == 1 and _is_sum(next(iter(node.users))))
 
