@@ -257,5 +257,3 @@ def given_unchanged(before: Any, now: Any) -> bool:
     if isinstance(before, dict):
         return list(before) == list(now) and all(given_unchanged(before[k], now[k]) for k in now)
     return before is now
-
-
