@@ -89,6 +89,8 @@ def first_line(value: Any) -> str:
 def signature(value: Any) -> str:
     """What a class is made with."""
     try:
-        return str(inspect.signature(value)).partition(" -> ")[0].replace("|", r"\|")
+        parameters = inspect.signature(value).parameters.values()
     except ValueError:
         return ""
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
+    return str(inspect.Signature(plain)).replace("|", r"\|")

@@ -132,8 +132,10 @@ def test_both_languages_have_the_same_programs(page):
     assert blocks(CHINESE / page.name) == blocks(page)
 
 
-def test_every_page_is_in_the_navigation():
-    listed = set(re.findall(r"[\w/]+\.md", (DOCS.parent / "mkdocs.yml").read_text("utf-8")))
+def test_every_page_is_in_the_navigation_once():
+    found = re.findall(r"[\w/]+\.md", (DOCS.parent / "mkdocs.yml").read_text("utf-8"))
+    listed = set(found)
+    assert len(listed) == len(found)
     there = {name(page) for page in DOCS.rglob("*.md")}
     assert there <= listed
     assert {page for page in listed - there if not page.startswith("reference/")} == set()
