@@ -107,9 +107,26 @@ def look(name: str, settling: float) -> Found:
 
 
 @contextlib.contextmanager
-def left_out(*words: str) -> Iterator[None]:
-    """A block in which graphs are improved without these passes."""
+def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[None]:
+    """A block in which graphs are improved without these passes.
+
+    Which attempts pay is as was `decided` for the graph with all passes, unless they change.
+    """
     from lamella.graph.passes import order
+
+    names = [name for group in order.ATTEMPTS for name in group]
+    attempted = any(word in name for word in words for name in names)
+
+    class Decided(order.Decisions):
+        def __init__(self, *args: Any):
+            super().__init__(*args)
+            self.clear()
+            if not attempted:
+                self.update(decided or {})
+
+        def keep(self) -> None:
+            if decided is not None and not words:
+                decided.update(self)
 
     with contextlib.ExitStack() as stack:
         for word in words:
@@ -118,7 +135,7 @@ def left_out(*words: str) -> Iterator[None]:
         groups = tuple({n: a for n, a in group.items() if not any(w in n for w in words)}
                        for group in order.ATTEMPTS)
         stack.enter_context(mock.patch.object(order, "ATTEMPTS", groups))
-        stack.enter_context(mock.patch.object(order.Decisions, "keep", lambda self: None))
+        stack.enter_context(mock.patch.object(order, "Decisions", Decided))
         yield
 
 
@@ -138,10 +155,12 @@ def effects(name: str) -> dict[str, float]:
         recorded = trace.graph
         assert recorded is not None
         inputs = [*(x._raw for x in data), *map(held_data, trace.held), *trace.constants]
-        graphs = {"all": improve(recorded, inputs, measure=True), "none": recorded}
+        decided: dict[str, bool] = {}
+        with left_out(decided=decided):
+            graphs = {"all": improve(recorded, inputs, measure=True), "none": recorded}
         text = str(graphs["all"].graph)
         for title, words in PASSES.items():
-            with left_out(*words):
+            with left_out(*words, decided=decided):
                 other = improve(recorded, inputs, measure=True)
             if str(other.graph) != text:  # else it finds nothing to do
                 graphs[title] = other
@@ -243,7 +262,7 @@ def main(arguments: list[str] | None = None) -> None:
         peaks = peaks_of(torch.device("cpu"))
         peaks.of_products("float32")
         peaks.measure()
-        found = {}
+        found: dict[str, Any] = {}
         for name in names:
             found[name] = look(name, chosen.settling)
             console.print(f"{name}: {found[name].seconds * 1e3:.3g} ms", markup=False)
@@ -256,7 +275,11 @@ def main(arguments: list[str] | None = None) -> None:
         texts["limits"] = "\n\n".join([f"{where} {peaks_line(found)}",
                                        *(each.markdown() for each in tables)])
     if "passes" not in chosen.skip:
-        table = passes_table({name: effects(name) for name in names})
+        found = {}
+        for name in names:
+            found[name] = effects(name)
+            console.print(f"{name}: {len(found[name])} graphs", markup=False)
+        table = passes_table(found)
         console.print(table.rich())
         texts["passes"] = f"{where}\n\n{table.markdown()}"
     if not chosen.only:
