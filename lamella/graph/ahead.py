@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-
-from ..autodiff.tree import map_tensors, tensors
+from ..autodiff.tree import map_tensors
 from ..parameter import Parameter
 from ..tensor import wrap
+from .changes import Before
 from .config import declared_arguments, varies
 from .mode import compiled_cell
 from .reach import Reach
@@ -33,21 +32,15 @@ def _copied(tensor: Any) -> Any:
 
 @contextmanager
 def _undone(reach: Reach) -> Iterator[None]:
-    """A block after which Parameters, attributes of Cells and random states are as before."""
+    """A block after which all that can be reached, and random states, are as before."""
     data = [(p, p._data, p._data.clone()) for p in reach.parameters]
-    buffers = [(b, b._raw, b._raw.clone()) for cell in reach.cells
-               for b in tensors(dict(cell._buffers))]
-    attributes = [(cell.__dict__, dict(cell.__dict__)) for cell in reach.cells]
-    state = torch.get_rng_state()
+    others = [(t, t._raw, t._raw.clone()) for t, _ in reach.tensors]
+    before = Before(reach, [])
     try:
         yield
     finally:
-        torch.set_rng_state(state)
+        before.restore()
         for parameter, own, copy in data:
             parameter._data = own.copy_(copy)
-        for buffer, own, copy in buffers:
-            buffer._raw = own.copy_(copy)
-        for now, before in attributes:
-            kept = {k: v for k, v in now.items() if k == "_graph"}
-            now.clear()
-            now.update(before, **kept)
+        for tensor, own, copy in others:
+            tensor._raw = own.copy_(copy)

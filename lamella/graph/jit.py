@@ -22,10 +22,13 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
 
     The whole call becomes one graph: forward, backward, clipping, the optimizer's update. Python
     control flow on tensors works: each path taken is recorded, and a replay checks that the values
-    it depends on are the same, and changes nothing if they are not. What it prints is printed when
-    the run is over. A function that makes text of a tensor
-    or hands it to NumPy can't be held by a graph; it runs eagerly, with one warning that says why.
-    A call that raises changes no Parameter.
+    it depends on are the same, and changes nothing if they are not. A number, list, array or
+    function that it reads from objects, modules or variables and that has changed since leads to
+    another recording; what it changes there, each replay changes too. What it prints is printed
+    when the run is over. A function that makes text of a tensor, hands it to NumPy, or draws random
+    numbers that are not Lamella's can't be held by a graph; it runs eagerly, with one warning that
+    says why. A clock is read once, when the run is recorded. A call that raises changes no
+    Parameter.
 
     Inside a gradient call, or inside another compiled function, the function runs as it is: what is
     around it records it.

@@ -372,3 +372,33 @@ def test_an_operator_made_in_the_run_begins_its_stream_anew():
                 ms.set_seed(9)
 
     agree(program)
+
+
+def test_compiling_ahead_changes_nothing():
+    thing, seen, kept = Plain(), [], x()
+    thing.count = 0
+
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.calls, self.total = 0, x(0.0, 0.0)
+
+        def construct(self, x):
+            thing.count += 1
+            seen.append(x * 2)
+            kept.add_(1)
+            self.calls += 1
+            self.total = self.total + x
+            return x * thing.count + ops.rand(2)
+
+    net = Net()
+    ms.set_seed(1)
+    net.compile(x())
+    assert (thing.count, seen, net.calls) == (0, [], 0)
+    assert numbers((kept, net.total)) == numbers((x(), x(0.0, 0.0)))
+    got = net.compile_and_run(x())
+    assert (thing.count, len(seen), net.calls) == (1, 1, 1)
+    assert numbers((kept, net.total)) == numbers((x(2.0, 3.0), x()))
+    ms.set_seed(1)
+    assert numbers(got) == numbers(x() + ops.rand(2))
+    assert net.__dict__["_graph"].report()["replays"] == 1
