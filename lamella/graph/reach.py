@@ -93,8 +93,10 @@ class Reach:
         self._mentioned: set[str] = set()
         self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
         self._modules: list[types.ModuleType] = []
-        for root in roots:
-            self._visit(root)
+        self._waiting: deque[tuple[Any, int | None, Any]] = deque()
+        self._visit_all(roots)
+        while self._waiting:  # no recursion: chains of objects may be long
+            self._look_at(*self._waiting.popleft())
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the very same things."""
@@ -122,7 +124,11 @@ class Reach:
         return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
 
     def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
-        if isinstance(thing, PLAIN) or id(thing) in self._seen:
+        if not isinstance(thing, PLAIN) and id(thing) not in self._seen:
+            self._waiting.append((thing, around, key))
+
+    def _look_at(self, thing: Any, around: int | None, key: Any) -> None:
+        if id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
         if isinstance(thing, Parameter):

@@ -402,3 +402,16 @@ def test_compiling_ahead_changes_nothing():
     ms.set_seed(1)
     assert numbers(got) == numbers(x() + ops.rand(2))
     assert net.__dict__["_graph"].report()["replays"] == 1
+
+
+def test_a_long_chain_of_objects():
+    first = thing = Plain()
+    for _ in range(5000):
+        thing.next = Plain()
+        thing = thing.next
+    thing.factor = 2.0
+    last = thing
+    fn = jit(lambda x: x * last.factor if first.next else x)
+    for factor in (2.0, 3.0, 3.0):
+        last.factor = factor
+        assert numbers(fn(x())) == numbers(x() * factor)
