@@ -18,6 +18,7 @@ from .convolutions import convolutions
 from .forms import describe
 from .halves import halves
 from .memory import reshapes_in_place
+from .outer import outer
 from .parts import join
 from .pointless import remove_pointless
 from .routes import route
@@ -66,6 +67,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     simplify(better)
     while join(better.graph):
         simplify(better)
+    outer(better.graph)
     if measure:
         better.recompile()
         better = _settled(better, inputs)
