@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch.fx import Graph, Node
 
@@ -33,11 +35,10 @@ def outer(graph: Graph) -> int:
     return count
 
 
-def _is_outer(node: Node, a: Node, b: Node) -> bool:
-    forms = form_of(a), form_of(b), form_of(node)
-    if any(form is None for form in forms):
+def _is_outer(node: Node, a: Any, b: Any) -> bool:
+    left, right, result = form_of(a), form_of(b), form_of(node)
+    if left is None or right is None or result is None:
         return False
-    left, right, result = forms
     if (left.shape[-1] != 1 or result.size < SMALLEST
             or not left.dtype.is_floating_point or not left.dtype is right.dtype is result.dtype):
         return False
