@@ -135,9 +135,9 @@ class Path:
         try:
             hot = self.spent > HOT
             if hot and not self._measured:
-                self._measured = True
-                self.plan = Plan(improve(self.graph, values[:count], measure=True),
-                                 self.expected, self.arguments, True)
+                better = improve(self.graph, values[:count], measure=True)
+                self._measured = not better.meta.get("open")  # one trial in each run
+                self.plan = Plan(better, self.expected, self.arguments, True)
             elif plan is self.plan:
                 plan.settle(values, hot)
                 self.settled = plan.settled and (self._measured or not hot)

@@ -70,7 +70,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     outer(better.graph)
     if measure:
         better.recompile()
-        better = _settled(better, inputs)
+        better = _settled(graph, better, inputs)
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
     better.recompile()
@@ -98,15 +98,24 @@ def simplify(module: GraphModule) -> None:
         graph.eliminate_dead_code(is_impure_node=must_stay)
 
 
-def _settled(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule:
-    """The graph with the rewritings that pay here; which those are is remembered."""
-    known = Decisions(graph, inputs)
+def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.Tensor]
+             ) -> GraphModule:
+    """The graph with the rewritings that pay here; which those are is remembered.
+
+    One is tried in each call, so that none takes long; ``meta["open"]`` says that there are more.
+    """
+    if "decisions" not in recorded.meta:
+        recorded.meta["decisions"] = Decisions(graph, inputs)
+    known, tried = recorded.meta["decisions"], False
     for group in ATTEMPTS:
         base = graph
         paid = [name for name in group if known.get(name)]
         for name, attempt in group.items():
             if known.get(name) is False or (name in paid and name != paid[-1]):
                 continue
+            if tried and known.get(name) is None:
+                graph.meta["open"] = True
+                return graph
             other = attempt(base, inputs)
             if other is None:
                 known[name] = False
@@ -114,10 +123,11 @@ def _settled(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule:
             simplify(other)
             other.recompile()
             if known.get(name) is None:
-                known[name] = pays(graph, other, inputs)
+                tried, known[name] = True, pays(graph, other, inputs)
             if known[name]:
                 graph = other
     known.keep()
+    graph.meta["open"] = False
     return graph
 
 

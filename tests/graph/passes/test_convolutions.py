@@ -136,6 +136,8 @@ def test_timing_gives_a_way_and_is_remembered(inputs, monkeypatch, tmp_path):
     graph = recorded(step, *inputs)
     monkeypatch.setattr(module, "SMALLEST", 0)
     better = order.improve(graph, inputs, measure=True)
+    while better.meta["open"]:
+        better = order.improve(graph, inputs, measure=True)
     check_same(graph, better, inputs, 1e-3)
     assert set(known.values()) <= set(module.WAYS) and len(known) >= 3
     again = module.Measured("convolutions", module.WAYS)

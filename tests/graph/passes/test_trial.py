@@ -51,12 +51,28 @@ def test_decisions_are_remembered(monkeypatch, tmp_path):
     monkeypatch.setattr(order, "ATTEMPTS", ({"twice": lambda g, _: recorded(slow, *inputs)},))
     monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or True)
     for _ in range(3):
+        graph.meta.clear()  # as in another process
         check_same(graph, order.improve(graph, inputs, measure=True), inputs)
     assert len(asked) == 1
+    graph.meta.clear()
     for file in tmp_path.rglob("paid"):
         file.write_text("nonsense")
     order.improve(graph, inputs, measure=True)
     assert len(asked) == 2
+
+
+def test_one_trial_in_a_call(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    asked = []
+    inputs = [torch.randn(4, 4)]
+    graph = recorded(slow, *inputs)
+    monkeypatch.setattr(order, "ATTEMPTS", (
+        {"first": lambda g, _: order.copied(g), "none": lambda g, _: None},
+        {"second": lambda g, _: order.copied(g)}))
+    monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or False)
+    assert order.improve(graph, inputs, measure=True).meta["open"] and len(asked) == 1
+    for _ in range(2):
+        assert not order.improve(graph, inputs, measure=True).meta["open"] and len(asked) == 2
 
 
 def test_a_real_trial(monkeypatch):
