@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import time
 from collections.abc import Callable, Sequence
 
 import torch
@@ -27,6 +28,7 @@ from .sums import sums
 from .trial import pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
+LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 FORMAT = 5  # of what is remembered; a change makes everything from before unknown
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
@@ -107,6 +109,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     if "decisions" not in recorded.meta:
         recorded.meta["decisions"] = Decisions(graph, inputs)
     known, tried = recorded.meta["decisions"], False
+    begun = recorded.meta.setdefault("begun", set())
     for group in ATTEMPTS:
         base = graph
         paid = [name for name in group if known.get(name)]
@@ -116,10 +119,16 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
             if tried and known.get(name) is None:
                 graph.meta["open"] = True
                 return graph
+            start = time.perf_counter()
             other = attempt(base, inputs)
             if other is None:
                 known[name] = False
                 continue
+            if (known.get(name) is None and name not in begun
+                    and time.perf_counter() - start > LONG):
+                begun.add(name)  # it measured much; the trial is for the next call
+                graph.meta["open"] = True
+                return graph
             simplify(other)
             other.recompile()
             if known.get(name) is None:

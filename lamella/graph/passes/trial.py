@@ -12,7 +12,7 @@ from ..stages import written_inputs
 
 GAIN = 0.97  # of the time before: what it must be to be worth a change
 CLEAR = 1.1  # a difference that needs no more runs
-FEWEST, MOST = 3, 25  # runs of each
+FEWEST, MOST = 2, 25  # runs of each
 MISTAKE = 0.05  # the relative difference that can't be rounding
 PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
 
