@@ -42,7 +42,6 @@ def _is_outer(node: Node, a: Any, b: Any) -> bool:
     if (left.shape[-1] != 1 or result.size < SMALLEST
             or not left.dtype.is_floating_point or not left.dtype is right.dtype is result.dtype):
         return False
-    with torch.device("meta"):
-        made = torch.mul(*(torch.empty_strided(f.shape, f.stride, dtype=f.dtype)
-                           for f in (left, right)))
+    made = torch.mul(*(torch.empty_strided(f.shape, f.stride, dtype=f.dtype, device="meta")
+                       for f in (left, right)))
     return tuple(made.stride()) == tuple(result.stride)

@@ -101,8 +101,8 @@ def _replace(graph: Graph, node: Node, whole: list[Part], rest: list[Node]) -> b
     pieces = [torch.empty_strided(f.shape, f.stride, dtype=f.dtype, device="meta")
               for f in forms if f is not None]
     wide = [x if x.dim() == len(shape) else x.unsqueeze(dim) for x in pieces]
-    joined = form_of_value(torch.cat(wide, dim))
-    if joined is None or joined.stride != form.stride:
+    # asking PyTorch what `cat` gives on the meta device would import its compiler
+    if not form.contiguous or all(_is_channels_last(x) for x in wide):
         return False
     with graph.inserting_before(node):
         values = []
@@ -121,4 +121,16 @@ def _replace(graph: Graph, node: Node, whole: list[Part], rest: list[Node]) -> b
             found.meta.update(node.meta)
     node.replace_all_uses_with(found)
     graph.erase_node(node)
+    return True
+
+
+def _is_channels_last(x: torch.Tensor) -> bool:
+    """Whether `cat` of such tensors only has the channels last in memory, as PyTorch decides it."""
+    if x.dim() not in (4, 5) or x.stride(1) == 0:
+        return False
+    least = 0
+    for dim in (1, *range(x.dim() - 1, 1, -1), 0):
+        if not x.shape[dim] or x.stride(dim) < least or (dim == 0 and least == x.stride(1)):
+            return False
+        least = x.stride(dim) * max(x.shape[dim], 1)
     return True
