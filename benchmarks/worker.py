@@ -80,7 +80,7 @@ class Worker:
             step.wait(result)
             took, cpu = time.perf_counter() - start, time.process_time() - cpu
             values.append(step.value(result))
-            if took > patience / 3:  # too slow for more
+            if took > patience / 3 and step.settled():  # too slow for more
                 break
             if len(values) > 3:
                 time.sleep(min(took, 0.1))  # leave the machine to its compiler
