@@ -308,9 +308,25 @@ class _Level:
             step = self.eps / 16 ** attempt
             wrong = self._wrong(place, move, self._slopes(place, move, step), tangents, step)
             if not wrong:
+                self._same_in_both(place, move, tangents)
                 return
             found.append(wrong)
         self._fail(place, move, *found[0])
+
+    def _same_in_both(self, place: int, move: Raw, tangents: list[Raw]) -> None:
+        """At a kink each mode may be right by itself; they must still choose the same slope."""
+        if not self.gradients or not tangents:
+            return
+        reverse = _dot(move, self.gradients[place])
+        parts = [_dot(start, t) for start, t in zip(self.starts, tangents, strict=True)]
+        size = sum(map(abs, parts)) + abs(reverse)
+        if abs(sum(parts) - reverse) > 1e5 * self.machine * (1 + size):
+            subject = self.check.subject
+            raise GradientError(
+                f"The derivatives of '{subject.name}' disagree: by "
+                f"{_quoted(subject.names[place])}, of order {self.order}, along "
+                f"{_shown(move)}, outputs weighted by random numbers.\n"
+                f"  reverse mode  {reverse:.6g}\n  forward mode  {sum(parts):.6g}")
 
     def _slopes(self, place: int, move: Raw, step: float) -> list[tuple[Raw, Raw]]:
         """Of each output: its slope behind the point, and ahead of it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 
 from .record import Recorder, Step, Value
 
@@ -17,7 +18,8 @@ STEPPED = frozenset({"sign", "floor", "ceil", "round", "trunc", "heaviside", "sg
 PRODUCTS = frozenset({"mul", "truediv", "div", "matmul", "mm", "bmm", "addmm", "linear", "dense",
                       "conv1d", "conv2d", "conv3d", "convolution", "einsum", "dot", "mv", "outer",
                       "baddbmm", "addcmul", "multiply", "prelu", "rmul", "imul", "tensordot",
-                      "conv_transpose2d", "inner", "dropout", "mul_", "masked_fill"})
+                      "conv_transpose2d", "inner", "dropout", "mul_"})
+MULTIPLIED = frozenset({"mul", "rmul", "imul", "mul_", "multiply"})
 CHOOSING = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "where", "select",
                       "gather", "index_select", "getitem", "topk", "sort", "max_pool2d", "argmax",
                       "index", "slice", "masked_select", "embedding", "take", "masked_fill",
@@ -25,6 +27,8 @@ CHOOSING = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "where
                       "median", "fmax", "fmin"})
 NORMALIZING = frozenset({"batch_norm", "native_batch_norm", "layer_norm", "group_norm",
                          "instance_norm", "native_layer_norm", "softmax", "log_softmax"})
+SUMMED = frozenset({"softmax", "batch_norm", "native_batch_norm", "layer_norm", "native_layer_norm",
+                    "instance_norm", "group_norm", "Softmax"})  # of a sum that never changes
 LEAST = 1e-6  # of a gradient, relative to what it came from, that is more than rounding
 
 
@@ -53,9 +57,9 @@ class Causes:
 
     def _lost(self, start: Value) -> Iterable[tuple[Value, Step | None]]:
         """Where the gradient of `start` ends on its way: a value, and the step that ends it."""
-        queue, seen = [start], {start.number}
+        queue, seen = deque([start]), {start.number}
         while queue:
-            value = queue.pop(0)
+            value = queue.popleft()
             if not value.uses and not value.is_output:
                 yield value, None
             for step in value.uses:
@@ -101,6 +105,10 @@ class Causes:
         kinds = sorted({v.numbers.dtype for v in step.outputs if v.numbers is not None})
         to = f" to {kinds[0]}" if kinds else ""
         name = step.operator
+        if step.cut == "stop_gradient" and name in ("detach", "data"):
+            return f"it is cut{self.where(step)}: its data is taken there, without its history"
+        if step.cut == "other" and name == "grad":
+            return self._inner_text(step)
         return {
             "stop_gradient": f"it is cut by {'stop_gradient' if 'top' in name else name}"
                              f"{self.where(step)}",
@@ -110,9 +118,13 @@ class Causes:
                        f"recorded",
             "cast": f"it is cut by an integer cast, '{name}'{to}{self.where(step)}: whole numbers "
                     f"have no gradient",
-            "discrete": f"'{name}'{self.where(step)} gives whole numbers or truth values{to}, "
-                        f"which have no gradient",
+            "discrete": f"'{name}'{self.where(step)} gives whole numbers or truth values "
+                        f"({', '.join(kinds)}), which have no gradient",
             "other": f"'{name}'{self.where(step)} has no gradient"}[step.cut]
+
+    def _inner_text(self, step: Step) -> str:
+        return (f"the inner gradient computed by '{step.operator}'{self.where(step)} does not "
+                f"depend on it")
 
     def _dead_end(self, value: Value) -> str:
         maker = value.maker
@@ -144,7 +156,7 @@ class Causes:
         if names & BOUNDED and numbers is not None:
             return (f"all values are outside of the bounds of '{name}'{where}: they lie in "
                     f"[{numbers.low:.4g}, {numbers.high:.4g}]")
-        if step.times_zero and names & PRODUCTS:
+        if step.times_zero and names & MULTIPLIED:
             return f"it is multiplied by the number 0 in '{name}'{where}"
         others = [v for v in step.inputs if v is not value and v.numbers is not None
                   and v.numbers.is_zero and v.numbers.count]
@@ -153,9 +165,13 @@ class Causes:
                 return f"in '{name}'{where} it is multiplied by zeros: {self._zeros_text(other)}"
         if names & CHOOSING:
             return f"'{name}'{where} does not choose it: its output depends on other elements only"
+        if self._sums(step):
+            return self.sum_text(step)
         if names & SATURATING and numbers is not None:
             return (f"'{name}'{where} is saturated: its inputs lie in [{numbers.low:.4g}, "
                     f"{numbers.high:.4g}], where its slope is zero")
+        if name == "grad":
+            return self._inner_text(step)
         if len(value.uses) > 1 or len(step.inputs) == 1:
             return f"the contributions to it in '{name}'{where} cancel each other out"
         return f"'{name}'{where} passes no gradient on to it"
@@ -189,10 +205,31 @@ class Causes:
 
     def normalized(self, value: Value) -> Step | None:
         """A normalization that takes away what is added to all elements alike, right behind."""
-        queue, seen = [value], {value.number}
-        while queue and len(seen) < 8:
-            for step in queue.pop(0).uses:
-                if {step.operator, step.kernel} & NORMALIZING:
+        return self._first(value, lambda step: bool({step.operator, step.kernel} & NORMALIZING), 8)
+
+    def summed(self, value: Value) -> Step | None:
+        """A step behind whose sum of outputs never changes, where just that sum is asked for."""
+        return self._first(value, self._sums)
+
+    def sum_text(self, step: Step) -> str:
+        """Why nothing flows back through such a step."""
+        return (f"the gradient that arrives at '{step.operator}'{self.where(step)} is the same for "
+                f"all elements, and the sum of its results is always the same (outputs that are no "
+                f"scalar are summed)")
+
+    @staticmethod
+    def _sums(step: Step) -> bool:
+        gradient = step.outputs[0].gradient if step.outputs else None
+        return (gradient is not None and gradient.low == gradient.high != 0
+                and bool({step.operator, step.kernel} & SUMMED))
+
+    @staticmethod
+    def _first(value: Value, wanted: Callable[[Step], bool], most: int = 10**6) -> Step | None:
+        """The nearest step behind a value that is `wanted`, among the first values behind it."""
+        queue, seen = deque([value]), {value.number}
+        while queue and len(seen) < most:
+            for step in queue.popleft().uses:
+                if wanted(step):
                     return step
                 for out in step.outputs:
                     if out.number not in seen:

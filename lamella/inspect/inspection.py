@@ -107,8 +107,9 @@ class _Inspection:
 
     def _arrived(self, name: str, gradient: Tensor) -> None:
         value = self.known[name]
-        if value.gradient is not None or not value.tracked:
-            value.gradient = measure(gradient._raw)
+        numbers = measure(gradient._raw)
+        if value.gradient is not None or not numbers.is_zero:  # else none arrived
+            value.gradient = numbers
 
     def _inputs(self) -> list[tuple[str, Tensor]]:
         names = argument_names(self.fn, len(self.args))

@@ -65,7 +65,7 @@ def here(end: CodeType | None = None) -> Place:
         name, path = code.co_name, code.co_filename
         if path.startswith(_OURS):
             immediate = immediate or path
-            if name == "forward" and (code.co_varnames[:1] == ("ctx",) or path.startswith(_ENGINE)):
+            if name == "forward":  # of a `torch.autograd.Function`
                 opaque = True
             if cell is None and not file:
                 if path.startswith(_OPERATORS) and name[0] != "_" and name != "construct":

@@ -18,6 +18,9 @@ from .statistics import Numbers, measure
 # what makes a Python value, or an array of NumPy's, of a tensor
 LEAVING = frozenset({"numpy", "item", "tolist", "__float__", "__int__", "__bool__", "__index__",
                      "__array__", "__dlpack__", "__complex__"})
+# what takes of a tensor its shape and type alone
+_ALIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
+                    "randint_like", "new_zeros", "new_ones", "new_empty", "new_full"})
 # what has a tensor for its result, but is no operation
 _PLAIN = frozenset({"requires_grad_", "retain_grad", "backward", "is_functorch_wrapped_tensor"})
 
@@ -193,6 +196,8 @@ class Recorder(TorchFunctionMode):
         inputs = [self.value(raw) if value is None else value
                   for raw, value in zip(given, before, strict=True)
                   if value is not None or not any(raw is c for c in changed)]
+        if name in _ALIKE:
+            inputs = []
         if name == "grad" and place.inner:
             place = place._replace(operator="grad")
         elif place.inner and name in ("detach", "requires_grad_"):

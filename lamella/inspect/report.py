@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import pathlib
 import statistics
@@ -18,8 +19,12 @@ from .statistics import Numbers
 if TYPE_CHECKING:
     from rich.table import Table
 
-VANISHING = 1e-4  # of the median size of a gradient's elements over all Parameters: less than this
-EXPLODING = 1e4  # more than this, of the same; or of the size of the Parameter's own elements
+# A gradient vanishes if its elements are smaller than this share of the largest gradients' (the
+# upper tenth of all Parameters), and than a thousandth of the Parameter's own; it explodes if they
+# are this many times larger than the Parameter's own, or than the median gradient's and a hundred
+# times the Parameters'.
+VANISHING = 1e-5
+EXPLODING = 1e4
 HARMLESS = ("frozen", "not floating")  # marks of what has no gradient by design
 
 
@@ -59,9 +64,13 @@ class GradientReport:
         self._frozen = {name for name, p in self._parameters.items() if not p.requires_grad}
         self._whole = {name for name, p in self._parameters.items()
                        if not differentiable(p._data)}
-        sizes = [v.gradient.mean_size for n, v in self.parameters.items()
-                 if v.gradient is not None and v.gradient.is_finite and not v.gradient.is_zero]
-        self._median = statistics.median(sizes) if sizes else 0.0
+        sizes = sorted(v.gradient.mean_size for v in self.parameters.values()
+                       if v.gradient is not None and v.gradient.is_finite
+                       and not v.gradient.is_zero) or [0.0]
+        self._median = statistics.median(sizes)
+        self._large = sizes[math.ceil(0.9 * (len(sizes) - 1))]
+        self._typical = statistics.median(_own(v) for v in self.parameters.values()) \
+            if self.parameters else 0.0
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -119,11 +128,13 @@ class GradientReport:
             return "zero"
         if value.kind != "parameter":
             return ""
-        if gradient.mean_size < VANISHING * self._median:
+        size, own = gradient.mean_size, _own(value)
+        if size < VANISHING * self._large and (not own or size < 1e-3 * own):
             return "vanishing"
-        own = value.numbers.mean_size if value.numbers is not None else 0.0
-        if gradient.mean_size > EXPLODING * self._median or own and (
-                gradient.mean_size > EXPLODING * own):
+        if self._is_rounding(value):
+            return "vanishing"
+        if own and size > EXPLODING * own or (
+                size > EXPLODING * self._median and size > 100 * max(own, self._typical)):
             return "exploding"
         return ""
 
@@ -164,18 +175,29 @@ class GradientReport:
         if mark == "not finite":
             return self._nonfinite_text(name, gradient)
         size = f"norm {gradient.norm:.4g}, {gradient.zeros:.0%} zeros"
+        if mark == "vanishing" and self._is_rounding(value):
+            step = self._causes.summed(value)
+            assert step is not None
+            return (f"The gradient of '{name}' is no more than rounding ({size}): "
+                    f"{self._causes.sum_text(step)}.")
         if mark == "vanishing":
             step = self._causes.normalized(value)
             about = (f"; '{step.operator}'{self._causes.where(step)} takes away again what is added"
                      f" to all elements alike" if step is not None and
-                     gradient.mean_size < LEAST * self._median else "")
-            return (f"The gradient of '{name}' vanishes: {size}, where the median Parameter's is "
-                    f"{self._median / max(gradient.mean_size, 1e-300):.3g} times as large{about}.")
+                     gradient.mean_size < LEAST * self._large else "")
+            return (f"The gradient of '{name}' vanishes: {size}, where the largest Parameters' are "
+                    f"{self._large / max(gradient.mean_size, 1e-300):.3g} times as large{about}.")
         if mark == "exploding":
             return (f"The gradient of '{name}' explodes: {size}, elements of about "
                     f"{gradient.mean_size:.3g} where the median Parameter's are "
                     f"{self._median:.3g}.")
         return f"The gradient of '{name}' is not zero: {size}."
+
+    def _is_rounding(self, value: Value) -> bool:
+        """Whether a small gradient is what rounding leaves of zero."""
+        gradient = value.gradient
+        return (gradient is not None and gradient.mean_size < LEAST * (_own(value) or 1.0)
+                and self._causes.summed(value) is not None)
 
     def _unused_text(self, name: str) -> str:
         owner = self._owners.get(name)
@@ -290,3 +312,7 @@ class GradientReport:
         shown = f", {len(odd)} odd ({', '.join(odd[:3])}{', ...' if len(odd) > 3 else ''})"
         return (f"GradientReport({self.name}: {len(self.parameters)} Parameters, "
                 f"{len(self.steps)} steps{shown if odd else ''})")
+
+
+def _own(value: Value) -> float:
+    return value.numbers.mean_size if value.numbers is not None else 0.0

@@ -76,6 +76,23 @@ def test_a_slope_outside_of_a_kinks_sides_is_wrong():
     assert "by 'x'" in told(Relu(), Tensor([0.0]))
 
 
+def test_both_modes_choose_one_slope_at_a_kink():
+    class Relu(nn.Cell):
+        def construct(self, x):
+            return ops.relu(x)
+
+        def bprop(self, x, out, dout):
+            return dout * (x >= 0)
+
+        def jvp(self, x, out, dx):
+            return dx * (x > 0)
+
+    check_grads(Relu(), Tensor([0.5, -1.0]))
+    check_grads(Relu(), Tensor([0.0]), modes="rev", order=1)
+    text = told(Relu(), Tensor([0.0]), order=1)
+    assert "disagree: by 'x'" in text and "forward mode  0" in text
+
+
 @pytest.mark.parametrize("factor", [2.0, 0.5, 0.0, -1.0, 1.001])
 @pytest.mark.parametrize("mode", ["rev", "fwd"])
 def test_a_wrong_rule_is_found(factor, mode):

@@ -84,7 +84,7 @@ def test_integer_cast():
 
 
 def test_comparison_and_argmax():
-    assert "gives whole numbers or truth values to bool" in why(lambda x, w: x * (w > 1))
+    assert "gives whole numbers or truth values (bool)" in why(lambda x, w: x * (w > 1))
     assert "'argmax'" in why(lambda x, w: x * ops.argmax(w))
 
 
@@ -266,6 +266,49 @@ def test_vanishing_and_exploding():
     assert report.mark("22.weight") in ("", "exploding")
     report = inspect_gradients(One(lambda x, w: x * w * 1e9), X)
     assert report.mark("w") == "exploding" and "explodes" in report.why("w")
+
+
+def test_sums_that_never_change():
+    text = why(lambda x, w: ops.softmax(w * x))
+    assert "no more than rounding" in text or "is zero because the gradient that arrives" in text
+    assert "at 'softmax' in " + line(-2) in text and "sum of its results is always the same" in text
+    text = inspect_gradients(nn.SequentialCell(nn.Dense(3, 4), nn.LayerNorm((4,))), X).why("0.bias")
+    assert "at 'layer_norm'" in text
+
+
+def test_a_bias_before_a_normalization():
+    net = nn.SequentialCell(nn.Conv2d(2, 3, 3, has_bias=True), nn.BatchNorm2d(3), nn.ReLU())
+    net.set_train()
+    report = inspect_gradients(lambda x: net(x) ** 2, ops.randn(2, 2, 5, 5))
+    assert report.mark("0.bias") == "vanishing" and report.mark("0.weight") == ""
+    assert "'batch_norm'" in report.why("0.bias") and "takes away again" in report.why("0.bias")
+
+
+def test_a_loss_that_explodes_does_not_hide_the_rest():
+    report = inspect_gradients(One(lambda x, w: x * w * 1e9), X)
+    assert report.mark("other") == ""
+
+
+def test_where_data_are_taken_without_their_history():
+    assert "its data is taken there, without its history" in why(lambda x, w: x * Tensor(w))
+    assert "its data is taken there" in why(lambda x, w: x * w.data)
+
+
+def test_not_taken_and_masked():
+    assert "'where'" in why(lambda x, w: ops.where(x > 100, w, x))
+    assert "does not choose it" in why(lambda x, w: (w * x).masked_fill(x < 100, 0.0))
+    assert "does not choose it" in why(lambda x, w: (w * x)[:, 0:0].sum() + x)
+
+
+def test_an_inner_gradient_that_does_not_depend_on_it():
+    text = why(lambda x, w: ms.grad(lambda v: (v + w).sum())(x))
+    assert "inner gradient computed by 'grad' in " + line(-1) in text and "not depend" in text
+
+
+def test_relu_like_layers_of_ours():
+    assert "outside of the bounds of 'hardswish'" in why(lambda x, w: ops.hardswish(w - 100))
+    assert "dead ReLU" in why(lambda x, w: ops.ReLU()(w - 100))
+    assert "dead ReLU" in why(lambda x, w: ops.relu6(w - 100))
 
 
 def test_inputs_too():
