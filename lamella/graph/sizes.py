@@ -16,7 +16,8 @@ class Sizes:
     """Of arguments that differ in nothing but sizes.
 
     Args:
-        dynamic: for each argument the declared form (`config.declared`), empty if they are only said to vary; None if nothing was said.
+        dynamic: for each argument the declared form (`config.declared`); empty if sizes are only
+            said to vary, None if nothing was said.
 
     Attributes:
         expected: whether it was said that sizes vary.
