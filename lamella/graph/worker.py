@@ -7,12 +7,14 @@ compiler's state is shared, and a crash there is a crash there.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import pathlib
 import shutil
 import signal
 import sys
+import tempfile
 import traceback
 import warnings
 
@@ -20,7 +22,11 @@ import warnings
 def main(folder: pathlib.Path) -> None:
     """Compile the graph in `folder`."""
     _end_with_parent()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder.parent / "inductor")
+    scratch = str(folder.parent / "inductor")
+    if any(c.isspace() for c in scratch):  # Inductor hands such names to the compiler in pieces
+        scratch = tempfile.mkdtemp(prefix="lamella-")
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = scratch
     os.environ["AOT_INDUCTOR_ENABLE_LINE_TABLES"] = "0"
     warnings.simplefilter("ignore")
     import torch

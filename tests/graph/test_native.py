@@ -27,7 +27,7 @@ needs_compiler = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A folder of this module's own to keep compiled graphs in."""
-    folder = tmp_path_factory.mktemp("kept")
+    folder = tmp_path_factory.mktemp("kept graphs")
     folder.chmod(0o700)
     return folder
 
