@@ -12,7 +12,7 @@ import lamella as ms
 from lamella import ops
 
 def step():
-    x = ops.ones((4 << 20,))
+    x = ops.ones((12 << 20,))  # 48 MiB: more than the C library ever keeps by itself
     return (x * 2 + x).sum()
 
 def faults():

@@ -132,7 +132,9 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     for watch, seen, path in entries or ():
         if watch.values() == seen and _applies(path, inputs):
             return path
-    with gate.closed():
+    with gate.closed() as alone:
+        if not alone:
+            raise CannotTrace("is run by other threads just now")
         path = Path(run_traced(compiled.fn, args, kwargs, reach), inputs, compiled.level)
     values = _values(path, inputs)
     if values is not None and not path.settled:

@@ -60,10 +60,10 @@ class Compiled(StandsFor):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
-            return self.fn(*args, **kwargs)  # part of a larger run
+            return self._eagerly(args, kwargs)  # part of a larger run
         key = _key(args, kwargs)
         if key in self._eager:
-            return self.fn(*args, **kwargs)
+            return self._eagerly(args, kwargs)
         inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
         entries = self._entries.get(key)
         place, applying = key, entries
@@ -78,6 +78,14 @@ class Compiled(StandsFor):
         if found is None:
             return self._recorded(key, entries, inputs, args, kwargs)
         return _given(*found)
+
+    def _eagerly(self, args: tuple, kwargs: dict) -> Any:
+        entered = gate.enter()
+        try:
+            return self.fn(*args, **kwargs)
+        finally:
+            if entered:
+                gate.leave()
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
                      ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
@@ -161,12 +169,14 @@ class Compiled(StandsFor):
         known = entries or []
         if len(known) >= MOST_PATHS:
             return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
-        with gate.closed():
-            if self._entries.get(key) is not entries:
+        with gate.closed() as alone:
+            if not alone or self._entries.get(key) is not entries:
                 made = None  # by another thread, meanwhile
             else:
                 made = (self._record_sizes(key, inputs, args, kwargs)
                         or self._record(key, known, inputs, args, kwargs))
+        if not alone:
+            return self._eagerly(args, kwargs)
         if made is None:
             return self(*args, **kwargs)
         if isinstance(made, str):
@@ -235,7 +245,7 @@ class Compiled(StandsFor):
         self._eager[key] = reason
         self._entries.pop(key, None)
         warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.", stacklevel=4)
-        return self.fn(*args, **kwargs)
+        return self._eagerly(args, kwargs)
 
 
 def _name_of(fn: Any) -> str:

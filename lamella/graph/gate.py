@@ -1,7 +1,9 @@
 """Who may use the data of Parameters: many replays at a time, or one run that is being recorded.
 
 A recorded run lends copies of their data to the Parameters it can reach (`trace`), and gives them
-their own again when it is over. What another thread replays in between would be lost.
+their own again when it is over. What another thread replays in between would be lost, and what it runs
+eagerly could meet stand-ins without data. Threads that wait for each other's calls wait here no
+longer than `PATIENCE`, which no recording should take.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PAUSE = 5e-5  # seconds between two looks at whether all have left
+PATIENCE = 60.0  # seconds
 
 
 class Gate:
@@ -23,15 +26,20 @@ class Gate:
         self._inside: set[int] = set()  # adding and discarding one element are atomic
 
     def enter(self) -> bool:
-        """Pass, or wait until it is open; tells whether to `leave` (not if one is inside)."""
+        """Pass, or wait until it is open; tells whether to `leave` (not if one is inside).
+
+        Raises:
+            RuntimeError: if it stays closed, as it does if who has closed it waits for this thread.
+        """
         me = threading.get_ident()
         if me in self._inside or self._closed_by == me:
             return False
         self._inside.add(me)
         while self._closed_by is not None:
             self._inside.discard(me)
-            with self._closing:
-                self._inside.add(me)
+            self._wait()
+            self._inside.add(me)
+            self._closing.release()
         return True
 
     def leave(self) -> None:
@@ -39,21 +47,40 @@ class Gate:
         self._inside.discard(threading.get_ident())
 
     @contextmanager
-    def closed(self) -> Iterator[None]:
-        """A block with nobody else inside; a thread may close the gate while it is inside."""
+    def closed(self) -> Iterator[bool]:
+        """A block with nobody else inside; a thread may close the gate while it is inside.
+
+        Tells whether nobody is: if not, some stayed inside for longer than `PATIENCE`, and the gate
+        is open.
+
+        Raises:
+            RuntimeError: as `enter`.
+        """
         me = threading.get_ident()
         was_inside = me in self._inside
         self._inside.discard(me)  # two that want to close it must not wait for each other
-        with self._closing:
-            before, self._closed_by = self._closed_by, me
-            try:
-                while self._inside:
-                    time.sleep(PAUSE)
-                yield
-            finally:
+        self._wait()
+        before, self._closed_by = self._closed_by, me
+        try:
+            until = time.monotonic() + PATIENCE
+            while self._inside and time.monotonic() < until:
+                time.sleep(PAUSE)
+            if self._inside:
                 self._closed_by = before
-                if was_inside:
-                    self._inside.add(me)
+            yield not self._inside
+        finally:
+            self._closed_by = before
+            if was_inside:
+                self._inside.add(me)
+            self._closing.release()
+
+    def _wait(self) -> None:
+        """Hold the lock that who closes the gate holds."""
+        if not self._closing.acquire(timeout=PATIENCE):
+            raise RuntimeError(
+                f"For 'jit', a call waited {PATIENCE:g} s for another thread to record a function. "
+                f"If that function waits for calls in other threads, it can't be compiled: call it "
+                f"without 'jit'.")
 
 
 gate = Gate()

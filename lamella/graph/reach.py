@@ -257,7 +257,7 @@ class Reach:
         self._visit(value)
 
     def _visit_function(self, function: types.FunctionType) -> None:
-        users = is_users(function.__module__ or "") and is_users_code(function.__code__)
+        users = is_users(function.__module__) and is_users_code(function.__code__)
         if not users and not function.__closure__:
             return
         self.functions.append(function)
@@ -345,12 +345,17 @@ _LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib
 
 def is_ours(thing: Any) -> bool:
     """Whether an object is of one of our classes."""
-    return type(thing).__module__.split(".")[0] == "lamella"
+    return (type(thing).__module__ or "").split(".")[0] == "lamella"
 
 
 @functools.lru_cache(1024)
-def is_users(module: str) -> bool:
-    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own."""
+def is_users(module: str | None) -> bool:
+    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own.
+
+    Classes made at run time may name none: they are taken for the user's.
+    """
+    if module is None:
+        return True
     if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
         return False
     file = getattr(sys.modules.get(module), "__file__", None)

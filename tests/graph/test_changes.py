@@ -112,6 +112,19 @@ def test_modules_classes_and_slots_are_read(monkeypatch):
     agree(program)
 
 
+def test_classes_of_no_module_are_the_users():
+    """Such are made at run time, as protobuf makes its messages."""
+    def program(wrap):
+        scale = type("Scale", (), {"factor": 2.0, "__module__": None})
+        thing = scale()
+        fns = [wrap(lambda x: x * scale.factor), wrap(lambda x: x * thing.factor)]
+        for value in (2.0, 3.0, 3.0, 2.0):
+            scale.factor = value
+            yield [fn(x()) for fn in fns]
+
+    agree(program)
+
+
 def test_a_network_in_a_module_is_trained(monkeypatch):
     def program(wrap):
         HELPERS.net = nn.Dense(2, 1, weight_init="ones")

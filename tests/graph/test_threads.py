@@ -1,6 +1,7 @@
 """Compiled functions called by several threads, and arguments that share memory."""
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.graph.gate import Gate
+from lamella.graph.symbolic import preparation
 
 THREADS = 4
 
@@ -128,6 +130,91 @@ def test_each_thread_trains_a_network_of_its_own():
     wanted = [train(seed, lambda step: step) for seed in range(THREADS)]
     found = together(*[lambda seed=seed: train(seed, ms.jit) for seed in range(THREADS)])
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_parts_of_eager_runs_meet_no_stand_ins():
+    """One graph for all sizes is recorded with stand-ins for the data of Parameters."""
+    preparation.begin()
+    assert preparation.over.wait(120)
+    net = nn.Dense(3, 2, weight_init="ones", bias_init="ones")
+    inner = ms.jit(lambda x: net(x) * 2)
+    outer = ms.grad(lambda x: inner(x).sum())
+
+    recording, done = threading.Event(), threading.Event()
+
+    @partial(ms.jit, dynamic=1)
+    def slow(x):
+        recording.set()
+        done.wait(0.2)  # of many runs, one is recorded with stand-ins
+        return net(x)
+
+    def record():
+        for size in range(2, 7):
+            slow(ops.ones((size, 3)))
+        done.set()
+
+    def differentiate():
+        recording.wait(30)
+        found = []
+        while not done.is_set():
+            found.append(outer(ops.ones((4, 3))).asnumpy())
+        return found
+
+    _, *found = together(record, differentiate, differentiate)
+    for gradients in found:
+        np.testing.assert_array_equal(gradients, np.full((len(gradients), 4, 3), 4.0))
+
+
+def test_a_function_that_waits_for_other_threads_calls_does_not_hang(monkeypatch):
+    monkeypatch.setattr("lamella.graph.gate.PATIENCE", 0.2)
+    triple = ms.jit(lambda x: x * 3)
+    wrong: list[str] = []
+
+    def call(x):
+        try:
+            triple(x)
+        except RuntimeError as error:
+            wrong.append(str(error))
+
+    @ms.jit
+    def waits(x):
+        thread = threading.Thread(target=call, args=(x,))
+        thread.start()
+        thread.join()
+        if wrong:
+            raise RuntimeError(wrong[0])
+        return x + 1
+
+    with pytest.raises(RuntimeError, match="call it without 'jit'"):
+        waits(Tensor(np.ones(2, np.float32)))
+
+
+def test_a_call_is_not_recorded_while_another_thread_stays_inside(monkeypatch):
+    monkeypatch.setattr("lamella.graph.gate.PATIENCE", 0.2)
+    inside, go_on = threading.Event(), threading.Event()
+    triple = ms.jit(lambda x: x * 3)
+
+    @ms.jit
+    def inner(x):
+        inside.set()
+        go_on.wait(30)
+        return x * x
+
+    x = Tensor(np.full(2, 2.0, np.float32))
+
+    def call():
+        inside.wait(30)
+        found = triple(x).asnumpy()
+        traces = triple.report()["traces"]
+        go_on.set()
+        return found, traces
+
+    slope, (found, traces) = together(lambda: ms.grad(lambda x: inner(x).sum())(x), call)
+    np.testing.assert_array_equal(slope.asnumpy(), [4.0, 4.0])
+    np.testing.assert_array_equal(found, [6.0, 6.0])
+    assert traces == 0
+    triple(x)
+    assert triple.report()["traces"] == 1
 
 
 def test_two_that_are_inside_may_both_close_the_gate():
