@@ -1,9 +1,9 @@
 """Who may use the data of Parameters: many replays at a time, or one run that is being recorded.
 
 A recorded run lends copies of their data to the Parameters it can reach (`trace`), and gives them
-their own again when it is over. What another thread replays in between would be lost, and what it runs
-eagerly could meet stand-ins without data. Threads that wait for each other's calls wait here no
-longer than `PATIENCE`, which no recording should take.
+their own again when it is over. What another thread replays in between would be lost, and what it
+runs eagerly could meet stand-ins without data. Threads that wait for each other's calls wait here
+no longer than `PATIENCE`, which no recording should take.
 """
 
 from __future__ import annotations
