@@ -10,7 +10,8 @@ from torch.fx import GraphModule, Node
 from .capture import Captured
 from .choice import Choice, Run, agree
 from .native import Native
-from .stages import Cut, is_random, lift_constants
+from .operations import is_random
+from .stages import Cut, lift_constants
 
 FEWEST = 3  # operations that are worth compiling
 

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from ..state import state
+from .draft import Draft
 from .lines import Lines
 
 aten = torch.ops.aten
@@ -107,7 +108,7 @@ class Recorder(TorchDispatchMode):
     def finished(self, raws: Iterable[torch.Tensor]) -> GraphModule:
         """The graph; these tensors are what it gives."""
         self.graph.output([self._node_of(raw) for raw in raws])
-        return GraphModule(self.root, self.graph)
+        return Draft(self.root, self.graph)
 
     def _described(self, value: Any) -> Any:
         """Arguments with nodes for tensors."""

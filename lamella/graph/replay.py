@@ -13,10 +13,11 @@ from torch.fx import GraphModule
 from ..parameter import Parameter
 from ..random import restart
 from ..tensor import Tensor
+from .operations import is_random
 from .passes import improve, improved_before
 from .plan import Plan
 from .reach import form_of
-from .stages import CannotCut, is_random, written_inputs
+from .stages import CannotCut, written_inputs
 from .trace import CannotTrace, Trace, held_data
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling

@@ -6,12 +6,12 @@ everything before it can be run, thrown away, run again, or handed to another co
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-
 import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
+
+from .draft import Draft
+from .operations import bases_of, is_random, must_stay, written_by
 
 
 class CannotCut(Exception):
@@ -41,7 +41,7 @@ class Cut:
         self.guard_nodes, self.result_nodes = given[:guards], given[guards:]
         self.inputs = [n for n in nodes if n.op == "placeholder"]
         body = [n for n in nodes if n.op not in ("placeholder", "output")]
-        self.bases = _bases(nodes)
+        self.bases = bases_of(nodes)
         self.late = self._late(body)
         self.views = {n for n in body if self._is_view_of_input(n)}
         for guard in self.guard_nodes:
@@ -67,7 +67,7 @@ class Cut:
         random_is_late = False
         inputs = set(self.inputs)
         for node in body:
-            written = _written(node, self.bases)
+            written = written_by(node, self.bases)
             used = set().union(*(self.bases[n] for n in node.all_input_nodes), ())
             random = is_random(node)
             if (written & (inputs | read) or used & dirty or random and random_is_late
@@ -80,7 +80,7 @@ class Cut:
 
     def _is_view_of_input(self, node: Node) -> bool:
         """Whether it costs nothing to make again: a view of an input, and no change to it."""
-        return (node not in self.late and not _written(node, self.bases)
+        return (node not in self.late and not written_by(node, self.bases)
                 and all(b.op == "placeholder" for b in self.bases[node]))
 
     def _assemble(self, parts: list[list[Node]], others: list[Node]) -> None:
@@ -138,59 +138,6 @@ class Cut:
         return GraphModule(self.root, graph), takes
 
 
-def _bases(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
-    """For each node, the nodes whose memory its value may lie in: itself, unless it is a view."""
-    found: dict[Node, set[Node]] = {}
-    parts: dict[object, Node] = {}
-    for node in nodes:
-        bases: set[Node] = set()
-        schema = getattr(node.target, "_schema", None)
-        if node.target is operator.getitem:
-            several, number = node.args
-            bases = found[several]  # type: ignore[index]
-            if isinstance(several, Node) and bases == {several}:  # each in memory of its own
-                bases = {parts.setdefault((several, number), node)}
-        elif schema is not None:
-            for argument, value in zip(schema.arguments, node.args, strict=False):
-                if argument.alias_info is not None:
-                    bases = bases.union(*(found[n] for n in _nodes(value)))
-            for argument in schema.arguments:
-                if argument.alias_info is not None and argument.name in node.kwargs:
-                    bases = bases.union(*(found[n] for n in _nodes(node.kwargs[argument.name])))
-            if _may_return_input(node):
-                bases = bases.union(*(found[n] for n in node.all_input_nodes), {node})
-        found[node] = bases or {node}
-    return found
-
-
-def _may_return_input(node: Node) -> bool:
-    """Whether an operation hands its input through where there is nothing to do."""
-    return str(node.target).startswith(("aten.reshape", "aten.contiguous", "aten._reshape_alias",
-                                        "aten.to.", "aten.expand_as"))
-
-
-def _nodes(value: object) -> list[Node]:
-    if isinstance(value, Node):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [n for v in value for n in _nodes(v)]
-    return []
-
-
-def _written(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
-    """The nodes whose memory an operation changes."""
-    schema = getattr(node.target, "_schema", None)
-    if schema is None or not schema.is_mutable:
-        return set()
-    found: set[Node] = set()
-    for number, argument in enumerate(schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = (node.args[number] if number < len(node.args)
-                     else node.kwargs.get(argument.name))
-            found = found.union(*(bases[n] for n in _nodes(value)))
-    return found
-
-
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:
     """The graph with the tensors that it keeps as attributes as its last inputs, and those."""
     lifted, copies = Graph(), {}
@@ -213,34 +160,13 @@ def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]
             lifted.output(map_arg(node.args[0], lambda n: copies[n]))
         else:
             copies[node] = lifted.node_copy(node, lambda n: copies[n])
-    return GraphModule(graph, lifted), [value for _, value in found.values()]
+    return Draft(graph, lifted), [value for _, value in found.values()]
 
 
 def written_inputs(graph: GraphModule) -> list[int]:
     """The numbers of the inputs whose memory a graph changes."""
     nodes = list(graph.graph.nodes)
-    bases = _bases(nodes)
-    written = set().union(*(_written(n, bases) for n in nodes))
+    bases = bases_of(nodes)
+    written = set().union(*(written_by(n, bases) for n in nodes))
     inputs = [n for n in nodes if n.op == "placeholder"]
     return [i for i, n in enumerate(inputs) if n in written]
-
-
-def is_random(node: Node) -> bool:
-    """Whether an operation draws random numbers."""
-    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-
-
-# kernels that change running statistics without their schema saying so
-_IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
-           "miopen_batch_norm", "_batch_norm_with_update")
-
-
-def must_stay(node: Node) -> bool:
-    """Whether a node does more than give a value: changes memory, or draws random numbers."""
-    if node.op in ("placeholder", "output"):
-        return True
-    schema = getattr(node.target, "_schema", None)
-    if schema is None:
-        return False
-    return (schema.is_mutable or is_random(node)
-            or any(name in str(node.target) for name in _IMPURE))

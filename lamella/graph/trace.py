@@ -21,9 +21,10 @@ from ..state import state
 from ..tensor import Tensor, wrap
 from .changes import Before, Change, check_givable, given_unchanged
 from .effects import Later, prints_put_off
+from .operations import must_stay
 from .reach import Reach
 from .recorder import CannotTrace, Recorder
-from .stages import must_stay, written_inputs
+from .stages import written_inputs
 
 if TYPE_CHECKING:
     from .symbolic import Symbolic

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from ..operations import all_written_by
 from .forms import form_of, form_of_value
-from .memory import Memory, written_by
+from .memory import Memory
 from .trial import copies
 
 aten = torch.ops.aten
@@ -104,7 +105,7 @@ class _Rewriting:
         wanted = self.wanting.get(node.target) if _planes(node, self.wanting) else None
         follows = wanted is not None or (
             node.target in _FOLLOWING or torch.Tag.pointwise in getattr(node.target, "tags", ()))
-        changed = written_by(node, self.memory.bases)
+        changed = all_written_by(node, self.memory.bases)
         mixed = follows and any(_is_last(self.values[n]) for n in node.all_input_nodes)
 
         def new_of(argument: Node) -> tuple[Node, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch.fx import Graph, Node
 
-from ..stages import _IMPURE, _bases, _nodes, _written
+from ..operations import all_written_by, bases_of, nodes_in
 
 
 class Memory:
@@ -22,13 +22,13 @@ class Memory:
     def __init__(self, graph: Graph):
         nodes = list(graph.nodes)
         self.place = {node: i for i, node in enumerate(nodes)}
-        self.bases: dict[Node, set[Node]] = _bases(nodes)
-        self.results = set(_nodes(nodes[-1].args))
+        self.bases: dict[Node, set[Node]] = bases_of(nodes)
+        self.results = set(nodes_in(nodes[-1].args))
         self.given: set[Node] = set().union(*(self.bases[n] for n in self.results))
         self._writes: dict[Node, list[int]] = {}
         self._last: dict[Node, int] = {}
         for i, node in enumerate(nodes):
-            for base in written_by(node, self.bases):
+            for base in all_written_by(node, self.bases):
                 self._writes.setdefault(base, []).append(i)
             for argument in node.all_input_nodes:
                 self._last[argument] = i
@@ -62,13 +62,16 @@ class Memory:
         last = self._last.get(copy, -1)
         return not any(self.place[copy] < i < last for i in self.writes(original))
 
-
-def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
-    """The nodes whose memory an operation changes, also where its schema doesn't say so."""
-    found = _written(node, bases)
-    if any(name in str(node.target) for name in _IMPURE):
-        found = found.union(*(bases[n] for n in _nodes(node.args[3:5])))
-    return found
+    def let_stand_for(self, original: Node, copy: Node) -> None:
+        """Note that who read a copy will read the original: see `may_stand_for`."""
+        waiting, own = list(copy.users), self.bases[original]
+        for base in own:
+            self._last[base] = max(self._last.get(base, -1), self._last.get(copy, -1))
+        while waiting:
+            view = waiting.pop()
+            if copy in self.bases[view]:
+                self.bases[view] = (self.bases[view] - {copy}) | own
+                waiting.extend(view.users)
 
 
 def reshapes_in_place(graph: Graph) -> bool:

@@ -11,7 +11,9 @@ import torch
 from torch.fx import Graph, GraphModule
 
 from .. import cache
-from ..stages import lift_constants, must_stay
+from ..draft import Draft
+from ..operations import must_stay
+from ..stages import lift_constants
 from ..text import NoText, to_text
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
@@ -89,7 +91,7 @@ def copied(graph: GraphModule) -> GraphModule:
     own = Graph()
     result = own.graph_copy(graph.graph, {})
     own.output(result)
-    return GraphModule(graph, own)
+    return Draft(graph, own)
 
 
 def simplify(module: GraphModule) -> None:

@@ -28,8 +28,8 @@ def remove_pointless(graph: Graph) -> int:
         rule = _COPIES.get(node.target)
         other = rule(node) if rule is not None else None
         if other is not None and same_as(node, other) and memory.may_stand_for(other, node):
+            memory.let_stand_for(other, node)
             node.replace_all_uses_with(other)
-            memory = Memory(graph)
             count += 1
     return count
 

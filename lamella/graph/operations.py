@@ -1,0 +1,120 @@
+"""What operations do besides computing: whose memory they share or write, what they draw."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch.fx import Node
+
+# kernels that change running statistics without their schema saying so
+_IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
+           "miopen_batch_norm", "_batch_norm_with_update")
+# what hands its input through where there is nothing to do
+_PERHAPS_VIEWS = ("aten.reshape", "aten.contiguous", "aten._reshape_alias", "aten.to.",
+                  "aten.expand_as")
+
+
+class Nature(NamedTuple):
+    """What is known of an operation, whatever it is given.
+
+    Attributes:
+        shared: the arguments, by place and name, whose memory its results may lie in.
+        written: those whose memory it changes.
+        is_random: whether it draws random numbers.
+        is_impure: whether it changes its fourth and fifth argument without saying so.
+        may_be_view: whether it gives its input's memory where nothing has to be done.
+    """
+
+    shared: tuple[tuple[int, str], ...] = ()
+    written: tuple[tuple[int, str], ...] = ()
+    is_random: bool = False
+    is_impure: bool = False
+    may_be_view: bool = False
+
+
+@functools.lru_cache(4096)
+def nature(target: Any) -> Nature:
+    """What is known of the operation of a node."""
+    schema = getattr(target, "_schema", None)
+    if schema is None:
+        return Nature()
+    name = str(target)
+    arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
+                 if a.alias_info is not None]
+    return Nature(
+        shared=tuple([(i, name) for i, name, _ in arguments]),
+        written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
+        is_random=torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()),
+        is_impure=any(part in name for part in _IMPURE),
+        may_be_view=name.startswith(_PERHAPS_VIEWS))
+
+
+def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
+    """For each node, the nodes whose memory its value may lie in: itself, unless it is a view."""
+    found: dict[Node, set[Node]] = {}
+    parts: dict[object, Node] = {}
+    for node in nodes:
+        bases: set[Node] = set()
+        if node.target is operator.getitem:
+            several, number = node.args
+            bases = found[several]  # type: ignore[index]
+            if isinstance(several, Node) and bases == {several}:  # each in memory of its own
+                bases = {parts.setdefault((several, number), node)}
+        elif node.op == "call_function":
+            known = nature(node.target)
+            if known.shared:
+                bases = bases.union(*(found[n] for n in _given(node, known.shared)))
+            if known.may_be_view:
+                bases = bases.union(*(found[n] for n in node.all_input_nodes), {node})
+        found[node] = bases or {node}
+    return found
+
+
+def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
+    """The nodes whose memory an operation changes, as its schema says."""
+    if node.op != "call_function":
+        return set()
+    written = nature(node.target).written
+    if not written:
+        return set()
+    return set().union(*(bases[n] for n in _given(node, written)))
+
+
+def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
+    """The nodes whose memory an operation changes, also where its schema doesn't say so."""
+    found = written_by(node, bases)
+    if node.op == "call_function" and nature(node.target).is_impure:
+        found = found.union(*(bases[n] for n in nodes_in(node.args[3:5])))
+    return found
+
+
+def _given(node: Node, arguments: Iterable[tuple[int, str]]) -> list[Node]:
+    args, kwargs = node.args, node.kwargs
+    return [n for place, name in arguments
+            for n in nodes_in(args[place] if place < len(args) else kwargs.get(name))]
+
+
+def nodes_in(value: object) -> list[Node]:
+    """The nodes in an argument."""
+    if isinstance(value, Node):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [n for v in value for n in nodes_in(v)]
+    return []
+
+
+def is_random(node: Node) -> bool:
+    """Whether an operation draws random numbers."""
+    return node.op == "call_function" and nature(node.target).is_random
+
+
+def must_stay(node: Node) -> bool:
+    """Whether a node does more than give a value: changes memory, or draws random numbers."""
+    if node.op != "call_function":
+        return node.op in ("placeholder", "output")
+    known = nature(node.target)
+    return bool(known.written) or known.is_random or known.is_impure
