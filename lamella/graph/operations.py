@@ -13,9 +13,9 @@ from torch.fx import Node
 # kernels that change running statistics without their schema saying so
 _IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
            "miopen_batch_norm", "_batch_norm_with_update")
-# what hands its input through where there is nothing to do
+# what hands its input through where there is nothing to do, or always and doesn't say so
 _PERHAPS_VIEWS = ("aten.reshape", "aten.contiguous", "aten._reshape_alias", "aten.to.",
-                  "aten.expand_as")
+                  "aten.expand_as", "aten._unsafe_view")
 
 
 class Nature(NamedTuple):

@@ -19,7 +19,7 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     Args:
         module: changed in place. Tensors that the function has of its own become its attributes.
         place: the node.
-        function: from tensors to several tensors; it runs once, on scratch memory.
+        function: from tensors to several tensors; it runs once, on zeros.
         arguments: the nodes of the values it takes, all of known form.
 
     Returns:
@@ -29,7 +29,8 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     for argument in arguments:
         form = form_of(argument)
         assert form is not None
-        given.append(form.scratch())
+        given.append(torch.empty_strided(form.shape, form.stride, dtype=form.dtype,
+                                         device=form.device).zero_())
     recorder = Recorder(given)
     with torch.no_grad(), recorder:
         found = function(*given)

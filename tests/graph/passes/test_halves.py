@@ -74,3 +74,12 @@ def test_other_layouts_stay():
     assert rewritten(pooled, x[..., :5]) is None
     assert rewritten(pooled, torch.randn(2, 6, 6)) is None
     assert rewritten(lambda x: F.max_pool2d(x, 2, ceil_mode=True), x[..., :5].clone()) is None
+
+
+def test_looking_draws_no_random_numbers():
+    state = torch.get_rng_state()
+    x = torch.ones(1, 2, 4, 4)
+    graph = recorded(pooled, x)
+    describe(graph.graph, [x])
+    assert halves(graph, [x]) is not None
+    assert torch.equal(torch.get_rng_state(), state)

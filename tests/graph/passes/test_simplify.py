@@ -49,6 +49,16 @@ def test_what_is_changed_later_is_not_shared():
     assert count(better, "sin") == 2
 
 
+def test_a_view_that_does_not_say_so_is_changed_later():
+    def function(x):  # a product of more than two dimensions ends with `_unsafe_view`
+        a, b = x @ x, x @ x
+        a.add_(1)
+        return a * 2, b * 3
+
+    graph, _ = improved(function, torch.randn(2, 3, 4, 4))
+    assert count(graph, "_unsafe_view") == 2
+
+
 def test_results_have_memory_of_their_own():
     _, better = improved(lambda x: (x.sin(), x.sin()), torch.randn(4))
     assert count(better, "sin") == 2
