@@ -38,7 +38,8 @@ FEWEST = 9
 PASSES: dict[str, tuple[str, ...]] = {
     "shared": ("share",), "constants": ("fold",), "pointless": ("remove_pointless",),
     "parts": ("join",), "outer": ("outer",), "routes": ("route",), "halves": ("halves",),
-    "channels_last": ("pools", "channels last"), "convolutions": ("products",)}
+    "channels_last": ("pools", "channels last"), "convolutions": ("products",),
+    "attention": ("attention",)}
 
 
 @dataclass

@@ -15,6 +15,7 @@ from ..draft import Draft
 from ..operations import must_stay
 from ..stages import lift_constants
 from ..text import NoText, to_text
+from .attention import attention
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
 from .convolutions import convolutions
@@ -31,7 +32,7 @@ from .trial import pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
-FORMAT = 5  # of what is remembered; a change makes everything from before unknown
+FORMAT = 6  # of what is remembered; a change makes everything from before unknown
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
     """Channels last, and convolutions as products of matrices on top of that."""
@@ -48,6 +49,7 @@ ATTEMPTS: tuple[dict[str, Attempt], ...] = (
     {"pools": functools.partial(channels_last, wanting=POOLS), "halves": halves},
     {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
      "products": convolutions, "channels last, products": _both},
+    {"attention": attention},
     {"sums": sums},
 )
 
