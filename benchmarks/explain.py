@@ -2,7 +2,8 @@
 
 It writes the tables of docs/performance.md, between their markers. Each step runs until it has
 found its fastest form; then it takes turns with PyTorch's eager step in one process, and
-`lamella.explain` looks at its kernels. A pass's effect is the time of the graph that is made
+`lamella.explain` looks at its kernels. Its losses are compared with those of eager training
+(`agreement`). A pass's effect is the time of the graph that is made
 without it over the time of the graph made with all, in turns too. Figures are of the quickest run.
 """
 
@@ -22,6 +23,7 @@ import torch
 from rich.console import Console
 
 from .__main__ import machine
+from .agreement import agreement, agreement_table
 from .harness import Settings
 from .table import Table
 from .workload import Workload
@@ -146,7 +148,6 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
 def effects(name: str) -> dict[str, float]:
     """For each pass, and for all: the time without it, as a multiple of the time with all."""
     from lamella.explaining.undo import copied, undone
-    from lamella.graph.passes.order import improve
     from lamella.graph.passes.trial import _run, copies
     from lamella.graph.reach import Reach
     from lamella.graph.trace import held_data, run_traced
@@ -161,17 +162,29 @@ def effects(name: str) -> dict[str, float]:
         inputs = [*(x._raw for x in data), *map(held_data, trace.held), *trace.constants]
         decided: dict[str, bool] = {}
         with left_out(decided=decided):
-            graphs = {"all": improve(recorded, inputs, measure=True), "none": recorded}
+            graphs = {"all": _improved(recorded, inputs), "none": recorded}
         text = str(graphs["all"].graph)
         for title, words in PASSES.items():
             with left_out(*words, decided=decided):
-                other = improve(recorded, inputs, measure=True)
+                other = _improved(recorded, inputs)
             if str(other.graph) != text:  # else it finds nothing to do
                 graphs[title] = other
         ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}
         best = in_turns({title: lambda g=graph, v=values: _run(g, v)
                          for title, (graph, values) in ready.items()})
     return {title: seconds / best["all"] for title, seconds in best.items()}
+
+
+def _improved(recorded: Any, inputs: list[torch.Tensor]) -> Any:
+    """The graph with all that pays; nothing is known from before."""
+    from lamella.graph.passes.order import improve
+
+    for known in ("decisions", "made"):
+        recorded.meta.pop(known, None)
+    while True:
+        graph = improve(recorded, inputs, measure=True)
+        if not graph.meta.get("open"):  # each call tries one rewriting
+            return graph
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -247,7 +260,8 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
                         help="just this step (again for more); docs/performance.md stays")
     parser.add_argument("--settling", type=float, default=300.0,
                         help="seconds that a step gets to find its fastest form")
-    parser.add_argument("--skip", action="append", default=[], choices=["limits", "passes"],
+    parser.add_argument("--skip", action="append", default=[],
+                        choices=["limits", "agreement", "passes"],
                         help="leave these tables as they are")
     parser.add_argument("--pages", type=Path, metavar="FOLDER",
                         help="write the page of each step's report there")
@@ -278,6 +292,11 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(each.rich())
         texts["limits"] = "\n\n".join([f"{where} {peaks_line(found)}",
                                        *(each.markdown() for each in tables)])
+    if "agreement" not in chosen.skip:
+        found = {BY_NAME[name].title: agreement(BY_NAME[name], chosen.settling) for name in names}
+        table = agreement_table(found)
+        console.print(table.rich())
+        texts["agreement"] = f"{where}\n\n{table.markdown()}"
     if "passes" not in chosen.skip:
         found = {}
         for name in names:

@@ -51,8 +51,8 @@ class Settings:
     steps: int = 30
     threads: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     patience: float = 20.0  # seconds of measuring for one contestant in one workload
-    settling: float = 120.0  # seconds for a contestant to find its fastest form
-    limit: float = 300.0  # seconds after which a worker that doesn't answer is given up
+    settling: float = 240.0  # seconds for a contestant to find its fastest form
+    limit: float = 420.0  # seconds after which a worker that doesn't answer is given up
     mindspore: str | None = None  # the interpreter that has it
     contestants: Sequence[str] = CONTESTANTS
 

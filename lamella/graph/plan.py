@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import torch
@@ -10,10 +11,11 @@ from torch.fx import GraphModule, Node
 from .capture import Captured
 from .choice import Choice, Run, agree
 from .native import Native
-from .operations import is_random
+from .operations import bases_of, is_random, written_by
 from .stages import Cut, lift_constants
 
 FEWEST = 3  # operations that are worth compiling
+MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
 
 
 class Plan:
@@ -102,7 +104,7 @@ class Stage:
         self.run: Run = self.replay
         self.backend = "replay"
         self.random = any(is_random(n) for n in module.graph.nodes)
-        self.settled = not compile or _kernels(module) < FEWEST
+        self.settled = not compile or _kernels(module) < FEWEST or _patches(module) > MOST
         self.native: Native | None = None
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
@@ -179,6 +181,15 @@ class Stage:
 def _kernels(module: GraphModule) -> int:
     """How many operations a graph has that compute."""
     return sum(n.op == "call_function" and not _is_view(n) for n in module.graph.nodes)
+
+
+def _patches(module: GraphModule) -> int:
+    """How often parts of one tensor are written, at the most."""
+    nodes = list(module.graph.nodes)
+    bases = bases_of(nodes)
+    count = Counter(base for node in nodes for base in written_by(node, bases)
+                    if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))
+    return max(count.values(), default=0)
 
 
 def _is_view(node: Node) -> bool:

@@ -283,3 +283,20 @@ print(native._running[0].pid, flush=True)
     while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
         time.sleep(0.05)
     assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
+
+@pytest.mark.parametrize("parts, expected", [(3, 0), (6, 1)])
+def test_what_is_written_in_many_parts_is_not_compiled(parts, expected):
+    """Compilers nest a choice for each part: they take minutes, for slow code."""
+    def step(x):
+        y = x.sin().cos() * 2
+        for i in range(parts):
+            y[i] += x[0].sin()
+        return y.exp().sin()
+
+    x = Tensor(np.ones((6, 4), np.float32))
+    compiled = Compiled(step, level="O1")
+    np.testing.assert_allclose(compiled(x).asnumpy(), step(x).asnumpy(), rtol=1e-6)
+    path, = compiled.paths(x)
+    assert sum(stage.settled for stage in path.plan.stages) == expected

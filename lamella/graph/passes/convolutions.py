@@ -20,6 +20,7 @@ from . import winograd
 from .forms import Form, form_of
 from .insert import inserted
 from .memory import Memory
+from .trial import NotYet
 
 aten = torch.ops.aten
 Tensors = tuple[torch.Tensor, ...]
@@ -29,6 +30,7 @@ LARGEST = 2**24  # elements of all windows written out
 GAIN = 0.9  # of the time of PyTorch's convolution: what another way must take to be chosen
 HOPELESS = 1.3  # times the best one's time in a first run: not timed again
 ROUNDS, PATIENCE = 5, 0.3  # of timing one convolution, at the most; seconds
+AT_ONCE = 1.0  # seconds of timing, after which the rest waits for another try
 
 
 class Convolution(NamedTuple):
@@ -167,15 +169,25 @@ def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphMo
     """The graph with convolutions in the ways that are fastest for them; None if that changes none.
 
     The error of the results stays within a few times that of PyTorch's kernels.
+
+    Raises:
+        NotYet: if more has to be timed than should be at once.
     """
     from .order import copied
 
     module = copied(module)
     memory = Memory(module.graph)
     pairs = list(_pairs(module, memory))
-    chosen = [(pair, known.find(_key(pair[0]), lambda _, c=pair[0]: fastest(c))) for pair in pairs]
+    start = time.perf_counter()
+
+    def timed(c: Convolution) -> str:
+        if time.perf_counter() - start > AT_ONCE:
+            raise NotYet
+        return fastest(c)
+
+    names = [known.find(_key(c), lambda _, c=c: timed(c)) for c, *_ in pairs]
     changed = False
-    for (convolution, source, before, after), name in chosen:
+    for (convolution, source, before, after), name in zip(pairs, names, strict=True):
         if name is not None and name != "torch":
             way = WAYS[name]
             weight = source if way.any_layout else before.args[1]

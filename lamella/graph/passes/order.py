@@ -28,7 +28,7 @@ from .pointless import remove_pointless
 from .routes import route
 from .shared import share
 from .sums import sums
-from .trial import pays
+from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
@@ -113,7 +113,11 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     if "decisions" not in recorded.meta:
         recorded.meta["decisions"] = Decisions(graph, inputs)
     known, tried = recorded.meta["decisions"], False
-    begun = recorded.meta.setdefault("begun", set())
+    if "made" in recorded.meta:
+        name, graph, other = recorded.meta.pop("made")
+        known[name] = pays(graph, other, inputs)
+        graph.meta["open"] = True
+        return graph
     for group in ATTEMPTS:
         base = graph
         paid = [name for name in group if known.get(name)]
@@ -124,18 +128,21 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
                 graph.meta["open"] = True
                 return graph
             start = time.perf_counter()
-            other = attempt(base, inputs)
+            try:
+                other = attempt(base, inputs)
+            except NotYet:
+                graph.meta["open"] = True
+                return graph
             if other is None:
                 known[name] = False
                 continue
-            if (known.get(name) is None and name not in begun
-                    and time.perf_counter() - start > LONG):
-                begun.add(name)  # it measured much; the trial is for the next call
-                graph.meta["open"] = True
-                return graph
             simplify(other)
             other.recompile()
             if known.get(name) is None:
+                if time.perf_counter() - start > LONG:
+                    recorded.meta["made"] = name, copied(graph), other  # tried in the next call
+                    graph.meta["open"] = True
+                    return graph
                 tried, known[name] = True, pays(graph, other, inputs)
             if known[name]:
                 graph = other

@@ -11,12 +11,17 @@ from torch.fx import GraphModule
 from ..stages import written_inputs
 
 GAIN = 0.97  # of the time before: what it must be to be worth a change
-CLEAR = 1.1  # a difference that needs no more runs
+CLEAR = 1.1  # times the time before: no hope
 FEWEST, MOST = 2, 25  # runs of each
 MISTAKE = 0.05  # the relative difference that can't be rounding
 PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
+SLOW = 0.3  # seconds of a run that tell enough even if it is the first
 
 Values = list[torch.Tensor]
+
+
+class NotYet(Exception):
+    """A rewriting has measured for long enough, and goes on when it is tried again."""
 
 
 def copies(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
@@ -33,23 +38,23 @@ def _copied(x: torch.Tensor) -> torch.Tensor:
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether `other` gives and changes the same as `graph`, and is clearly faster."""
     with _Undone(inputs):
-        first, second = copies(graph, inputs), copies(graph, inputs)
+        first, second = copies(graph, inputs), copies(other, inputs)
         device = inputs[0].device if inputs else torch.device("cpu")
         start = time.perf_counter()
         state = torch.get_rng_state()
-        wanted = _run(graph, first)
+        took, wanted = _timed(graph, first, device)
         torch.set_rng_state(state)
-        got = _run(other, second)
+        its, got = _timed(other, second, device)
         if not alike([*wanted, *first], [*got, *second]):
             return False
-        before, after = [], []
+        del wanted, got
+        before, after = ([took], [its]) if took > SLOW else ([], [])
         while len(before) < MOST:
-            before.append(_seconds(graph, first, device))
-            after.append(_seconds(other, second, device))
-            if time.perf_counter() - start > PATIENCE and (
-                    len(before) >= FEWEST or min(after) > CLEAR * min(before)
-                    or len(before) > 1 and CLEAR * min(after) < min(before)):
+            if before and time.perf_counter() - start > PATIENCE and (
+                    len(before) >= FEWEST or min(after) > CLEAR * min(before)):
                 break
+            before.append(_timed(graph, first, device)[0])
+            after.append(_timed(other, second, device)[0])
         return min(after) < GAIN * min(before)
 
 
@@ -98,11 +103,12 @@ def _rms(x: torch.Tensor) -> float:
     return float(x.norm()) / max(x.numel(), 1) ** 0.5
 
 
-def _seconds(graph: GraphModule, inputs: Values, device: torch.device) -> float:
+def _timed(graph: GraphModule, inputs: Values, device: torch.device) -> tuple[float, Values]:
+    """The seconds that a run takes, and what it gives."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     start = time.perf_counter()
-    _run(graph, inputs)
+    found = _run(graph, inputs)
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-    return time.perf_counter() - start
+    return time.perf_counter() - start, found

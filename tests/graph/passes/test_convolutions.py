@@ -8,6 +8,7 @@ from lamella.graph.passes import convolutions as module
 from lamella.graph.passes import order, winograd
 from lamella.graph.passes.forms import describe
 from lamella.graph.passes.order import copied, simplify
+from lamella.graph.passes.trial import NotYet
 from tests.graph.passes.checks import check_same, count, recorded
 
 
@@ -143,3 +144,18 @@ def test_timing_gives_a_way_and_is_remembered(inputs, monkeypatch, tmp_path):
     again = module.Measured("convolutions", module.WAYS)
     again.load()
     assert again == known
+
+
+def test_timing_is_spread_over_several_tries(inputs, monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", -1.0)
+    monkeypatch.setattr(module, "SMALLEST", 0)
+    monkeypatch.setattr(module, "known", module.Measured("none", module.WAYS))
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    graph = recorded(step, *inputs)
+    describe(graph.graph, inputs)
+    with pytest.raises(NotYet):
+        module.convolutions(graph, inputs)
+    monkeypatch.setattr(module, "AT_ONCE", 60.0)
+    module.convolutions(graph, inputs)
+    monkeypatch.setattr(module, "AT_ONCE", -1.0)
+    module.convolutions(graph, inputs)  # all is known

@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.passes import order
-from lamella.graph.passes.trial import alike, pays
+from lamella.graph.passes import order, trial
+from lamella.graph.passes.trial import NotYet, alike, pays
 from tests.graph.passes.checks import check_same, recorded
 
 
@@ -73,6 +73,41 @@ def test_one_trial_in_a_call(monkeypatch):
     assert order.improve(graph, inputs, measure=True).meta["open"] and len(asked) == 1
     for _ in range(2):
         assert not order.improve(graph, inputs, measure=True).meta["open"] and len(asked) == 2
+
+
+def test_what_took_long_is_tried_in_the_next_call(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    monkeypatch.setattr(order, "LONG", -1.0)
+    made, asked, waits = [], [], [True, True]
+    inputs = [torch.randn(4, 4)]
+    graph = recorded(slow, *inputs)
+
+    def attempt(graph, _):
+        made.append(1)
+        if waits and waits.pop():
+            raise NotYet
+        return recorded(lambda x: slow(x).clone(), *inputs)
+
+    monkeypatch.setattr(order, "ATTEMPTS", ({"it": attempt},))
+    monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or True)
+    seen = []
+    for _ in range(5):
+        found = order.improve(graph, inputs, measure=True)
+        check_same(graph, found, inputs)
+        seen.append((len(made), len(asked), found.meta["open"]))
+    assert seen == [(1, 0, True), (2, 0, True), (3, 0, True), (3, 1, True), (4, 1, False)]
+
+
+def test_slow_graphs_run_twice(monkeypatch):
+    inputs = [torch.randn(100, 100)]
+    graph, other = recorded(slow, *inputs), recorded(slow, *inputs)
+    monkeypatch.setattr(trial, "SLOW", 0.0)
+    monkeypatch.setattr(trial, "PATIENCE", 0.0)
+    runs = []
+    run = trial._run
+    monkeypatch.setattr(trial, "_run", lambda *args: runs.append(1) or run(*args))
+    pays(graph, other, inputs)
+    assert len(runs) <= 4
 
 
 def test_a_real_trial(monkeypatch):
