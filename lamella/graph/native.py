@@ -26,6 +26,8 @@ from .text import NoText, to_text
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 FORMAT = 1  # of what is kept; a change makes everything kept before unknown
 PATIENCE = 1800.0  # seconds for one compilation
+# what machine code calls with arguments that the kernel refuses (PyTorch 2.13)
+REFUSED = ("aten.mkldnn_rnn_layer.default", "aten.mkldnn_rnn_layer_backward.default")
 
 
 class Native:
@@ -40,6 +42,8 @@ class Native:
         self.device = inputs[0].device if inputs else torch.device("cpu")
         self.asked = self.made = False
         try:
+            if any(str(node.target) in REFUSED for node in graph.graph.nodes):
+                raise NoText
             self.text = to_text(plain(graph), inputs)
             self.key = cache.key_of(FORMAT, self.text) if cache.cache_folder() else None
         except NoText:

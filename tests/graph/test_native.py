@@ -300,3 +300,16 @@ def test_what_is_written_in_many_parts_is_not_compiled(parts, expected):
     np.testing.assert_allclose(compiled(x).asnumpy(), step(x).asnumpy(), rtol=1e-6)
     path, = compiled.paths(x)
     assert sum(stage.settled for stage in path.plan.stages) == expected
+
+
+def test_kernels_that_machine_code_cannot_call_are_replayed():
+    net = nn.LSTM(4, 8, batch_first=True)
+    x = Tensor(np.ones((2, 3, 4), np.float32))
+    compiled = Compiled(lambda x: net(x)[0].sin().cos().tanh(), level="O1")
+    compiled(x)
+    path, = compiled.paths(x)
+    if not any("mkldnn_rnn_layer" in str(n.target) for n in path.graph.graph.nodes):
+        pytest.skip("this PyTorch runs an LSTM by other kernels")
+    for _ in range(20):  # no time for a compilation
+        compiled(x)
+    assert compiled.settled and compiled.report()["backends"] == ["replay"]
