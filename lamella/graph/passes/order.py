@@ -73,7 +73,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     simplify(better)
     while join(better.graph):
         simplify(better)
-    outer(better.graph)
+    if outer(better.graph):
+        simplify(better)
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)

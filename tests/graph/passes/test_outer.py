@@ -1,4 +1,4 @@
-"""Products of one column and one row."""
+"""Products of one column and one row, and of one row and a matrix."""
 
 import pytest
 import torch
@@ -43,3 +43,26 @@ def test_gradients_by_example():
     better = improve(graph, inputs)
     check_same(graph, better, inputs)
     assert (count(graph, "bmm"), count(better, "bmm")) == (1, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rows, bias, expected", [(1, 70, 1), (2, 70, 0), (1, 1, 1)])
+def test_one_row_and_a_matrix(dtype, rows, bias, expected):
+    def function(x, w, b):
+        y = torch.nn.functional.linear(x, w, b.expand(70)) if bias == 1 else \
+            torch.nn.functional.linear(x, w, b)
+        return y.relu(), y * 2
+
+    inputs = [torch.randn(shape, dtype=dtype) for shape in ((rows, 80), (70, 80), (bias,))]
+    graph = recorded(function, *inputs)
+    better = improve(graph, inputs)
+    check_same(graph, better, inputs)
+    assert (count(better, "addmv"), count(better, "addmm")) == (expected, 1 - expected)
+
+
+def test_a_row_with_steps_stays():
+    inputs = [torch.randn(80, 1).t(), torch.randn(70, 160)[:, ::2], torch.randn(70)]
+    graph = recorded(torch.nn.functional.linear, *inputs)
+    better = improve(graph, inputs)
+    check_same(graph, better, inputs)
+    assert count(better, "addmv") == 0
