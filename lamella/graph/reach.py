@@ -199,7 +199,8 @@ class Reach:
         elif isinstance(thing, Iterator) and kind.__module__ in ("builtins", "itertools"):
             self.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
         elif is_ours(thing):
-            self._attributes(thing)
+            if not isinstance(thing, Reach):  # it holds whole modules, and changes nothing
+                self._attributes(thing)
         elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in _DATA:
             self._visit_class(kind)
             self._attributes(thing)

@@ -11,6 +11,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.reach import Reach
 
 SCALE = 2.0
 HELPERS = types.ModuleType("helpers")
@@ -123,6 +124,14 @@ def test_classes_of_no_module_are_the_users():
             yield [fn(x()) for fn in fns]
 
     agree(program)
+
+
+def test_what_another_walk_has_found_is_not_walked():
+    """It knows whole modules, and through these everything there is."""
+    thing = Factors()
+    other = Reach(lambda: thing)
+    assert other.knows(thing)
+    assert not Reach(lambda: other).knows(thing)
 
 
 def test_a_network_in_a_module_is_trained(monkeypatch):
