@@ -190,8 +190,13 @@ def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torc
         return WAYS[name](a, b, bias)
     (m, k), n = a.shape, b.shape[1]
     back = ((m, n), (n, 1))
-    left = routes.eager(back, ((n, k), b.stride()[::-1]), False)
-    right = routes.eager(((k, m), a.stride()[::-1]), back, False)
+    left = right = "torch"
+    if a.requires_grad:
+        left = routes.eager(back, ((n, k), b.stride()[::-1]), False)
+    if b.requires_grad and _major(b.stride()) == "c":
+        right = routes.eager(((n, m), (1, n)), (a.shape, a.stride()), False)
+    elif b.requires_grad:
+        right = routes.eager(((k, m), a.stride()[::-1]), back, False)
     if name == left == right == "torch":
         return by_torch(a, b, bias)
     return _Routed.apply(a, b, bias)  # type: ignore[return-value]
@@ -212,6 +217,10 @@ class _Routed(torch.autograd.Function):
         gradient, = gradients
         a, b = ctx.saved_tensors
         of_a, of_b, of_bias = ctx.needs_input_grad
-        return (_routed(gradient, b.t(), None) if of_a else None,
-                _routed(a.t(), gradient, None) if of_b else None,
+        by_b = None
+        if of_b and _major(b.stride()) == "c":  # the gradient of a weight lies as the weight does
+            by_b = _routed(gradient.t(), a, None).t()
+        elif of_b:
+            by_b = _routed(a.t(), gradient, None)
+        return (_routed(gradient, b.t(), None) if of_a else None, by_b,
                 gradient.sum(0) if of_bias else None)

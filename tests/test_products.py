@@ -147,3 +147,19 @@ def test_eager_calls_keep_to_what_they_began_with(monkeypatch):
 @needed
 def test_timing_gives_a_way():
     assert products._fastest((64, 32, 64, "rc", True, 1)) in products.WAYS
+
+
+def test_the_gradient_of_a_weight_lies_as_the_weight_does(monkeypatch):
+    """Fused optimizers take another way, and longer, where it doesn't."""
+    monkeypatch.setattr(products.routes, "hopeful", products.available())
+    monkeypatch.setattr(products.routes, "eager", lambda *_: "onednn" if products.available() else
+                        "torch")
+    x, w, b = torch.randn(64, 300), torch.randn(200, 300), torch.randn(200)
+    found, wanted = [
+        torch.autograd.grad(linear(x, *(leaves := (w.clone().requires_grad_(),
+                                                   b.clone().requires_grad_()))).sin().sum(),
+                            leaves)
+        for linear in (products.linear, torch.nn.functional.linear)]
+    assert found[0].stride() == w.stride()
+    for mine, its in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)
