@@ -3,7 +3,7 @@
 # make test    the tests, the examples in docstrings, the program and the snippets in README.md
 # make lint    ruff and pyright
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
-#              that has it, MindSpore; writes docs/benchmarks.md and its picture (about 20 minutes)
+#              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
 # make docs    the pages as a site, in build/docs
 PYTHON ?= python3
 BIN := .venv/bin

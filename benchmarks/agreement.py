@@ -28,19 +28,27 @@ def agreement(workload: Workload, settling: float) -> tuple[float, float]:
     """
     import lamella
 
-    step, data = _made(workload)
-    compiled = lamella.jit(step, jit_level="O1")
-    compiled(*data)
-    end = time.monotonic() + settling
-    while not compiled.settled and time.monotonic() < end:
-        compiled(*data)  # what it finds here is kept on disk for the next of its kind
+    step, data = made(workload)
+    settle(lamella.jit(step, jit_level="O1"), data, settling)  # found: kept for the next ones
     eager = _losses(workload, lambda step: step)
     ours = _losses(workload, lambda step: lamella.jit(step, jit_level="O1"))
     other = _losses(workload, lambda step: step, factor=1 + 2.0**-23)
     return _difference(eager, ours), _difference(eager, other)
 
 
-def _made(workload: Workload, factor: float = 1.0) -> tuple[Callable[..., Any], list[Any]]:
+def settle(compiled: Any, data: list[Any], seconds: float) -> None:
+    """Run a compiled step until it has found its fastest form, or for so long."""
+    end = time.monotonic() + seconds
+    while True:
+        start = time.monotonic()
+        compiled(*data)
+        if compiled.settled and compiled.replays > 3 or time.monotonic() > end:
+            break
+        time.sleep(min(time.monotonic() - start, 0.1))  # leave the machine to the compiler
+
+
+def made(workload: Workload, factor: float = 1.0) -> tuple[Callable[..., Any], list[Any]]:
+    """A workload's training step and its data; `factor` is what multiplies the first weights."""
     import lamella.alias
 
     lamella.alias.install()
@@ -57,7 +65,7 @@ def _made(workload: Workload, factor: float = 1.0) -> tuple[Callable[..., Any], 
 
 
 def _losses(workload: Workload, wrap: Callable[[Any], Any], factor: float = 1.0) -> np.ndarray:
-    step, data = _made(workload, factor)
+    step, data = made(workload, factor)
     step = wrap(step)
     return np.array([step(*data).asnumpy() for _ in range(LOSSES)], np.float64)
 

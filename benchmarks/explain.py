@@ -23,7 +23,7 @@ import torch
 from rich.console import Console
 
 from .__main__ import machine
-from .agreement import agreement, agreement_table
+from .agreement import agreement, agreement_table, made, settle
 from .harness import Settings
 from .table import Table
 from .workload import Workload
@@ -56,21 +56,13 @@ class Found:
 
 def prepared(name: str) -> tuple[Workload, Callable[..., Any], list[Any], Callable[[], Any]]:
     """A workload, its step and data in Lamella, and its step in PyTorch."""
-    import lamella.alias
-
-    lamella.alias.install()
-    import mindspore as ms
-
-    from .runners import mindspore, pytorch
-
     workload = BY_NAME[name]
+    step, data = made(workload)
+    from .runners import pytorch
+
     weights = pytorch.initial_weights(workload)
-    arrays = list(workload.data())
-    program = workload.written_in("mindspore")
-    net = mindspore._net(program, weights, ours=True)
-    step = mindspore._training(program, net, workload.precision)
-    peer = pytorch.build(workload, "PyTorch", "cpu", weights, arrays)
-    return workload, step, [ms.Tensor(x) for x in arrays], peer.run
+    peer = pytorch.build(workload, "PyTorch", "cpu", weights, list(workload.data()))
+    return workload, step, data, peer.run
 
 
 def in_turns(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
@@ -98,13 +90,7 @@ def look(name: str, settling: float) -> Found:
 
     _, step, data, peer = prepared(name)
     compiled = lamella.jit(step)
-    end = time.monotonic() + settling
-    while True:
-        start = time.monotonic()
-        compiled(*data)
-        if compiled.settled and compiled.replays > 3 or time.monotonic() > end:
-            break
-        time.sleep(min(time.monotonic() - start, 0.1))  # leave the machine to the compiler
+    settle(compiled, data, settling)
     best = in_turns({"ours": lambda: compiled(*data), "peer": peer})
     return Found(lamella.explain(compiled, *data), best["ours"], best["peer"], compiled.settled)
 
