@@ -7,7 +7,7 @@ import sys
 import pytest
 
 PROGRAM = """
-import resource
+import resource, statistics
 import lamella as ms
 from lamella import ops
 
@@ -18,12 +18,13 @@ def step():
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
-for _ in range(3):
+counts = []
+for _ in range(13):
+    before = faults()
     step()
-before = faults()
-for _ in range(10):
-    step()
-print(faults() - before)
+    counts.append(faults() - before)
+# Where a block lies may change once or twice, as small ones are freed around it
+print(int(statistics.median(counts[3:])))
 """
 
 
@@ -35,7 +36,7 @@ def faults(**environment: str) -> int:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator is Linux's")
 def test_steps_touch_no_new_pages():
-    assert faults() < 500
-    if faults(LAMELLA_KEEP_MEMORY="0") < 2500:
+    assert faults() < 100
+    if faults(LAMELLA_KEEP_MEMORY="0") < 1000:
         pytest.skip("the allocator of this system keeps freed memory by itself")
-    assert faults(MALLOC_ARENA_MAX="4") > 2500  # a setting of the user's own counts
+    assert faults(MALLOC_ARENA_MAX="4") > 1000  # a setting of the user's own counts
