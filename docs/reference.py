@@ -15,6 +15,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from lamella import Tensor
+
 NAMESPACES = {
     "lamella": "reference/lamella.md", "lamella.nn": "reference/nn.md",
     "lamella.ops": "reference/ops.md", "lamella.amp": "reference/amp.md",
@@ -69,10 +71,28 @@ def reference(namespace: str, described: set[str]) -> str:
     if primitives:
         lines += ["## Primitive classes", "",
                   "Made with their attributes, called with Tensors; the mathematics is that of the "
-                  "functions above.", "", "| class | |", "|---|---|"]
-        lines += [f"| `{name}{signature(value)}` | {first_line(value)} |"
-                  for name, value in primitives]
+                  "functions above.", "", *table("class", primitives)]
+    if namespace == "lamella":
+        lines += ["## Operators as methods of a Tensor", "",
+                  "Each does what the function of `lamella.ops` does that its line describes.", "",
+                  *table("method", operators_as_methods(), first=1)]
     return "\n".join(lines)
+
+
+def operators_as_methods() -> list[tuple[str, Any]]:
+    """The methods that families of operators add to Tensor."""
+    methods = []
+    for name, value in sorted(vars(Tensor).items()):
+        home = getattr(value, "__module__", None) or ""
+        if not name.startswith("_") and home.startswith("lamella.ops."):
+            methods.append((name, value))
+    return methods
+
+
+def table(heading: str, named: list[tuple[str, Any]], first: int = 0) -> list[str]:
+    """A line for each name, with what it takes, from the `first` argument on, and what it does."""
+    return [f"| {heading} | |", "|---|---|", *(
+        f"| `{name}{signature(value, first)}` | {first_line(value)} |" for name, value in named)]
 
 
 def title(module: ModuleType) -> str:
@@ -86,11 +106,11 @@ def first_line(value: Any) -> str:
     return text.replace("|", r"\|")
 
 
-def signature(value: Any) -> str:
-    """What a class is made with."""
+def signature(value: Any, first: int = 0) -> str:
+    """What a class is made with, or a function called with."""
     try:
-        parameters = inspect.signature(value).parameters.values()
+        parameters = list(inspect.signature(value).parameters.values())
     except ValueError:
         return ""
-    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters[first:]]
     return str(inspect.Signature(plain)).replace("|", r"\|")

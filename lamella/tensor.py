@@ -498,6 +498,9 @@ def tensor_methods(**methods: Any) -> None:
             raise ValueError(f"Tensor has a method {name!r} already.")
         if isinstance(method, FunctionType) and not hasattr(method, "is_op"):
             method = op(method, f"Tensor.{name}")
+            if not method.__doc__:  # takes what the function takes, in a method's order
+                base = name.rstrip("_")
+                method.__doc__ = f"`ops.{base}`{' in place' if base != name else ''}, as a method."
         setattr(Tensor, name, method)
 
 

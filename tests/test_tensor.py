@@ -564,3 +564,8 @@ def test_gradients_flow_through_conversions():
 def test_round_and_index():
     assert round(Tensor([1.567, 2.5]), 1).tolist() == pytest.approx([1.6, 2.5])
     assert list(range(5))[Tensor(2)] == 2 and 1 in Tensor([1, 2]) and None not in Tensor([1])
+
+
+def test_every_method_is_described():
+    assert [name for name, value in vars(Tensor).items()
+            if not name.startswith("_") and callable(value) and not value.__doc__] == []

@@ -476,10 +476,12 @@ def is_complex(input: Tensor) -> bool:
 
 def _tensor_allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08,
                      equal_nan: bool = False) -> bool:
+    """Whether all elements are as near to those of `other` as `isclose` demands."""
     return bool(torch.isclose(*both(self, other), rtol, atol, equal_nan).all())
 
 
 def _tensor_is_signed(self: Tensor) -> bool:
+    """Whether the data type has negative numbers."""
     return self._raw.is_signed()
 
 

@@ -399,17 +399,20 @@ def _method(function: Callable[..., Any], over: Callable[..., Tensor]) -> Callab
 
 
 def _tensor_ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The difference of the largest and the smallest element over axes."""
     raw, dims = self._raw, axes(axis, self._raw)
     return wrap(torch.amax(raw, dims, keepdims) - torch.amin(raw, dims, keepdims))
 
 
 def _tensor_argmax_with_value(self: Tensor, axis: int = 0,
                               keep_dims: bool = False) -> tuple[Tensor, Tensor]:
+    """The largest elements along an axis, and where they are."""
     return max(self, axis, keep_dims)
 
 
 def _tensor_argmin_with_value(self: Tensor, axis: int = 0,
                               keep_dims: bool = False) -> tuple[Tensor, Tensor]:
+    """The smallest elements along an axis, and where they are."""
     return min(self, axis, keep_dims)
 
 

@@ -378,6 +378,7 @@ def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
 
 def _tensor_triangular_solve(self: Tensor, A: Tensor, upper: bool = True,  # noqa: N803
                              transpose: bool = False, unitriangular: bool = False) -> Any:
+    """The solution x of `A` x = this tensor, for a triangular `A`, and `A` itself."""
     matrix = A._raw.mT if transpose else A._raw
     x = torch.linalg.solve_triangular(matrix, self._raw, upper=upper != transpose,
                                       unitriangular=unitriangular)
