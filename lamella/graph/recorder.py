@@ -68,7 +68,7 @@ class Recorder(TorchDispatchMode):
         if self._paused or func.namespace == "prim":
             return func(*args, **kwargs)
         tags = func.tags
-        if torch.Tag.dynamic_output_shape in tags:
+        if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
             raise CannotTrace(f"calls {func}, whose result depends on values for its shape")
         if torch.Tag.data_dependent_output in tags:
             if all(self._node_of(raw) in self._known for raw in args):
@@ -157,6 +157,12 @@ class Recorder(TorchDispatchMode):
             self._last = self.graph.placeholder(name)
         self._last.meta["val"] = _form_of(raw)
         return self._last
+
+
+def _by_positions(func: Any, args: tuple) -> bool:
+    """Whether this reads elements at given positions; a mask chooses as many as it likes."""
+    return func is aten.index.Tensor and not any(
+        raw is not None and raw.dtype in (torch.bool, torch.uint8) for raw in args[1])
 
 
 def _form_of(raw: Any) -> torch.Tensor | None:

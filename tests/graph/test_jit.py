@@ -218,6 +218,16 @@ def test_containers_shapes_and_plain_arguments():
     assert f.report()["traces"] == 4 and f.report()["replays"] == 4
 
 
+@pytest.mark.parametrize("read", [
+    lambda x, i: x[i], lambda x, i: x[:, -i], lambda x, i: x[i, i], lambda x, i: x[[1, 0]],
+    lambda x, i: ms.grad(lambda x: (x[i, None] ** 2).sum())(x)])
+def test_reading_at_positions_is_part_of_the_graph(read):
+    x, compiled = data()[0], jit(read, fullgraph=True)
+    for values in ([0, 3], [2, 2], [1, 0, 3], [3, 3, 3, 2]):
+        i = Tensor(values)
+        np.testing.assert_array_equal(compiled(x, i).asnumpy(), read(x, i).asnumpy())
+
+
 def test_random_numbers_are_drawn_anew():
     @jit
     def f(x):
