@@ -74,7 +74,8 @@ class Recorder(TorchDispatchMode):
             if all(self._node_of(raw) in self._known for raw in args):
                 return func(*args, **kwargs)
             if func is aten._local_scalar_dense.default and state.trace is not None:
-                return state.trace.guard(args[0])
+                with self:  # here the mode is off, and the guard has to be in the graph
+                    return state.trace.guard(args[0])
             if func is aten.equal.default and state.trace is not None:
                 with self:
                     return (args[0].shape == args[1].shape

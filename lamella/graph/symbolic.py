@@ -89,9 +89,9 @@ class Symbolic:
         """A recorder of kernels whose arguments may be sizes."""
         return SymbolicRecorder(inputs, self)
 
-    def trace(self, held: list, slots: list, recorder: Recorder) -> Trace:
+    def trace(self, reach: Reach, held: list, slots: list, recorder: Recorder) -> Trace:
         """A run that has nothing but forms."""
-        return SymbolicTrace(held, slots, recorder)
+        return SymbolicTrace(reach, held, slots, recorder)
 
     def sizes(self) -> Callable[[list[torch.Tensor]], bool]:
         """What tells whether arguments have sizes that the graph holds for.

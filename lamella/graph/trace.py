@@ -43,12 +43,13 @@ class Trace:
         guards: the raw tensors that were turned into Python values, and the values.
         attributes: by Cell and name, what the run assigned to attributes of Cells.
         changes: what it assigned there and elsewhere in Python's objects.
-        fresh: generators of random numbers that it made, with their seeds.
+        fresh: generators of random numbers that it made for objects that it made, with their seeds.
         later: the calls put off until the run is over, such as those of `print`.
     """
 
-    def __init__(self, held: list[Tensor], slots: list[tuple[dict, str] | None],
+    def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
                  recorder: Recorder):
+        self.reach = reach
         self.recorder = recorder
         self.held = held
         self.slots = slots
@@ -83,9 +84,13 @@ class Trace:
         """Remember that the run assigned an attribute of a Cell."""
         self.attributes[id(cell), name] = (cell, name, value)
 
-    def note_generator(self, made: torch.Generator, seed: int, seed2: int) -> None:
-        """Remember that the run made a generator, which every replay starts anew."""
-        self.fresh.append((made, seed, seed2))
+    def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
+        """Remember that the run made a generator; every replay starts it anew.
+
+        But not where its owner was there before: then the next run goes on with it.
+        """
+        if not self.reach.knows(owner):
+            self.fresh.append((made, seed, seed2))
 
     def commit(self) -> None:
         """Change what the run has changed in place, which it had only been lent."""
@@ -125,7 +130,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     lent = [symbolic.held(data) if symbolic else data.clone() for data in originals]
     recorder = (symbolic.recorder if symbolic else Recorder)([*inputs, *lent])
     trace = (symbolic.trace if symbolic else Trace)(
-        held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
+        reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     flat = iter(inputs)
     given, named = map_tensors(
         lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))

@@ -237,6 +237,18 @@ def test_random_numbers_by_seed(draw):
         close(found[1], found[0])
 
 
+def test_an_operator_with_a_seed_goes_on_with_its_stream():
+    def make():
+        uniform = ops.UniformReal(seed=1)
+
+        def draw(x):
+            return x + uniform((3,)) if ops.rand(1) > 0.5 else x * 2
+
+        return draw, lambda: uniform((2,))
+
+    agree_with_state(make, [(X,)] * 9)
+
+
 def test_optimizers_schedules_and_rates_changed_by_hand():
     def make():
         net = nn.Dense(3, 2, weight_init="ones")
@@ -430,6 +442,10 @@ def searched(x, limit):
     (lambda x: x * len(x) + x.shape[0] + bool(x.all()), [(X,), (W,), (X[:2],)]),
     (ms.grad(lambda x: (early(x) ** 2).sum()), [(X,), (-X,), (W,)]),
     (lambda x: (x if x.min() > 0 else -x) if x.max() > 1 else x * 0, [(X,), (W,), (X * 0.1,)]),
+    (lambda x: x * 2 if 2 in x else x, [(X,), (W,), (-X,)]),
+    (lambda n: ops.ones(tuple(n.tolist())), [(Tensor([2, 3]),), (Tensor([3, 1]),)]),
+    (lambda n: [X * i for i in range(n)], [(Tensor(2),), (Tensor(3),)]),
+    (lambda x, n: x[n], [(X, Tensor(2)), (X, Tensor(0))]),
 ])
 def test_control_flow(function, calls):
     agree(function, *calls)

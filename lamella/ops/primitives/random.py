@@ -39,7 +39,7 @@ class _Seeded(Primitive):
         if not self.seed and not self.seed2:
             return None
         if "_generator" not in self.__dict__:
-            self.__dict__["_generator"] = fresh_generator(self.seed, self.seed2)
+            self.__dict__["_generator"] = fresh_generator(self, self.seed, self.seed2)
         return self.__dict__["_generator"]
 
 
