@@ -33,9 +33,10 @@ class Form(NamedTuple):
         return True
 
     def scratch(self) -> torch.Tensor:
-        """A tensor of this form."""
-        made = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
-        return made.normal_() if self.dtype.is_floating_point else made.zero_()
+        """Random numbers in this form, whose elements may share memory."""
+        reach = sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True)) + 1
+        made = torch.randn(reach if self.size else 0, dtype=self.dtype, device=self.device)
+        return made.as_strided(self.shape, self.stride)
 
 
 def describe(graph: Graph, inputs: Sequence[torch.Tensor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 
 import torch
@@ -15,7 +16,8 @@ class Memory:
 
     Attributes:
         place: the position of each node.
-        bases: for each node, the nodes whose memory its value may lie in.
+        bases: for each node, the nodes whose memory its value may lie in; for one with several
+            values, also the nodes that take those out.
         given: the nodes whose memory the graph's results lie in.
     """
 
@@ -23,6 +25,9 @@ class Memory:
         nodes = list(graph.nodes)
         self.place = {node: i for i, node in enumerate(nodes)}
         self.bases: dict[Node, set[Node]] = bases_of(nodes)
+        for node in nodes:
+            if node.target is operator.getitem and node in self.bases[node]:
+                self.bases[node.args[0]].add(node)  # type: ignore[index]
         self.results = set(nodes_in(nodes[-1].args))
         self.given: set[Node] = set().union(*(self.bases[n] for n in self.results))
         self._writes: dict[Node, list[int]] = {}

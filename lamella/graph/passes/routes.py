@@ -12,9 +12,9 @@ from .forms import Form, form_of
 
 aten = torch.ops.aten
 
-# activations that oneDNN's kernel does on the way out: its name and its argument
+# activations that oneDNN's kernel does on the way out: its name and its argument; not relu, which
+# would make zeros of what is not a number
 _ENDINGS: dict[object, Any] = {
-    aten.relu.default: lambda node: ("relu", ""),
     aten.gelu.default: lambda node: ("gelu", node.kwargs.get("approximate", "none")),
     aten.sigmoid.default: lambda node: ("sigmoid", ""),
     aten.tanh.default: lambda node: ("tanh", ""),

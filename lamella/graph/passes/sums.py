@@ -104,11 +104,12 @@ def _cat(graph: Graph, nodes: Sequence[Node], dim: int) -> Node:
 
 
 def _is_sum_of_rows(node: Node) -> bool:
-    """Whether it is the sum of a matrix over its rows, or a view of that as a vector."""
+    """Whether it is the sum of a matrix over its rows, a vector or a matrix of one row."""
     summed = _summed(node)
-    form = form_of(summed.args[0]) if summed is not None else None
-    return (summed is not None and not summed.kwargs and form is not None
-            and summed.args[1] == [0] and len(form.shape) == 2 and form.dtype.is_floating_point)
+    form, own = form_of(summed.args[0]) if summed is not None else None, form_of(node)
+    return (summed is not None and not summed.kwargs and form is not None and own is not None
+            and summed.args[1] == [0] and len(form.shape) == 2 and form.dtype.is_floating_point
+            and own.shape in (form.shape[1:], (1, *form.shape[1:])))
 
 
 def _summed(node: Node) -> Node | None:

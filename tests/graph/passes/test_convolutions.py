@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from lamella.graph.passes import convolutions as module
 from lamella.graph.passes import order, winograd
-from lamella.graph.passes.forms import describe
+from lamella.graph.passes.forms import Form, describe
 from lamella.graph.passes.order import copied, simplify
 from lamella.graph.passes.trial import NotYet
 from tests.graph.passes.checks import check_same, count, recorded
@@ -144,6 +144,13 @@ def test_timing_gives_a_way_and_is_remembered(inputs, monkeypatch, tmp_path):
     again = module.Measured("convolutions", module.WAYS)
     again.load()
     assert again == known
+
+
+def test_timing_one_whose_input_is_expanded():
+    x, w, y = (Form(shape, torch.empty(shape).stride(), torch.float32, torch.device("cpu"))
+               for shape in ((4, 16, 8, 8), (16, 16, 3, 3), (4, 16, 6, 6)))
+    c = module.Convolution(x._replace(stride=(0, 64, 8, 1)), w, w, y, (1, 1), (0, 0), True)
+    assert module.fastest(c) in module.WAYS
 
 
 def test_timing_is_spread_over_several_tries(inputs, monkeypatch):

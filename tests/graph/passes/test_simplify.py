@@ -66,6 +66,21 @@ def test_results_have_memory_of_their_own():
     improved(lambda x: (torch.ones(3), x), torch.randn(4))
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: x.max(1), lambda x: torch.sort(x), lambda x: torch.native_layer_norm(
+        x, [4], None, None, 1e-5)])
+def test_one_of_several_values_is_changed_later(function):
+    def step(x):
+        first, second, third = function(x), function(x), function(x)
+        first[0].add_(1)
+        return first[0] * 2, second[0] * 3, second[1], third[1] * 2
+
+    improved(step, torch.randn(3, 4))
+    improved(lambda x: (function(x)[0], function(x)[0]), torch.randn(3, 4))
+    _, better = improved(lambda x: function(x)[0] * function(x)[1], torch.randn(3, 4))
+    assert count(better, "max", "sort", "native_layer_norm") == 1
+
+
 def test_random_draws_stay():
     def function(x):
         unused = torch.rand_like(x)

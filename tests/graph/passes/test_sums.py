@@ -1,5 +1,6 @@
 """Sums of products."""
 
+import pytest
 import torch
 
 from lamella.graph.passes.forms import describe
@@ -74,3 +75,14 @@ def test_factors_changed_in_between_keep_their_product():
         return first + b @ b + b @ (b * 2)
 
     assert rewritten(function, [torch.randn(4, 4), torch.randn(4, 4)])[1] is None
+
+
+@pytest.mark.parametrize("keep, shape, stays", [
+    (False, (2, 3), True), (True, (6, 1), True), (True, (3, 2), True), (False, (1, 6), False),
+    (True, (6,), False)])
+def test_sums_of_rows_in_another_shape(keep, shape, stays):
+    def function(*given):
+        a, b, c = (x.sum(0, keep).view(shape) for x in given)
+        return a + b + c
+
+    assert (rewritten(function, [torch.randn(n, 6) for n in (5, 4, 3)])[1] is None) == stays
