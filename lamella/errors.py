@@ -25,6 +25,18 @@ _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "mu
                 "supported on matrices", "vector + matrix", "doesn't match the broadcast")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
              "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
+# what PyTorch says of a tensor that stands for the examples of a `vmap`
+_OF_VMAP = {
+    "It looks like you're": "inside 'vmap' a Tensor stands for many examples, so it can't become a "
+                            "Python value (by if, while, int(), float(), item()); choose with "
+                            "ops.where or ops.select.",
+    "dynamic shape": "inside 'vmap' the shape of a result can't depend on values, which differ "
+                     "between the examples; keep all elements, and choose with ops.where.",
+    "differently shaped Tensor": "inside 'vmap' the shape of a result can't depend on values, which"
+                                 " differ between the examples; keep all elements, and choose with "
+                                 "ops.where.",
+    "may have escaped": "a Tensor made inside 'vmap' means nothing when that is over; return it "
+                        "from the function."}
 # the name of a kernel, or the place in its source
 _PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
 _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tensors", "type",
@@ -47,6 +59,11 @@ def describe(value: Any) -> str:
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     text = repr(value)
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
+
+
+def of_vmap(text: str) -> str:
+    """What an error's text says about `vmap`, as a user can act on it; "" for any other error."""
+    return next((told for words, told in _OF_VMAP.items() if words in text), "")
 
 
 def op_error(name: str, error: BaseException, **arguments: Any) -> Exception:
@@ -75,6 +92,9 @@ def op_error(name: str, error: BaseException, **arguments: Any) -> Exception:
     if isinstance(error, OverflowError) or "Overflow when unpacking" in text:
         return ValueError(f"For '{name}', a number is too large for the type it is needed in. "
                           f"Arguments: {given}.")
+    told = of_vmap(text)
+    if told:
+        return RuntimeError(f"For '{name}', {told} Arguments: {given}.")
     if "received an invalid combination of arguments" in text:
         text = "arguments of these types do not go together."
     message = f"For '{name}', {_PREFIX.sub('', text)} Arguments: {given}."

@@ -14,14 +14,20 @@ import numpy as np
 import torch
 
 from .dtype import Type
+from .state import functorch
 
 _EDGE = 3  # elements shown on each side of an ellipsis
 _NARROW = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def _array(raw: torch.Tensor) -> np.ndarray:
-    raw = raw.resolve_conj().resolve_neg().cpu()
-    return (raw.float() if raw.dtype in _NARROW else raw).numpy()
+    if functorch.is_functorch_wrapped_tensor(raw):
+        from .autodiff.level import of_all_examples
+
+        raw = of_all_examples(raw)
+    with torch._C._DisableFuncTorch():
+        raw = raw.detach().resolve_conj().resolve_neg().cpu()
+        return (raw.float() if raw.dtype in _NARROW else raw).numpy()
 
 
 def to_str(raw: torch.Tensor) -> str:

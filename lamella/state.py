@@ -7,6 +7,9 @@ from typing import Any
 
 import torch
 
+# PyTorch's levels: what kind of wrapper a raw tensor is, and what is inside
+functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+
 
 class _ThreadState(threading.local):
     """Of this thread.
@@ -37,6 +40,10 @@ def numbers(raw: torch.Tensor) -> Any:
     no graph can stand for.
     """
     if state.trace is None:
+        if torch._C._are_functorch_transforms_active():
+            from .autodiff.level import plain
+
+            raw = plain(raw)
         return raw.tolist()
     if raw.is_floating_point() or raw.is_complex() or raw.numel() > MOST_NUMBERS:
         state.trace.refuse("makes Python numbers of a tensor")

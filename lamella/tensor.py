@@ -28,7 +28,7 @@ from .construction import (
 from .dtype import Type, from_raw, promote_types
 from .errors import op
 from .indexing import get_item, set_item
-from .state import numbers, state
+from .state import functorch, numbers, state
 
 _new = object.__new__
 
@@ -245,14 +245,15 @@ class Tensor:
         self.init_data()
         if state.trace is not None:
             state.trace.refuse("hands a tensor to NumPy")
-        raw = self._raw.detach()
-        if raw.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
-            raw = raw.float()
-        if raw.device.type != "cpu":
-            raw = raw.cpu()
-        if raw._is_zerotensor():  # a gradient's zeros that take no memory
-            raw = raw.clone()
-        return raw.resolve_conj().resolve_neg().numpy()
+        raw = self._raw
+        if (torch._C._are_functorch_transforms_active()
+                or functorch.is_functorch_wrapped_tensor(raw)):
+            from .autodiff.level import plain
+
+            raw = plain(raw)
+            with torch._C._DisableFuncTorch():
+                return _array(raw)
+        return _array(raw.detach())
 
     numpy = asnumpy
 
@@ -317,13 +318,13 @@ class Tensor:
         self.init_data()
         if state.trace is not None:
             state.trace.refuse("makes text of a tensor")
-        return printing.to_str(self._raw.detach())
+        return printing.to_str(self._raw)
 
     def __repr__(self) -> str:
         self.init_data()
         if state.trace is not None:
             state.trace.refuse("makes text of a tensor")
-        return printing.to_repr(self._raw.detach(), self.dtype)
+        return printing.to_repr(self._raw, self.dtype)
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -448,6 +449,16 @@ class _Unsized(Tensor):
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={start})"
 
     __repr__ = __str__
+
+
+def _array(raw: torch.Tensor) -> np.ndarray:
+    if raw.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+        raw = raw.float()
+    if raw.device.type != "cpu":
+        raw = raw.cpu()
+    if raw._is_zerotensor():  # a gradient's zeros that take no memory
+        raw = raw.clone()
+    return raw.resolve_conj().resolve_neg().numpy()
 
 
 def _unpickle(cls: type, raw: torch.Tensor, state: dict) -> Tensor:

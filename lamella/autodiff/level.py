@@ -13,10 +13,7 @@ from typing import Any
 
 import torch
 
-from ..state import state
-
-# PyTorch's levels: what kind of wrapper a raw tensor is, and what is inside
-functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+from ..state import functorch, state
 
 
 class Level:
@@ -141,6 +138,35 @@ def differs(raw: torch.Tensor) -> bool:
             return True
         raw = functorch.get_unwrapped(raw)
     return False
+
+
+def plain(raw: torch.Tensor) -> torch.Tensor:
+    """The data of a tensor that is about to leave the running transformations.
+
+    Raises:
+        RuntimeError: if it differs between the examples of a `vmap`.
+    """
+    if differs(raw):
+        raise RuntimeError("Inside 'vmap' a Tensor stands for many examples, so it can't become "
+                           "an array of NumPy's or Python numbers; return it instead.")
+    with torch._C._DisableFuncTorch():
+        return physical(raw).detach()
+
+
+def of_all_examples(raw: torch.Tensor) -> torch.Tensor:
+    """The data of a tensor, those of all examples: a dimension in front for each `vmap`."""
+    def unwrapped(raw: torch.Tensor) -> torch.Tensor:
+        if not functorch.is_functorch_wrapped_tensor(raw):
+            return raw
+        inner = functorch.get_unwrapped(raw)
+        if not functorch.is_batchedtensor(raw):
+            return unwrapped(inner)
+        whole = unwrapped(inner)
+        more = whole.dim() - inner.dim()
+        return whole.movedim(functorch.maybe_get_bdim(raw) + more, more)
+
+    with torch._C._DisableFuncTorch():
+        return unwrapped(raw).detach()
 
 
 def physical(raw: torch.Tensor) -> torch.Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..construction import NUMBERS
+from ..errors import of_vmap
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .level import Level, current, entered, functorch
@@ -120,12 +121,10 @@ class _Batch:
                               randomness=self.randomness,
                               chunk_size=self.chunk_size)(mark, *raws, *stacked)
         except RuntimeError as error:
-            if "vmap: It looks like you're" not in str(error):
+            told = "" if str(error).startswith("For '") else of_vmap(str(error))
+            if not told:
                 raise
-            raise RuntimeError(
-                "Inside 'vmap' a Tensor stands for many examples, so it can't become a Python "
-                "value (by if, while, int(), float(), item()); choose with ops.where or "
-                "ops.select.") from error
+            raise RuntimeError(told[0].upper() + told[1:]) from error
         finally:
             for parameter, own in zip(self.own, data, strict=True):
                 parameter._data = own

@@ -85,6 +85,11 @@ def test_what_comes_back(call, expected):
     (lambda: ms.vmap(twice)(M[:0]), RuntimeError, "one example or more"),
     (lambda: ms.vmap(lambda r: r if r.sum() > 3 else -r)(M), RuntimeError, "ops.where"),
     (lambda: ms.vmap(lambda r: r * float(r.sum()))(M), RuntimeError, "ops.where"),
+    (lambda: ms.vmap(lambda r: ops.arange(r[0]))(M), RuntimeError, "'arange'.*ops.where"),
+    (lambda: ms.vmap(lambda r: r[r > 0])(M), RuntimeError, "shape of a result can't depend"),
+    (lambda: ms.vmap(ops.nonzero)(M), RuntimeError, "'nonzero'.*shape of a result can't depend"),
+    (lambda: ms.vmap(lambda r: Tensor(r.asnumpy()))(M), RuntimeError, "an array of NumPy's"),
+    (lambda: ms.vmap(lambda r: r.tolist())(M), RuntimeError, "or Python numbers; return it"),
 ])
 def test_errors_say_what_was_wrong(call, error, message):
     with pytest.raises(error, match=message):
@@ -330,6 +335,34 @@ def test_a_function_that_keeps_what_it_likes():
     by_factor = ms.vmap(ms.grad(lambda r, k: Kept.apply(r, k, "yes")[0].sum(), 1), (0, None))(
         M, Tensor(3.0))
     assert arrays(by_factor) == [3.0, 12.0]
+
+
+@pytest.mark.parametrize("derivative", [lambda f: f, ms.grad, ms.jacfwd])
+def test_what_all_examples_share_may_become_numbers(derivative):
+    weight = ms.Parameter(Tensor([2.0, 3.0, 4.0], ms.float32), name="weight")
+
+    def f(r):
+        return (r * Tensor(weight.asnumpy()) + Tensor(weight.tolist())).sum() * weight[0].item()
+
+    np.testing.assert_array_equal(ms.vmap(derivative(f))(M).asnumpy(),
+                                  np.stack([derivative(f)(row).asnumpy() for row in M]))
+
+
+def test_printing_shows_all_examples(capsys):
+    kept = []
+
+    def f(r, s):
+        kept.append(r * s)
+        print(r * s, [s])
+        return (r * s).sum()
+
+    ms.vmap(ms.vmap(ms.grad(f), (0, None)), (None, 0))(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0]))
+    text = "".join(capsys.readouterr().out.split())
+    assert text.startswith("[[[3.6.]][[4.8.]]]")
+    assert "Tensor(shape=[],dtype=Float32,value=[3.00000000e+00,4.00000000e+00])" in text
+    assert str(kept[0]).split() == "[[[3. 6.]] [[4. 8.]]]".split()
+    with pytest.raises(RuntimeError, match="means nothing when that is over; return it"):
+        ops.abs(kept[0])
 
 
 def test_nothing_is_left_behind():
