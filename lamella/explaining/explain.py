@@ -139,8 +139,8 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     values = _values(path, inputs)
     if values is not None and not path.settled:
         with torch.enable_grad():
-            path.plan.run(values, path.streams)
-            path.plan.settle(values, hot=False)  # what an earlier process found
+            path.planned(values).run(values, path.streams)
+            path.planned(values).settle(values, hot=False)  # what an earlier process found
     return path
 
 
@@ -153,14 +153,14 @@ def _values(path: Path, inputs: list[torch.Tensor]) -> list[torch.Tensor] | None
 def _applies(path: Path, inputs: list[torch.Tensor]) -> bool:
     values = _values(path, inputs)
     with torch.enable_grad():
-        return values is not None and path.plan.run(values, path.streams)
+        return values is not None and path.planned(values).run(values, path.streams)
 
 
 def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
     """Of a recorded graph, as it is run now."""
     original, values = path._inputs(inputs), _values(path, inputs)
     assert original is not None and values is not None
-    plan = path.plan
+    plan = path.planned(values)
     runs = []
     for stage in plan.stages:
         # a stage that changes nothing gets the data themselves: it may be made for where they lie

@@ -17,7 +17,8 @@ from .operations import is_random
 from .passes import improve, improved_before
 from .plan import Plan
 from .reach import form_of
-from .stages import CannotCut, written_inputs
+from .sharing import Sharing
+from .stages import CannotCut, Cut
 from .trace import CannotTrace, Trace, held_data
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
@@ -31,11 +32,10 @@ class Path:
         fresh: the generators of random numbers that it makes, with their seeds.
         later: the calls it makes when it is over.
         nodes: how many operations were recorded.
-        changes_arguments: whether it changes memory of its arguments; it holds then only for
-            arguments that lie in memory of their own.
+        changes_arguments: whether it changes memory of its arguments.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
-        plan: how it is run now.
+        plan: how it is run now; None before the first run.
         sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
     """
 
@@ -60,24 +60,40 @@ class Path:
         self.later = trace.later
         self.expected = [value for _, value in trace.guards]
         self.nodes = len(graph.graph.nodes)
-        self.changes_arguments = any(i < len(inputs) for i in written_inputs(graph))
+        self._sharing = Sharing(graph, self.arguments, len(self.parameters))
+        self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
+        data = [held_data(t) for t in trace.held]
+        if self._sharing.is_beside_arguments([*inputs, *data, *self.constants]):
+            raise CannotTrace("changes memory that is shared by what it uses")
         self.streams = _streams(trace, graph)
         self.spent = 0.0
         self.runs = 0
         self._settling = threading.Lock()
         self._measured = False
         self.settled = level == "O0"
-        if not self.settled:
-            like = [*inputs, *[held_data(t) for t in trace.held], *trace.constants]
-            graph = improve(graph, like)
-            if improved_before(graph, like):
-                graph, self._measured = improve(graph, like, measure=True), True
         self.graph = graph
+        self.plan: Plan | None = None
         try:
-            self.plan = Plan(graph, self.expected, self.arguments, not self.settled)
+            if self.expected:
+                Cut(graph, len(self.expected))
         except CannotCut as node:
             raise CannotTrace(f"turns a tensor into a Python value after {node} has changed "
                               f"data") from None
+
+    def planned(self, values: list[torch.Tensor]) -> Plan:
+        """How it is run now. The first call that runs it decides: some graphs never run again.
+
+        Args:
+            values: everything the graph takes.
+        """
+        with self._settling:
+            if self.plan is None:
+                if not self.settled:
+                    self.graph = improve(self.graph, values)
+                    if improved_before(self.graph, values):
+                        self.graph, self._measured = improve(self.graph, values, measure=True), True
+                self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
+            return self.plan
 
     def _inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
@@ -85,14 +101,16 @@ class Path:
             return None
         data = [p._data for p in self.parameters]
         others = [t._raw for t in self.others]
-        if not all(map(is_, data, self._seen)) or others:
+        moved = not all(map(is_, data, self._seen))
+        if moved or others:
             for form, raw in zip(self.forms, (*data, *others), strict=True):
                 if form_of(raw) != form:
                     return None
             self._seen = [None if i in self._replaced else raw for i, raw in enumerate(data)]
         others.extend(place[name]._raw for place, name in self.slots)
-        return [*[x.detach() if x.requires_grad else x for x in given], *data,
-                *[x.detach() if x.requires_grad else x for x in others], *self.constants]
+        values = [*[x.detach() if x.requires_grad else x for x in given], *data,
+                  *[x.detach() if x.requires_grad else x for x in others], *self.constants]
+        return None if self._sharing.found(values, moved) else values
 
     def assigned(self) -> list[Tensor]:
         """The Tensors whose data the run replaces, in the order of its last results."""
@@ -111,7 +129,7 @@ class Path:
         values = self._inputs(given)
         if values is None:
             return None
-        count, plan = len(values), self.plan
+        count, plan = len(values), self.plan or self.planned(values)
         start = time.perf_counter()
         # nothing requires a gradient; but some kernels keep less for the backward pass without this
         with torch.enable_grad():
@@ -147,12 +165,13 @@ class Path:
 
     def graphs(self) -> list[GraphModule]:
         """The graphs that are run, one after another."""
-        return [stage.module for stage in self.plan.stages]
+        return [self.graph] if self.plan is None else [s.module for s in self.plan.stages]
 
     @property
     def backend(self) -> str:
         """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
-        return next((s.backend for s in self.plan.stages if s.backend != "replay"), "replay")
+        stages = () if self.plan is None else self.plan.stages
+        return next((s.backend for s in stages if s.backend != "replay"), "replay")
 
 
 def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:

@@ -223,6 +223,7 @@ def test_machine_code(training, tmp_path, monkeypatch):
     _, _, step = training
     compiled, x = ms.jit(step), numbers()
     compiled(x)
+    compiled(x)
     (path,) = compiled.paths(x)
     runs = []
     stage = path.plan.stages[0]
