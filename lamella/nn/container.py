@@ -9,6 +9,36 @@ from typing import Any
 from .cell import Cell
 
 
+def _path_to(cells: dict[str, Any]) -> list[str]:
+    """The part of Parameters' names that comes before a container's own numbers or keys.
+
+    MindSpore reads it off the first name there is: it ends where the key of the first Cell stands
+    and, in the name of a Parameter of the second Cell, the key of the second. Where no place is
+    so, the last one counts at which the first key stands, which can lie inside of the Cell: what is
+    added to a list whose only Parameter is ``0.blocks.0.weight`` is named ``0.blocks.1. ...``.
+    Checkpoints have these names.
+    """
+    found = []
+    for key, cell in cells.items():
+        parameter = next(cell.get_parameters(), None) if cell is not None else None
+        if parameter is not None:
+            found.append((key, parameter.name.split(".")))
+            if len(found) == 2:
+                break
+    if not found:
+        return []
+    key, parts = found[0]
+    places = [place for place, part in enumerate(parts) if part == key]
+    for place in places:
+        if len(found) == 2 and found[1][1][place:place + 1] == [found[1][0]]:
+            return parts[:place]
+    return parts[:places[-1]] if places else []
+
+
+def _joined(*parts: str) -> str:
+    return "".join(f"{part}." for part in parts)
+
+
 class _Numbered(Cell):
     """Cells under the names ``0``, ``1``, ...; what SequentialCell and CellList share."""
 
@@ -44,6 +74,9 @@ class _Numbered(Cell):
         self._insert(str(len(self._cells)), cell)
         return self
 
+    def __iadd__(self, cells: Iterable[Cell]) -> Any:
+        return self.extend(cells)
+
     def extend(self, cells: Iterable[Cell]) -> Any:
         """Add Cells at the end; returns the container.
 
@@ -56,8 +89,9 @@ class _Numbered(Cell):
         cells = list(cells)
         for cell in cells:
             self._check(cell)
+        path = _path_to(self._cells)
         for cell in cells:
-            self.append(cell)
+            self._insert(str(len(self._cells)), cell, path)
         return self
 
     def insert(self, index: int, cell: Cell) -> None:
@@ -78,23 +112,27 @@ class _Numbered(Cell):
             cell.set_grad(flag)
         return self
 
-    def _insert(self, name: str, cell: Cell) -> None:
+    def _insert(self, name: str, cell: Cell, path: list[str] | None = None) -> None:
         if self._auto_prefix:
-            cell.update_parameters_name(name + ".")
+            path = _path_to(self._cells) if path is None else path
+            cell.update_parameters_name(_joined(*path, name))
         self._cells[name] = cell
 
     def _renumber(self, cells: list[Cell]) -> None:
-        """Hold these Cells, numbered afresh, their Parameters' names following."""
-        numbers = {id(cell): name for name, cell in self._cells.items()}
+        """Hold these Cells, those without a name of their own numbered afresh, and their
+        Parameters' names following."""
+        names = {id(cell): name for name, cell in self._cells.items()}
+        path = _path_to({names[id(cell)]: cell for cell in cells if id(cell) in names})
         self._cells.clear()
         for number, cell in enumerate(cells):
-            name, old = str(number), numbers.get(id(cell))
-            if self._auto_prefix and old != name:
-                for path, parameter in cell.parameters_and_names():
-                    # the path of the list itself, if it has been given one, stands before
-                    before = parameter.name.removesuffix(f"{old}.{path}") if old else ""
-                    before = "" if before == parameter.name else before
-                    parameter.name = f"{before}{name}.{path}"
+            old = names.get(id(cell))
+            name = old if old is not None and not old.isdigit() else str(number)
+            if self._auto_prefix and old is None:
+                cell.update_parameters_name(_joined(*path, name))
+            elif self._auto_prefix and old != name:
+                for parameter in cell.get_parameters():
+                    after = parameter.name.split(".")[len(path) + 1:]
+                    parameter.name = _joined(*path, name) + ".".join(after)
             self._cells[name] = cell
 
     def _place(self, index: Any) -> int:
@@ -236,7 +274,9 @@ class CellDict(Cell):
                             f"but got {type(cell).__name__}.")
         if key in self.__dict__ or hasattr(type(self), key):
             raise KeyError(f"For 'CellDict', the key {key!r} is the name of an attribute.")
+        path = _path_to(self._cells)
         self.insert_child_to_cell(key, cell)
+        cell.update_parameters_name(_joined(*path, key))
 
     def __delitem__(self, key: str) -> None:
         del self._cells[key]

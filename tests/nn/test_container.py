@@ -71,6 +71,55 @@ def test_a_list_inside_a_network_is_named_by_it():
     assert names(net)[1:] == ["layers.1.v", "layers.2.v"]
 
 
+def appended(kind, size):
+    """A Cell with a list that was given its place first and its Cells then."""
+    net = nn.Cell()
+    net.blocks = kind()
+    for _ in range(size):
+        net.blocks.append(Add(1.0))
+    return net
+
+
+@pytest.mark.parametrize("kind", [nn.CellList, nn.SequentialCell])
+def test_what_is_added_to_a_list_is_named_as_what_is_there(kind):
+    """Names recorded from MindSpore 2.10; its checkpoints have them."""
+    net = nn.Cell()
+    net.layers = kind([Add(1.0)])
+    net.layers.append(Add(2.0))
+    assert names(net) == ["layers.0.v", "layers.1.v"]
+    net.layers[0] = Add(3.0)
+    assert names(net) == ["layers.0.v", "layers.1.v"]
+    del net.layers[0]
+    net.layers.extend([Add(4.0), Add(5.0)])
+    assert names(net) == ["layers.0.v", "layers.1.v", "layers.2.v"]
+
+    assert names(appended(kind, 3)) == ["0.v", "1.v", "2.v"]
+    # a list of lists: with one Parameter in the first, its own number is taken for the outer one
+    net = nn.Cell()
+    net.layers = kind([])
+    for _ in range(3):
+        net.layers.append(appended(kind, 1))
+    assert names(net) == ["0.blocks.0.v", "0.blocks.1.blocks.0.v", "0.blocks.2.blocks.0.v"]
+    net = nn.Cell()
+    net.layers = kind([appended(kind, 1), appended(kind, 1)])
+    net.layers.append(appended(kind, 1))
+    assert names(net) == [f"layers.{n}.blocks.0.v" for n in range(3)]
+
+
+def test_adding_to_containers_in_place_and_by_name():
+    layers = nn.CellList([Add(1.0)])
+    layers += [nn.ReLU(), Add(2.0)]
+    assert names(layers) == ["0.v", "2.v"]
+    net = nn.Cell()
+    net.by_name = nn.SequentialCell(OrderedDict([(key, Add(1.0)) for key in "abc"]))
+    net.by_name.append(Add(2.0))
+    del net.by_name[0]
+    assert names(net) == ["by_name.b.v", "by_name.c.v", "by_name.2.v"]
+    net.table = nn.CellDict({"a": Add(1.0)})
+    net.table["b"] = Add(2.0)
+    assert names(net.table) == ["table.a.v", "table.b.v"]
+
+
 def test_cell_dict():
     cells = nn.CellDict({"a": Add(1.0)})
     cells["b"] = Add(2.0)
