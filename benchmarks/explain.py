@@ -140,7 +140,7 @@ def effects(name: str) -> dict[str, float]:
 
     _, step, data, _ = prepared(name)
     data = copied(data)
-    reach = Reach(step, data)
+    reach = Reach.of_call(step, tuple(data), {})
     with undone(reach):
         trace = run_traced(step, tuple(data), {}, reach)
         recorded = trace.graph

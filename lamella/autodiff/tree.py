@@ -21,6 +21,18 @@ def tensors(tree: Any) -> Iterator[Tensor]:
             yield from tensors(branch)
 
 
+def leaves(tree: Any) -> Iterator[Any]:
+    """What is in a structure, in order."""
+    if isinstance(tree, (tuple, list)):
+        for branch in tree:
+            yield from leaves(branch)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from leaves(branch)
+    else:
+        yield tree
+
+
 def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
     """The same structure with each Tensor replaced by what `function` makes of it."""
     if isinstance(tree, Tensor):

@@ -81,7 +81,7 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     compiled, args = _compiled(step, args)
     args, kwargs = copied((args, kwargs))
     function = step if compiled is None else compiled.fn
-    reach = Reach(function, args, kwargs)
+    reach = Reach.of_call(function, args, kwargs)
     with undone(reach):
         if compiled is not None:
             try:

@@ -103,7 +103,7 @@ class Compiled(StandsFor):
             watch, seen, path = entry
             if watch is not watched:
                 watched, values = watch, watch.values()
-            if seen != values or path.changes_arguments and _share_memory(inputs):
+            if seen != values:
                 continue
             found = path.run(inputs)
             if found is None:
@@ -186,7 +186,7 @@ class Compiled(StandsFor):
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> tuple[Path, Reach, list[torch.Tensor]] | str:
         """One more graph, and what the run gave; or why there is none."""
-        reach = Reach(self.fn, args, kwargs)
+        reach = Reach.of_call(self.fn, args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
         before = Before(watch.reach, inputs)
@@ -217,7 +217,7 @@ class Compiled(StandsFor):
                 or not preparation.over.is_set() or len(known) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
-        watch = Watch(Reach(self.fn, args, kwargs))
+        watch = Watch(Reach.of_call(self.fn, args, kwargs))
         values = watch.values()
         before = Before(watch.reach, inputs)
         try:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from ..autodiff.tree import leaves
 from ..nn.cell_compile import OF_ONE_OBJECT
 from ..nn.cell_tree import CellTree
 from ..parameter import Parameter
@@ -65,6 +66,7 @@ class Reach:
     Attributes:
         tensors: Tensors that are no Parameters, each with the dict and the name it was found
             under, or None where it was found elsewhere.
+        known_tensors: by identity, those found elsewhere, though perhaps under a name, too.
         objects: those of the user's classes, and Lamella's that are no Cells.
         slotted: objects with the names of their slots.
         functions: those of the user.
@@ -80,6 +82,7 @@ class Reach:
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
         self.tensors: list[tuple[Tensor, tuple[dict, str] | None]] = []
+        self.known_tensors: dict[int, Tensor] = {}
         self.objects: list[Any] = []
         self.slotted: list[tuple[Any, tuple[str, ...]]] = []
         self.functions: list[types.FunctionType] = []
@@ -97,6 +100,12 @@ class Reach:
         self._visit_all(roots)
         while self._waiting:  # no recursion: chains of objects may be long
             self._look_at(*self._waiting.popleft())
+
+    @classmethod
+    def of_call(cls, fn: Any, args: tuple, kwargs: dict) -> Reach:
+        """What a call can reach other than the Tensors it is given, whose data are arguments."""
+        return cls(fn, *[value for value in leaves((args, kwargs))
+                         if isinstance(value, Parameter) or not isinstance(value, Tensor)])
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the very same things."""
@@ -124,6 +133,8 @@ class Reach:
         return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
 
     def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
+        if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
+            self.known_tensors[id(thing)] = thing
         if not isinstance(thing, PLAIN) and id(thing) not in self._seen:
             self._waiting.append((thing, around, key))
 
@@ -221,12 +232,11 @@ class Reach:
         for name, thing in list(things.items()):
             if name in without:
                 continue
-            if (isinstance(thing, Tensor) and not isinstance(thing, Parameter)
-                    and id(thing) not in self._seen):
+            if not isinstance(thing, Tensor) or isinstance(thing, Parameter):
+                self._visit(thing, place, name)
+            elif id(thing) not in self._seen:
                 self._seen[id(thing)] = thing
                 self.tensors.append((thing, (things, name)))
-            else:
-                self._visit(thing, place, name)
 
     def _visit_class(self, kind: type) -> None:
         """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""

@@ -152,7 +152,7 @@ class Path:
         if not self._settling.acquire(blocking=False):
             return  # another thread is at it
         try:
-            hot = self.spent > HOT
+            hot = self.spent > HOT and self.runs > 1  # the first has made the plan
             if hot and not self._measured:
                 better = improve(self.graph, values[:count], measure=True)
                 self._measured = not better.meta.get("open")  # one trial in each run

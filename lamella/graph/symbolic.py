@@ -11,12 +11,13 @@ import importlib
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.fx import Node
 
+from ..autodiff.tree import leaves
 from .changes import Before
 from .reach import Reach
 from .recorder import CannotTrace, Recorder
@@ -186,17 +187,6 @@ def _function(parameters: str, expression: str, name: str) -> Any:
     found.__name__ = found.__qualname__ = name
     found.__module__ = __name__
     return found
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """What is in containers within each other."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, (tuple, list)):
-        yield value
-        return
-    for part in value:
-        yield from leaves(part)
 
 
 class SymbolicTrace(Trace):

@@ -122,12 +122,12 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     # each input an object of its own, though the call may give the same one twice
     lend = symbolic.argument if symbolic else torch.Tensor.detach
     inputs = [lend(t._raw) for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-    given_ids = {id(t) for t in tensors((args, kwargs))}
-    others = sorted(((t, slot) for t, slot in reach.tensors if id(t) not in given_ids),
-                    key=lambda found: found[1] is not None)
+    others = sorted(((t, None if id(t) in reach.known_tensors else slot)
+                     for t, slot in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
     originals = [held_data(t) for t in held]
-    lent = [symbolic.held(data) if symbolic else data.clone() for data in originals]
+    loan = Loan()
+    lent = [symbolic.held(data) if symbolic else loan.of(data) for data in originals]
     recorder = (symbolic.recorder if symbolic else Recorder)([*inputs, *lent])
     trace = (symbolic.trace if symbolic else Trace)(
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
@@ -146,7 +146,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 state.trace = None
             if not given_unchanged(given_before, (given, named)):
                 raise CannotTrace("changes a list or a dict that it was given")
-            given_back = _results(trace, out, lent, before)
+            given_back = _results(trace, out, lent, before, loan)
             if symbolic and trace.changes:
                 raise CannotTrace("changes Python's objects")
         graph = trace.recorder.finished(given_back)
@@ -182,8 +182,34 @@ def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
         tensor._raw = raw
 
 
-def _results(trace: Trace, out: Any, data: list[torch.Tensor],
-             before: Before) -> list[torch.Tensor]:
+class Loan:
+    """Copies of data that lie in memory as their originals do, also as to what they share."""
+
+    def __init__(self) -> None:
+        self.memory: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
+
+    def of(self, raw: torch.Tensor) -> torch.Tensor:
+        """The copy to lend."""
+        own = raw.untyped_storage()
+        if own._cdata not in self.memory:
+            copy = own.clone()
+            self.memory[own._cdata] = own, copy
+            self.memory[copy._cdata] = own, copy
+        return _laid(raw, self.memory[own._cdata][1])
+
+    def back(self, raw: torch.Tensor) -> torch.Tensor:
+        """What lies in memory that was lent, or is a part of it, in the original's memory."""
+        found = self.memory.get(raw.untyped_storage()._cdata)
+        return raw.detach() if found is None else _laid(raw, found[0])
+
+
+def _laid(raw: torch.Tensor, memory: torch.UntypedStorage) -> torch.Tensor:
+    return torch.empty(0, dtype=raw.dtype, device=raw.device).set_(
+        memory, raw.storage_offset(), raw.shape, raw.stride())  # type: ignore[arg-type]
+
+
+def _results(trace: Trace, out: Any, data: list[torch.Tensor], before: Before,
+             loan: Loan) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
     assigned = [(i, held_data(t)) for i, (t, lent) in enumerate(zip(trace.held, data, strict=True))
                 if held_data(t) is not lent]
@@ -196,7 +222,7 @@ def _results(trace: Trace, out: Any, data: list[torch.Tensor],
     trace.out_tree = (out, noted, [call.args for call in trace.later])
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
     with trace.recorder.pause():
-        trace.value = [raw.detach() for raw in given], [raw.detach() for _, raw in assigned]
+        trace.value = ([loan.back(raw) for raw in given], [loan.back(raw) for _, raw in assigned])
     return [*(raw for raw, _ in trace.guards), *given, *(raw for _, raw in assigned)]
 
 

@@ -30,7 +30,7 @@ _APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_cr
 
 def fingerprint(reach: Reach) -> tuple:
     """The plain values that a run may depend on: attributes of objects, variables of functions."""
-    seen: dict[int, int] = {}
+    seen: dict[int, Any] = {id(t): _Same(t) for t in reach.known_tensors.values()}
     return (
         [_cell_values(cell, seen) for cell in reach.cells],
         [_values(thing, seen) for thing in reach.objects],
@@ -128,8 +128,11 @@ def _array(value: np.ndarray) -> tuple:
     return value.shape, value.dtype.str, content
 
 
-def slot(value: Any, seen: dict[int, int]) -> Any:
-    """The same of what a name holds: a Tensor there is known by its form, and who shares it."""
+def slot(value: Any, seen: dict[int, Any]) -> Any:
+    """The same of what a name holds: a Tensor there is known by its form, and who shares it.
+
+    `seen` has by identity what tells apart the Tensors that were met, or can be met elsewhere.
+    """
     if type(value) is Tensor:
         return form_of(value._raw), seen.setdefault(id(value), len(seen))
     return plain(value)
@@ -144,11 +147,11 @@ def counting(thing: Any) -> list[tuple[str, Any]]:
                 name[:1] != "_" or name == "_call_hooks" or type(value) is Tensor))]
 
 
-def _values(thing: Any, seen: dict[int, int]) -> list:
+def _values(thing: Any, seen: dict[int, Any]) -> list:
     return [(name, slot(value, seen)) for name, value in counting(thing)]
 
 
-def _cell_values(cell: CellTree, seen: dict[int, int]) -> tuple:
+def _cell_values(cell: CellTree, seen: dict[int, Any]) -> tuple:
     own = cell.__dict__
     return (_values(cell, seen), [id(c) for c in own["_cells"].values()],
             [slot(b, seen) for b in own["_buffers"].values()],

@@ -15,7 +15,7 @@ from lamella.graph.trace import run_traced
 
 def lines_of(fn, *args):
     """By the name of the kernel: where each comes from."""
-    graph = run_traced(fn, args, {}, Reach(fn, args)).graph
+    graph = run_traced(fn, args, {}, Reach.of_call(fn, args, {})).graph
     found: dict[str, list[Line]] = {}
     for node in graph.graph.nodes:
         if "line" in node.meta:
@@ -84,7 +84,7 @@ def test_what_a_pass_puts_in_has_the_line_of_what_it_stands_for():
         return ops.tanh(x)
 
     x = ms.Tensor([1.0])
-    graph = run_traced(step, (x,), {}, Reach(step, (x,))).graph
+    graph = run_traced(step, (x,), {}, Reach.of_call(step, (x,), {})).graph
     describe(graph.graph, [x._raw])
     (tanh,) = [n for n in graph.graph.nodes if n.op == "call_function"]
     (found,) = inserted(graph, tanh, lambda raw: [raw.exp()], tanh.all_input_nodes)

@@ -59,7 +59,7 @@ def rule_of(found):
 
 def traced(function, *data):
     """The graph of a function of Tensors, as `jit` records it, and its inputs."""
-    trace = run_traced(function, data, {}, Reach(function, data))
+    trace = run_traced(function, data, {}, Reach.of_call(function, data, {}))
     assert trace.graph is not None
     return trace.graph, [*(x._raw for x in data), *map(held_data, trace.held), *trace.constants]
 

@@ -1,0 +1,211 @@
+"""Tensors that are, or lie in the memory of, others that a compiled function uses."""
+
+import contextlib
+import warnings
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, jit, nn, ops
+
+
+def x(*values):
+    return Tensor(list(values), ms.float32)
+
+
+def numbers(value):
+    if isinstance(value, Tensor):
+        return value.asnumpy().tolist()
+    return [numbers(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def agree(program, eagerly=False):
+    """Check that what a program yields is the same if the functions in it are compiled.
+
+    `eagerly` says that no graph can hold them.
+    """
+    warned = (pytest.warns(UserWarning, match="memory that is shared") if eagerly
+              else contextlib.nullcontext())
+    wanted = [numbers(value) for value in program(lambda fn: fn)]
+    for level in ("O0", "O1"):
+        with warned:
+            assert [numbers(v) for v in program(lambda fn: jit(fn, jit_level=level))] == wanted  # noqa: B023
+
+
+class Keeps(nn.Cell):
+    def __init__(self, **kept):
+        super().__init__()
+        self.__dict__.update(kept)
+
+
+# -- one Tensor found in two places ----------------------------------------------------------------
+
+def test_an_attribute_that_is_a_variable_too():
+    def program(wrap):
+        both = x(1.0, 2.0)
+
+        class Net(Keeps):
+            def construct(self, a):
+                return a * self.h + both
+
+        net = Net(h=both)
+        fn = wrap(net)
+        for h in (both, both, x(5.0, 5.0), both, x(6.0, 6.0)):
+            net.h = h
+            yield fn(x(1.0, 2.0))
+
+    agree(program)
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_an_attribute_that_is_given_too(replaced):
+    class Net(Keeps):
+        def construct(self, a, h):
+            now = h * 0.5 + a + self.h
+            if replaced:
+                self.h = now
+            return now
+
+    def program(wrap):
+        net = Net(h=x(1.0, 1.0))
+        fn = wrap(net)
+        for i in range(4):
+            yield fn(x(1.0, i), net.h), net.h
+        yield fn(x(1.0, 1.0), x(0.0, 3.0)), net.h
+        net.h = x(9.0, 9.0)
+        yield fn(x(1.0, 1.0), x(0.0, 3.0)), net.h
+
+    agree(program)
+
+
+def test_a_variable_that_is_given_too():
+    def program(wrap):
+        both = x(1.0, 2.0)
+        fn = wrap(lambda a: a * 10 + both)
+        for change in (lambda: None, lambda: both.__setitem__(0, 7.0),
+                       lambda: both.assign_value(x(9.0, 9.0))):
+            change()
+            yield fn(both), fn(x(3.0, 4.0))
+
+    agree(program)
+
+
+def test_two_attributes_that_are_one_tensor_are_replaced_in_every_run():
+    class Net(Keeps):
+        def construct(self, a):
+            self.h = self.g = self.h + self.g + a
+            return self.h
+
+    net = Net(h=x(1.0), g=x(1.0))
+    fn = jit(net, fullgraph=True)
+    assert [numbers(fn(x(1.0))) for _ in range(4)] == [[3.0], [7.0], [15.0], [31.0]]
+    assert fn.report()["traces"] < 3
+
+
+# -- memory that is shared and changed -------------------------------------------------------------
+
+def view_of_a_buffer(wrap):
+    class Net(Keeps):
+        def construct(self, a):
+            self.cache[0] = a
+            return self.head * 1
+
+    cache = ops.zeros((4, 2))
+    net = Net(cache=cache, head=cache[:2])
+    fn = wrap(net)
+    for i in range(4):
+        yield fn(x(1.0, i)), net.cache, net.head
+
+
+def value_of_a_parameter(wrap):
+    weight = Parameter(x(1.0, 2.0), name="w")
+    value = weight.value()
+
+    def step(a):
+        ops.assign(weight, weight + a)
+        return value * 1
+
+    fn = wrap(step)
+    for i in range(4):
+        yield fn(x(1.0, i)), weight, value
+
+
+def changed_where_it_is_given(wrap):
+    both = x(1.0, 2.0)
+
+    def step(a):
+        a.add_(1)
+        return both * 2
+
+    fn = wrap(step)
+    for given in (x(1.0, 2.0), both, both, x(1.0, 2.0), both):
+        yield fn(given), both
+
+
+def part_of_what_is_given(wrap):
+    class Net(Keeps):
+        def construct(self, a):
+            self.h[0] = 5.0
+            return a.sum() + self.h.sum()
+
+    net = Net(h=ops.zeros((2,)))
+    fn = wrap(net)
+    for i in range(4):
+        given = ops.ones((2, 2)) * i
+        net.h = given[0] if i > 1 else ops.zeros((2,))
+        yield fn(given), given, net.h
+
+
+@pytest.mark.parametrize("program", [view_of_a_buffer, value_of_a_parameter,
+                                     changed_where_it_is_given, part_of_what_is_given])
+def test_changed_memory_that_is_shared(program):
+    agree(program, eagerly=True)
+
+
+def test_shared_memory_that_nobody_changes_or_nobody_else_reads():
+    def program(wrap):
+        weight = Parameter(x(1.0, 2.0), name="w")
+        kept = [weight.value()]
+        part = x(1.0, 2.0, 3.0)[1:]
+
+        def step(a):
+            ops.assign_add(weight, a)
+            assert len(kept) == 1
+            return a * weight + part
+
+        fn = wrap(step)
+        for i in range(4):
+            yield fn(x(1.0, i)), weight, kept
+        yield wrap(lambda a, b: a * 2 + b)(part, part)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agree(program)
+
+
+# -- results that lie in the memory of what is kept ------------------------------------------------
+
+def test_what_is_given_back_is_what_is_kept_from_the_first_call_on():
+    def program(wrap):
+        weight, kept = Parameter(x(1.0, 2.0), name="w"), x(3.0, 4.0)
+        fns = [wrap(lambda: weight.value()), wrap(lambda: kept), wrap(lambda: kept[1:])]
+        found = [fn() for fn in fns for _ in range(3)]
+        ops.assign(weight, x(7.0, 7.0))
+        kept.add_(1)
+        yield found
+        found[4].add_(1)
+        yield found, kept
+
+    agree(program)
+
+
+def test_what_is_kept_with_gaps_in_memory():
+    def program(wrap):
+        table = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
+        net = Keeps(part=table[:, ::2], wide=ops.broadcast_to(x(1.0, 2.0), (3, 2)))
+        fn = wrap(lambda a: (a * net.part.reshape(-1), net.part.sum(0), net.wide.T + 1))
+        for i in range(3):
+            yield fn(x(i))
+
+    agree(program)
