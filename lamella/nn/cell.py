@@ -50,6 +50,8 @@ class Cell(CellState, CellHooks, CellCompile):
     # names of Parameters that `to_float` leaves alone, such as running statistics
     kept_in_own_type: frozenset[str] = frozenset()
 
+    _amp_level = ""  # what `auto_mixed_precision` has been asked for
+
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None):
         own = self.__dict__
         own["_params"] = OrderedDict()

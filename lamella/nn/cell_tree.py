@@ -20,6 +20,10 @@ class CellTree:
     _non_persistent_buffers: set[str]
     _auto_prefix: bool
 
+    # the operators that MindSpore's class keeps as attributes, where programs that derive from it
+    # call them: each is made when it is asked for
+    _operators: dict[str, Callable[[Any], Any]] = {}
+
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         params, cells, buffers = own.get("_params"), own.get("_cells"), own.get("_buffers")
@@ -80,6 +84,8 @@ class CellTree:
             entries = own.get(registry)
             if entries is not None and name in entries:
                 return entries[name]
+        if name in type(self)._operators:
+            return type(self)._operators[name](self)
         if "_params" not in own and not name.startswith("__"):
             raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'; "
                                  f"call super().__init__() first in its __init__.")

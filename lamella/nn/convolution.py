@@ -32,6 +32,7 @@ class _Conv(Cell):
     _transposed = False
     _kernel: Any = None  # PyTorch's, and the function around it that checks and pads
     _function: Any = None
+    _operators = {"bias_add": lambda cell: ops.BiasAdd(cell.data_format)}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
                  stride: tuple[int, ...], pad_mode: str, padding: Any, dilation: tuple[int, ...],
@@ -173,6 +174,9 @@ class Conv2d(_Conv):
 
     _kernel = staticmethod(F.conv2d)
     _function = staticmethod(ops.conv2d)
+    _operators = {**_Conv._operators, "conv2d": lambda cell: ops.Conv2D(
+        cell.out_channels, cell.kernel_size, 1, cell.pad_mode, cell.padding, cell.stride,
+        cell.dilation, cell.group, cell.data_format)}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, dilation: Any = 1, group: int = 1,

@@ -49,6 +49,11 @@ class Dense(Cell):
         [[6. 6.]]
     """
 
+    _operators = {"matmul": lambda _: ops.MatMul(transpose_b=True),  # type: ignore[call-arg]
+                  "bias_add": lambda _: ops.BiasAdd(),
+                  "reshape": lambda _: ops.Reshape(),  # type: ignore[call-arg]
+                  "shape_op": lambda _: ops.Shape()}  # type: ignore[call-arg]
+
     def __init__(self, in_channels: int, out_channels: int, weight_init: Any = None,
                  bias_init: Any = None, has_bias: bool = True, activation: Any = None,
                  dtype: Any = mstype.float32):

@@ -34,6 +34,11 @@ class LossBase(Cell):
         3.0
     """
 
+    _operators = {"cast": lambda _: ops.Cast(),  # type: ignore[call-arg]
+                  "mul": lambda _: ops.Mul(),  # type: ignore[call-arg]
+                  "reduce_mean": lambda _: ops.ReduceMean(),  # type: ignore[call-arg]
+                  "reduce_sum": lambda _: ops.ReduceSum()}  # type: ignore[call-arg]
+
     def __init__(self, reduction: str = "mean"):
         super().__init__()
         checks.one_of(reduction, ("mean", "sum", "none"), "reduction", type(self).__name__)

@@ -236,6 +236,9 @@ class LayerNorm(Cell):
         [[-1.  1.]]
     """
 
+    _operators = {"layer_norm": lambda cell: ops.LayerNorm(
+        cell.begin_norm_axis, cell.begin_params_axis, cell.epsilon)}
+
     def __init__(self, normalized_shape: Any, begin_norm_axis: int = -1,
                  begin_params_axis: int = -1, gamma_init: Any = "ones", beta_init: Any = "zeros",
                  epsilon: float = 1e-7, dtype: Any = mstype.float32):
@@ -357,6 +360,10 @@ class GroupNorm(Cell):
                               requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
+        return self._cal_output(x)
+
+    def _cal_output(self, x: Tensor) -> Tensor:
+        """The normalized `x`; programs that derive from this call it by this name."""
         gamma, beta = self.gamma, self.beta
         if gamma._raw.dtype is not x._raw.dtype:
             gamma, beta = gamma.astype(x.dtype), beta.astype(x.dtype)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Parameter, Tensor, nn
+from lamella import Parameter, Tensor, nn, ops
 
 
 class Layer(nn.Cell):
@@ -308,3 +308,52 @@ def test_inputs_that_were_announced():
 def test_initial_data_can_be_delayed():
     net = Net()
     assert net.init_parameters_data()[net.scale] is net.scale
+
+
+class TestOperatorsOfLayers:
+    """Programs that derive from a layer call the operators that MindSpore's keeps."""
+
+    def test_they_compute_what_the_layer_does(self):
+        class Conv(nn.Conv2d):
+            def construct(self, x):
+                return self.bias_add(self.conv2d(x, self.weight), self.bias)
+
+        class Dense(nn.Dense):
+            def construct(self, x):
+                flat = self.reshape(x, (-1, self.shape_op(x)[-1]))
+                return self.bias_add(self.matmul(flat, self.weight), self.bias)
+
+        class Norm(nn.LayerNorm):
+            def construct(self, x):
+                return self.layer_norm(x, self.gamma, self.beta)[0]
+
+        class Group(nn.GroupNorm):
+            def construct(self, x):
+                return self._cal_output(x)
+
+        image = ops.sin(ops.arange(2 * 4 * 5 * 6).reshape(2, 4, 5, 6).astype(ms.float32))
+        for cell, x in ((Conv(4, 6, (3, 2), 2, "pad", 1, (1, 2), 2, has_bias=True), image),
+                        (Dense(6, 3), image[0, 0]), (Norm((5, 6), 2, 2), image),
+                        (Group(2, 4), image)):
+            expected = type(cell).__base__.construct(cell, x)
+            np.testing.assert_allclose(cell(x).numpy(), expected.numpy(), atol=1e-6)
+
+    def test_losses(self):
+        class Loss(nn.LossBase):
+            def construct(self, x, y):
+                both = self.mul(self.cast(x, ms.float32), y)
+                return self.reduce_mean(both), self.reduce_sum(both)
+
+        mean, total = Loss()(Tensor([1, 3]), Tensor([1.0, 2.0]))
+        assert (float(mean), float(total)) == (3.5, 7.0)
+
+    def test_names_of_ones_own_come_first(self):
+        class Own(nn.Dense):
+            def __init__(self):
+                super().__init__(2, 2)
+                self.matmul = nn.ReLU()
+                self.reshape = 3
+
+        net = Own()
+        assert isinstance(net.matmul, nn.ReLU) and net.reshape == 3
+        assert not hasattr(net, "conv2d") and net._amp_level == ""

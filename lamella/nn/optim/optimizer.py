@@ -349,6 +349,17 @@ class Optimizer(Cell):
         """The gradients as they are: they need no flattening here."""
         return gradients
 
+    def _grad_sparse_indices_deduplicate(self, gradients: Any) -> Any:
+        """The gradients as they are: none has an index twice here."""
+        return gradients
+
+    def _is_dynamic_lr_or_weight_decay(self) -> bool:
+        """Whether a schedule gives the learning rate or the decay, so that steps must be counted.
+
+        Optimizers that derive from this ask before they add to `global_step`.
+        """
+        return self.dynamic_lr or self.dynamic_weight_decay
+
     def decay_weight(self, gradients: Any) -> Any:
         """The gradients with ``weight_decay * parameter`` added where it applies."""
         if not self.exec_weight_decay:

@@ -8,7 +8,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import lamella as ms
-from lamella import nn
+from lamella import nn, ops
 
 
 def parameter(values, name="w"):
@@ -204,6 +204,26 @@ def test_overridden_helpers_are_used(w):
     before = w.asnumpy().copy()
     Clipped([w], 1.0)((w * 0 + 1,))
     np.testing.assert_array_equal(w.asnumpy(), before)
+
+
+def test_an_optimizer_of_ones_own_counts_steps_that_matter(w):
+    class Descent(nn.Optimizer):
+        def construct(self, gradients):
+            gradients = self._grad_sparse_indices_deduplicate(gradients)
+            lr = self.get_lr()
+            if self._is_dynamic_lr_or_weight_decay():
+                self.assignadd(self.global_step, self.global_step_increase_tensor)
+            for p, g in zip(self.parameters, gradients, strict=True):
+                p.set_data(p - lr * g)
+            return True
+
+    start = w.numpy().copy()
+    fixed, scheduled = Descent(0.5, [w]), Descent([0.5, 0.25], [w])
+    for optimizer, total in ((fixed, 1.0), (scheduled, 1.75)):
+        for _ in range(2):
+            optimizer((ops.ones_like(w),))
+        np.testing.assert_allclose(w.numpy(), start - total, rtol=1e-6)
+    assert fixed.global_step.numpy() == 0 and scheduled.global_step.numpy() == 2
 
 
 def test_order_params(w, b):
