@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from .record import Recorder, Step, Value
+import torch
+
+from .record import LEAVING, Recorder, Step, Value
+from .statistics import Numbers
 
 RECTIFIERS = frozenset({"relu", "relu_", "relu6", "threshold", "clamp_min", "relu_v2", "ReLU"})
 BOUNDED = frozenset({"clamp", "clip", "clip_by_value", "hardtanh", "hardsigmoid", "hard_sigmoid",
@@ -19,6 +23,14 @@ PRODUCTS = frozenset({"mul", "truediv", "div", "matmul", "mm", "bmm", "addmm", "
                       "conv1d", "conv2d", "conv3d", "convolution", "einsum", "dot", "mv", "outer",
                       "baddbmm", "addcmul", "multiply", "prelu", "rmul", "imul", "tensordot",
                       "conv_transpose2d", "inner", "dropout", "mul_"})
+ADDED_FIRST = frozenset({"addmm", "baddbmm", "addcmul", "addmv", "addbmm", "addr"})
+DIVISIONS = frozenset({"div", "truediv", "true_divide", "divide"})
+POWERS = frozenset({"pow", "power", "float_power", "pow_"})
+CASTS = frozenset({"to", "astype", "cast", "half", "float", "double", "bfloat16", "type_as"})
+DROPPING = frozenset({"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
+                      "feature_alpha_dropout", "Dropout", "dropout_ext"})
+OVERWRITING = frozenset({"set_item", "setitem", "__setitem__", "copy_", "copy", "fill", "fill_",
+                         "zero", "zero_", "index_fill_", "masked_fill_", "index_put_"})
 MULTIPLIED = frozenset({"mul", "rmul", "imul", "mul_", "multiply"})
 CHOOSING = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "where", "select",
                       "gather", "index_select", "getitem", "topk", "sort", "max_pool2d", "argmax",
@@ -41,19 +53,22 @@ class Causes:
 
     def zero(self, start: Value) -> list[str]:
         """What keeps the gradient of a value zero, the most telling first."""
-        cuts: dict[str, int] = {}
-        blocks: dict[str, int] = {}
-        unused: dict[str, int] = {}
+        cuts: dict[str, Step] = {}
+        blocks: dict[str, Step] = {}
+        unused: dict[str, Any] = {}
         for value, step in self._lost(start):
             if step is None:
                 text = self._dead_end(value)
-                unused.setdefault(text, len(unused))
-            elif step.cut:
+                unused.setdefault(text, None)
+            elif step.cut or self._discrete(step):
                 text = self.cut_text(step)
-                (cuts if self._matters(step) else unused).setdefault(text, len(cuts))
+                (cuts if self._matters(step) else unused).setdefault(text, step)
             else:
-                blocks.setdefault(self._block_text(step, value), len(blocks))
-        return [*blocks, *cuts] or list(unused)
+                blocks.setdefault(self._block_text(step, value), step)
+        calls = {(s.operator, s.place.file, s.place.line) for s in blocks.values()}
+        telling = [text for text, s in cuts.items()  # an operator may cut what it keeps to itself
+                   if (s.operator, s.place.file, s.place.line) not in calls]
+        return [*blocks, *telling] or list(unused)
 
     def _lost(self, start: Value) -> Iterable[tuple[Value, Step | None]]:
         """Where the gradient of `start` ends on its way: a value, and the step that ends it."""
@@ -63,7 +78,7 @@ class Causes:
             if not value.uses and not value.is_output:
                 yield value, None
             for step in value.uses:
-                if step.cut:
+                if step.cut or value.tracked and self._discrete(step):
                     yield value, step
                     continue
                 if value.tracked and any(_flows(out) for out in step.outputs):
@@ -76,20 +91,28 @@ class Causes:
                 if not step.outputs and step.kernel not in ("numpy", "item"):
                     yield value, None
 
+    def _discrete(self, step: Step) -> bool:
+        """Whether, of a step's results, those alone are used that have no gradient."""
+        tracked = [out for out in step.outputs if out.tracked]
+        return 0 < len(tracked) < len(step.outputs) and not any(map(self._is_used, tracked)) and (
+            any(map(self._is_used, step.outputs)))
+
     def _matters(self, step: Step) -> bool:
         """Whether the value goes on to an output behind a cut, or leaves the run."""
-        if step.cut == "numpy":
-            return True
-        queue, seen = list(step.outputs), set()
+        return step.cut == "numpy" or any(self._is_used(out) for out in step.outputs)
+
+    def _is_used(self, value: Value) -> bool:
+        """Whether a value goes on to an output, or leaves the run."""
+        queue, seen = [value], {value.number}
         while queue:
             value = queue.pop()
-            if value.is_output:
+            if value.is_output or any(step.cut == "numpy" or step.kernel in LEAVING
+                                      for step in value.uses):
                 return True
-            if value.number not in seen:
-                seen.add(value.number)
-                queue += [out for following in value.uses for out in following.outputs]
-                if any(following.kernel == "numpy" for following in value.uses):
-                    return True
+            for out in (out for step in value.uses for out in step.outputs):
+                if out.number not in seen:
+                    seen.add(out.number)
+                    queue.append(out)
         return False
 
     # -- sentences -------------------------------------------------------------------------------
@@ -102,7 +125,8 @@ class Causes:
 
     def cut_text(self, step: Step) -> str:
         """What a cut is."""
-        kinds = sorted({v.numbers.dtype for v in step.outputs if v.numbers is not None})
+        kinds = sorted({v.numbers.dtype for v in step.outputs
+                        if v.numbers is not None and not v.tracked})
         to = f" to {kinds[0]}" if kinds else ""
         name = step.operator
         if step.cut == "stop_gradient" and name in ("detach", "data"):
@@ -120,7 +144,7 @@ class Causes:
                     f"have no gradient",
             "discrete": f"'{name}'{self.where(step)} gives whole numbers or truth values "
                         f"({', '.join(kinds)}), which have no gradient",
-            "other": f"'{name}'{self.where(step)} has no gradient"}[step.cut]
+            "other": f"'{name}'{self.where(step)} has no gradient"}[step.cut or "discrete"]
 
     def _inner_text(self, step: Step) -> str:
         return (f"the inner gradient computed by '{step.operator}'{self.where(step)} does not "
@@ -128,6 +152,9 @@ class Causes:
 
     def _dead_end(self, value: Value) -> str:
         maker = value.maker
+        if value.name.startswith("output"):
+            return (f"it goes into {value.name} alone, and with has_aux=True the first output is "
+                    f"differentiated")
         if maker is None:
             return "it is not used"
         return (f"it is not used by the output: nothing uses the result of '{maker.operator}'"
@@ -135,7 +162,6 @@ class Causes:
 
     def _block_text(self, step: Step, value: Value) -> str:
         """Why a step that gets a gradient gives a value none."""
-        where, name = self.where(step), step.operator
         if value.rules and value.maker is None:
             return f"the {value.rules[-1].name} made it zeros"
         rule = next((r for r in step.rules if r.effect in ("zeroed", "replaced")), step.rule)
@@ -146,35 +172,85 @@ class Causes:
             if gave == "None":
                 return f"the {rule.name}{of} returned None (no gradient) for it"
             return f"the {rule.name}{of} made it zeros"
-        numbers = value.numbers
+        if value.number in step.gives:
+            return self._cancelling_text(step, value)
+        return self._flat_text(step, value)
+
+    def _flat_text(self, step: Step, value: Value) -> str:
+        """Why the derivative of a step by a value is zero."""
+        where, name, numbers = self.where(step), step.operator, value.numbers
         names = {name, step.kernel, name.lower()}
         if names & RECTIFIERS and numbers is not None and numbers.high <= 0:
             return (f"of a dead ReLU: all {numbers.count} inputs of '{name}'{where} are 0 or less, "
                     f"so its output is 100 % zeros and no gradient passes")
         if names & STEPPED:
-            return f"the derivative of '{name}'{where} is zero everywhere"
+            return f"the derivative of '{step.kernel if name == 'div' else name}'{where} is zero " \
+                   f"everywhere"
         if names & BOUNDED and numbers is not None:
             return (f"all values are outside of the bounds of '{name}'{where}: they lie in "
                     f"[{numbers.low:.4g}, {numbers.high:.4g}]")
-        if step.times_zero and names & MULTIPLIED:
+        if names & OVERWRITING:
+            return f"all of it is overwritten by '{name}'{where}"
+        if 0 in step.plain and names & MULTIPLIED:
             return f"it is multiplied by the number 0 in '{name}'{where}"
-        others = [v for v in step.inputs if v is not value and v.numbers is not None
-                  and v.numbers.is_zero and v.numbers.count]
-        if names & PRODUCTS or others and not names & CHOOSING:
-            for other in others:
+        if 0 in step.plain and names & POWERS:
+            return f"the derivative of '{name}'{where} with the exponent 0 is zero everywhere"
+        if names & DROPPING and all(v.numbers is None or v.numbers.is_zero for v in step.outputs):
+            return f"all of it is dropped in '{name}'{where}"
+        for other in self._factors(step, value, names):
+            if other.numbers is not None and other.numbers.is_zero and other.numbers.count:
                 return f"in '{name}'{where} it is multiplied by zeros: {self._zeros_text(other)}"
         if names & CHOOSING:
             return f"'{name}'{where} does not choose it: its output depends on other elements only"
+        if any(v.numbers is not None and not v.numbers.count for v in step.outputs):
+            return f"the result of '{name}'{where} has no elements"
         if self._sums(step):
             return self.sum_text(step)
+        if name == "grad":
+            return self._inner_text(step)
+        if self._underflows(step, value, names):
+            return self._underflow_text(step, value)
         if names & SATURATING and numbers is not None:
             return (f"'{name}'{where} is saturated: its inputs lie in [{numbers.low:.4g}, "
                     f"{numbers.high:.4g}], where its slope is zero")
-        if name == "grad":
-            return self._inner_text(step)
-        if len(value.uses) > 1 or len(step.inputs) == 1:
-            return f"the contributions to it in '{name}'{where} cancel each other out"
+        if value.number in step.measured and numbers is not None and numbers.count:
+            return (f"the derivative of '{name}'{where} is zero at the values there, which lie in "
+                    f"[{numbers.low:.4g}, {numbers.high:.4g}]")
         return f"'{name}'{where} passes no gradient on to it"
+
+    def _cancelling_text(self, step: Step, value: Value) -> str:
+        ways = [s for s in value.uses if value.number in s.gives] or [step]
+        of = " and ".join(dict.fromkeys(f"'{s.operator}'{self.where(s)}" for s in ways[:3]))
+        return f"the contributions to it in {of} cancel each other out"
+
+    @staticmethod
+    def _factors(step: Step, value: Value, names: set[str]) -> list[Value]:
+        """What a product multiplies a value by; not what it adds."""
+        if not names & PRODUCTS:
+            return []
+        added = step.inputs[:1] if names & ADDED_FIRST else step.inputs[2:]
+        return [v for v in step.inputs if v is not value and all(v is not a for a in added)]
+
+    def _underflows(self, step: Step, value: Value, names: set[str]) -> bool:
+        """Whether a product with the gradient is too small for its type."""
+        if value.numbers is None or not value.tracked or not names & (PRODUCTS | CASTS):
+            return False
+        arrived = max((_size(out.gradient) for out in step.outputs), default=0.0)
+        factor = 1.0
+        for other in self._factors(step, value, names):
+            factor *= _size(other.numbers)
+        for number in step.plain if names & (MULTIPLIED | DIVISIONS) else ():
+            factor *= abs(number) if names & MULTIPLIED else 1 / abs(number or 1)
+        count = max((out.numbers.count for out in step.outputs if out.numbers), default=1)
+        terms = 1 if count == value.numbers.count else count
+        return 0 < arrived * factor * terms <= _least(value.numbers.dtype)
+
+    def _underflow_text(self, step: Step, value: Value) -> str:
+        arrived = max(_size(out.gradient) for out in step.outputs)
+        kind = value.numbers.dtype if value.numbers is not None else ""
+        return (f"it underflows in '{step.operator}'{self.where(step)}: the gradient that arrives "
+                f"there is {arrived:.3g} or less, and what becomes of it is less than the smallest "
+                f"number of {kind}, {_least(kind):.2g}")
 
     def _zeros_text(self, value: Value, depth: int = 0) -> str:
         """Where zeros come from."""
@@ -236,6 +312,16 @@ class Causes:
                         seen.add(out.number)
                         queue.append(out)
         return None
+
+
+def _size(numbers: Numbers | None) -> float:
+    return 0.0 if numbers is None else max(abs(numbers.low), abs(numbers.high))
+
+
+def _least(kind: str) -> float:
+    """The smallest number more than zero of a type."""
+    info = torch.finfo(getattr(torch, kind))
+    return info.smallest_normal * info.eps
 
 
 def _flows(value: Value) -> bool:

@@ -70,12 +70,13 @@ def inspect_gradients(fn_or_net: Callable[..., Any], *args: Any, weights: Any = 
             reached = {id(p): p for p in rehearsal.parameters}
             owned = [p for root in names.roots for p in root.get_parameters() if id(p) in reached]
             listed = tuple({id(p): p for p in (*owned, *reached.values())}.values())
-        return _Inspection(fn_or_net, args, kwargs, listed, names).run(has_aux)
+        return _Inspection(fn_or_net, args, kwargs, listed, names, has_aux).run()
 
 
 class _Inspection:
     def __init__(self, fn: Any, args: tuple, kwargs: dict, weights: tuple[Parameter, ...],
-                 names: Names):
+                 names: Names, has_aux: bool):
+        self.has_aux = has_aux
         self.fn, self.args, self.kwargs, self.names = fn, args, kwargs, names
         self.parameters = weights
         self.weights = tuple(w for w in weights if w.requires_grad and differentiable(w._raw))
@@ -87,14 +88,14 @@ class _Inspection:
         self.recorder = Recorder(self.body.__code__)
         self.known: dict[str, Value] = {}  # inputs and Parameters by name
 
-    def run(self, has_aux: bool) -> GradientReport:
+    def run(self) -> GradientReport:
         """The report."""
         recorder = self.recorder
         before, state.whole = state.whole, True  # eagerly
         try:
             with recorder:
                 _, inputs, weights = differentiate(self.body, self.args, self.kwargs, self.by,
-                                                   self.weights, has_aux)
+                                                   self.weights, self.has_aux)
             found = [t for gradient in inputs for t in tensors(gradient)]
             for (name, _), gradient in zip(self._inputs(), found, strict=True):
                 self._arrived(name, gradient)
@@ -137,13 +138,20 @@ class _Inspection:
         recorder.phase = "forward"
         try:
             value = self.fn(*args, **kwargs)
+            first = {id(t) for t in tensors(value[0])} if self._leaves_out(value) else None
             for name, tensor in paths("output", value):
                 found = recorder.value(tensor._raw)
-                found.is_output, found.name = True, found.name or name
+                found.is_output = found.is_output or first is None or id(tensor) in first
+                found.name = found.name or name
         finally:
             recorder.phase = ""
+        recorder.listen()
         recorder.phase = "backward"
         return value
+
+    def _leaves_out(self, value: Any) -> bool:
+        """Whether the first output alone is differentiated."""
+        return self.has_aux and isinstance(value, (tuple, list)) and len(value) > 1
 
     def _know(self, name: str, tensor: Tensor, own: Tensor, kind: str) -> None:
         if isinstance(tensor, Parameter) and kind == "input":

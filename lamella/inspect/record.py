@@ -7,10 +7,12 @@ from types import CodeType
 from typing import Any
 
 import torch
+from torch.autograd.graph import get_gradient_edge
 from torch.overrides import TorchFunctionMode
 
-from ..autodiff.level import batching, physical
+from ..autodiff.level import physical
 from ..parameter import Parameter
+from ..state import state
 from .places import Place, here
 from .rules import SeenRule, rule_of_node
 from .statistics import Numbers, measure
@@ -69,7 +71,9 @@ class Step:
         cut: why no gradient goes back through it: ``"stop_gradient"``, ``"numpy"``, ``"no_grad"``,
             ``"cast"``, ``"discrete"`` or ``"other"``; "" if one does.
         rule: of the user's, that is its derivative; None if it is PyTorch's or ours.
-        times_zero: whether one of its arguments is the plain number 0.
+        plain: the plain numbers among its arguments.
+        measured, gives: the numbers of the values it was seen to give a gradient to, be it zero,
+            and of those it gave another than zero.
     """
 
     def __init__(self, number: int, operator: str, kernel: str, place: Place):
@@ -78,7 +82,9 @@ class Step:
         self.outputs: list[Value] = []
         self.cut = ""
         self.rule: SeenRule | None = None
-        self.times_zero = False
+        self.plain: list[float] = []
+        self.measured: set[int] = set()
+        self.gives: set[int] = set()
 
     @property
     def id(self) -> str:
@@ -141,15 +147,34 @@ class Recorder(TorchFunctionMode):
 
     def value(self, raw: torch.Tensor) -> Value:
         """The value that a raw tensor is; a new one if it was not seen before."""
-        found = self._by_raw.get(id(raw))
+        found = self._seen(raw)
         if found is not None:
             return found
-        if raw.grad_fn is not None and not batching():
+        if physical(raw).grad_fn is not None:
             return self._of_node(raw)
         parameter = self._parameters.get(id(raw))
         if parameter is not None:
             return self.named(raw, "parameter", parameter.name, parameter)
         return self._new(raw, "constant", "")
+
+    def _seen(self, raw: torch.Tensor) -> Value | None:
+        """The value that a raw tensor is, if it was seen before."""
+        behind = physical(raw)
+        found = self._by_raw.get(id(raw)) or self._by_raw.get(id(behind))
+        if behind.grad_fn is None and raw.requires_grad and (
+                found is None or found.kind == "step"):
+            return self._assigned(raw) or found
+        return found
+
+    def _assigned(self, raw: torch.Tensor) -> Value | None:
+        """The value of a Parameter that the function has assigned this tensor to."""
+        held = (p for p, alias in (state.overlay or {}).items() if alias is raw)
+        parameter = next(held, None)
+        value = next((v for v in self.values if v.parameter is parameter is not None), None)
+        if value is not None:
+            value.numbers = measure(raw)
+            self._bind(value, raw)
+        return value
 
     def _new(self, raw: torch.Tensor, kind: str, name: str) -> Value:
         value = Value(len(self.values), kind, name, measure(raw))
@@ -160,29 +185,59 @@ class Recorder(TorchFunctionMode):
     def _bind(self, value: Value, raw: torch.Tensor) -> None:
         self._by_raw[id(raw)] = value
         self._alive.append(raw)
-        with torch._C.DisableTorchFunction():
+        with torch._C.DisableTorchFunction(), torch._C._DisableFuncTorch():
+            raw = physical(raw)
             value.tracked = raw.requires_grad
-            if not value.tracked or batching():
+            if not value.tracked:
                 return
-            if raw.grad_fn is not None:
-                self._by_node[raw.grad_fn, raw.output_nr] = value
+            edge = get_gradient_edge(raw)
+            self._by_node[edge.node, edge.output_nr] = value
             raw.register_hook(lambda gradient: self._arrived(value, gradient))
 
     def _arrived(self, value: Value, gradient: torch.Tensor | None) -> None:
         if self.phase == "backward" and gradient is not None:
             value.gradient = measure(gradient)
 
+    def listen(self) -> None:
+        """Have the tape tell, on the way back, what each step gives to each of its inputs."""
+        ends: dict[int, list[Any]] = {}
+        for (node, _), value in self._by_node.items():
+            ends.setdefault(value.number, []).append(node)
+        for step in self.steps:
+            given = {v.number for v in step.inputs}
+            waiting = [node for out in step.outputs for node in ends.get(out.number, ())]
+            seen = set(waiting)
+            while waiting:
+                node = waiting.pop()
+                for place, following in enumerate(node.next_functions):
+                    value = self._by_node.get(following)
+                    if value is not None and value.number in given:
+                        node.register_hook(self._listener(step, place, value.number))
+                    elif value is None and following[0] is not None and following[0] not in seen:
+                        seen.add(following[0])
+                        waiting.append(following[0])
+
+    def _listener(self, step: Step, place: int, number: int) -> Callable[[Any, Any], None]:
+        def told(gradients: Any, _: Any) -> None:
+            if self.phase != "backward" or gradients[place] is None:
+                return
+            step.measured.add(number)
+            if not measure(gradients[place]).is_zero:
+                step.gives.add(number)
+
+        return told
+
     # -- steps -----------------------------------------------------------------------------------
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = _name(func)
+        name = "floor_divide" if kwargs and kwargs.get("rounding_mode") else _name(func)
         if self.phase != "forward":
             return func(*args, **(kwargs or {}))
         if name == "register_hook":
             return self._spied(*args, **(kwargs or {}))
         given = [raw for raw in _raws((args, kwargs)) if raw.layout is torch.strided]
         versions = [_version(raw) for raw in given]
-        before = [self._by_raw.get(id(raw)) for raw in given]
+        before = [self._seen(raw) for raw in given]
         result = func(*args, **(kwargs or {}))
         outs = list(_raws(result))
         changed = [raw for raw, version in zip(given, versions, strict=True)
@@ -209,7 +264,7 @@ class Recorder(TorchFunctionMode):
         fresh.update((id(raw), raw) for raw in changed)
         if fresh or name in LEAVING:  # else the operation gave its input back
             step = self._step(name, place, inputs, list(fresh.values()))
-            step.times_zero = any(type(a) in (int, float) and a == 0 for a in args)
+            step.plain = [a for a in args if type(a) in (int, float)]
         return result
 
     def _step(self, kernel: str, place: Place, inputs: list[Value],
@@ -229,7 +284,8 @@ class Recorder(TorchFunctionMode):
 
     def _of_node(self, raw: torch.Tensor) -> Value:
         """The value of a tensor whose making was not seen, as its node on the tape tells it."""
-        node, place = raw.grad_fn, raw.output_nr
+        edge = get_gradient_edge(physical(raw))
+        node, place = edge.node, edge.output_nr
         found = self._by_node.get((node, place))
         if found is not None:
             self._by_raw[id(raw)] = found

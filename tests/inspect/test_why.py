@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -186,6 +187,69 @@ def test_not_chosen():
 
 def test_cancelling():
     assert "cancel each other out" in why(lambda x, w: w - w)
+
+
+    assert "contributions to it in 'matmul'" in why(lambda x, w: x @ w - w @ x[0])
+
+
+def half(x):
+    return x.astype(ms.float16)
+
+
+def overwritten(x, w):
+    y = x * w
+    y[:] = 1.0
+    return y
+
+
+def through_an_assignment(x, w):
+    y = ops.zeros((1, 3))
+    y[0] = w
+    y.zero_()
+    return y
+
+
+@pytest.mark.parametrize("body, words", [
+    (lambda x, w: w ** 0, "the derivative of 'pow' in .* with the exponent 0 is zero everywhere"),
+    (lambda x, w: w // 2, "the derivative of 'floor_divide' in .* is zero everywhere"),
+    (lambda x, w: ops.gelu(w - 1e4), "derivative of 'gelu' .* values there, .* \\[-9999, -9997\\]"),
+    (lambda x, w: ops.silu(w - 1e4) + ops.elu(w - 1e4), "'silu' .*; and the derivative of 'elu'"),
+    (lambda x, w: ops.cos(w * 0 + np.pi / 2 * 0), "derivative of 'cos' .* which lie in \\[0, 0\\]"),
+    (lambda x, w: ops.dropout(w, p=1 - 1e-7, training=True), "all of it is dropped in 'dropout'"),
+    (overwritten, "all of it is overwritten by 'set_item'"),
+    (through_an_assignment, "all of it is overwritten by 'zero_'"),
+    (lambda x, w: half(w) * 1e-4 * 1e-4, "it underflows in 'mul' .* is 0.0001 or less, .* 6e-08"),
+    (lambda x, w: (half(w).float() * 1e-8), "it underflows in 'to' .* is 1e-08 or less"),
+    (lambda x, w: ops.topk(w, 2)[1].sum() * 1.0, "'topk' in .* gives whole numbers or .*int64"),
+    (lambda x, w: x[0][ops.argsort(w)], "'argsort' in .* gives whole numbers or .*int64"),
+    (lambda x, w: ops.dense(x, ops.outer(w, w) * 1e-30 * 1e-30, ops.zeros(3)),
+     "it underflows in 'mul'"),
+    (lambda x, w: ops.smooth_l1_loss(w - w.asnumpy(), ops.zeros(3)),
+     "derivative of 'smooth_l1_loss' in .* is zero at the values there"),
+    (lambda x, w: ms.vmap(lambda a: ops.relu(a * w - 99))(x), "dead ReLU: all 3 inputs of 'relu'"),
+])
+def test_what_is_said_is_so(body, words):
+    text = why(body)
+    assert re.search(words, text), text
+    assert "cancel" in words or "cancel" not in text
+
+
+def test_not_the_first_output():
+    w = Parameter(Tensor([1.0, 2.0]), name="w")
+    report = inspect_gradients(lambda x: (x.sum(), x @ w), Tensor([1.0, 2.0]), has_aux=True,
+                               weights=w)
+    assert "it goes into output[1] alone, and with has_aux=True the first" in report.why("w")
+
+
+def test_a_parameter_that_is_assigned_first():
+    w = Parameter(Tensor([1.0, 2.0]), name="w")
+
+    def f(x):
+        w.set_data(Tensor([3.0, 3.0]))
+        return x @ w
+
+    report = inspect_gradients(f, Tensor([1.0, 2.0]), weights=w)
+    assert "is not zero: norm 2.236" in report.why("w") and report.mark("w") == ""
 
 
 def test_insert_gradient_of():
