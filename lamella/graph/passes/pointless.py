@@ -9,6 +9,7 @@ from torch.fx import Graph, Node
 
 from .forms import form_of, same_as
 from .memory import Memory
+from .views import TURNS, order_of
 
 aten = torch.ops.aten
 
@@ -43,39 +44,10 @@ def _source(node: Node) -> Node:
 def _transposed(node: Node) -> Node | None:
     """``t`` of ``t``, and the like: whatever comes back to the form before."""
     inner = _source(node)
-    if inner.target not in _TURNS:
-        return None
-    outer = _source(inner)
-    a, b = _TURNS[node.target](node), _TURNS[inner.target](inner)
+    a, b = order_of(node), order_of(inner)
     if a is None or b is None or [b[i] for i in a] != list(range(len(a))):
         return None
-    return outer
-
-
-def _turn_of_t(node: Node) -> list[int] | None:
-    form = form_of(node)
-    return None if form is None else list(range(len(form.shape)))[::-1]
-
-
-def _turn_of_transpose(node: Node) -> list[int] | None:
-    form = form_of(node)
-    if form is None or not form.shape:
-        return None
-    turn = list(range(len(form.shape)))
-    a, b = int(node.args[1]), int(node.args[2])  # type: ignore[arg-type]
-    turn[a], turn[b] = turn[b], turn[a]
-    return turn
-
-
-def _turn_of_permute(node: Node) -> list[int] | None:
-    return [d % len(node.args[1]) for d in node.args[1]]  # type: ignore[arg-type,union-attr]
-
-
-_TURNS: dict[object, Callable[[Node], list[int] | None]] = {
-    aten.t.default: _turn_of_t,
-    aten.transpose.int: _turn_of_transpose,
-    aten.permute.default: _turn_of_permute,
-}
+    return _source(inner)
 
 
 def _viewed(node: Node) -> Node | None:
@@ -103,9 +75,17 @@ def _itself(node: Node) -> Node:
 
 def _times_one(node: Node) -> Node | None:
     a, b = node.args[:2]
-    if _is_one(b):
-        return _source(node)
-    return b if isinstance(b, Node) and _is_one(a) else None
+    return _by_one(node) or (b if isinstance(b, Node) and _is_one(a) and _is_real(node) else None)
+
+
+def _by_one(node: Node) -> Node | None:
+    return _source(node) if _is_one(node.args[1]) and _is_real(node) else None
+
+
+def _is_real(node: Node) -> bool:
+    """Whether 1 changes nothing: infinite complex numbers become NaN."""
+    form = form_of(node)
+    return form is not None and not form.dtype.is_complex
 
 
 def _is_one(value: object) -> bool:
@@ -117,7 +97,7 @@ def _is_one(value: object) -> bool:
 
 # what gives another view of its first argument's memory
 _VIEWS: dict[object, Callable[[Node], Node | None]] = {
-    **dict.fromkeys(_TURNS, _transposed),
+    **dict.fromkeys(TURNS, _transposed),
     aten.view.default: _viewed,
     aten._unsafe_view.default: _viewed,
     aten.expand.default: _expanded,
@@ -132,6 +112,6 @@ _COPIES: dict[object, Callable[[Node], Node | None]] = {
     aten.slice_backward.default: _itself,
     aten.mul.Tensor: _times_one,
     aten.mul.Scalar: _times_one,
-    aten.div.Tensor: lambda node: _source(node) if _is_one(node.args[1]) else None,
-    aten.div.Scalar: lambda node: _source(node) if _is_one(node.args[1]) else None,
+    aten.div.Tensor: _by_one,
+    aten.div.Scalar: _by_one,
 }

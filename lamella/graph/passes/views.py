@@ -15,20 +15,22 @@ aten = torch.ops.aten
 
 VIEWS = (aten.view.default, aten._unsafe_view.default)
 _SAME = (*VIEWS, aten.clone.default, aten.expand.default, aten.detach.default, aten.alias.default)
-_TURNS = (aten.transpose.int, aten.permute.default)
+TURNS = (aten.t.default, aten.transpose.int, aten.permute.default)
 
 
 def order_of(node: Node) -> list[int] | None:
     """The order in which an operation puts its argument's dimensions, if that is all it does."""
     form = form_of(node)
-    if node.target not in _TURNS or form is None:
+    if node.target not in TURNS or form is None:
         return None
-    rank = len(form.shape)
-    if node.target is aten.permute.default:
-        return [d % rank for d in node.args[1]]  # type: ignore[union-attr, operator, arg-type]
-    order = list(range(rank))
-    a, b = int(node.args[1]), int(node.args[2])  # type: ignore[arg-type]
-    order[a], order[b] = order[b], order[a]
+    order = list(range(len(form.shape)))
+    if node.target is aten.t.default:
+        order.reverse()
+    elif node.target is aten.permute.default:
+        order = [order[d] for d in node.args[1]]  # type: ignore[union-attr, index]
+    elif order:
+        a, b = int(node.args[1]), int(node.args[2])  # type: ignore[arg-type]
+        order[a], order[b] = order[b], order[a]
     return order
 
 

@@ -129,6 +129,16 @@ def test_what_only_looks_as_if_it_changed_nothing(function):
     improved(function, torch.randn(3, 4))
 
 
+def test_infinite_complex_numbers_times_one_are_not_numbers():
+    def function(x):
+        z = torch.complex(x, x)
+        return torch.view_as_real(z * 1) + torch.view_as_real(z / 1) + torch.view_as_real(1 * z)
+
+    inputs = [torch.tensor([1.0, float("inf")])]
+    graph = recorded(function, *inputs)
+    torch.testing.assert_close(improve(graph, inputs)(*inputs), graph(*inputs), equal_nan=True)
+
+
 def test_a_copy_from_before_a_change_stays():
     def function(x):
         before = x.clone()
