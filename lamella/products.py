@@ -102,16 +102,17 @@ routes = Routes()
 
 def _key(a: Layout, b: Layout, bias: bool) -> Key | None:
     """What stands for a product; None if it isn't worth timing, or there is no other way."""
-    rows, columns = _major(a[1]), _major(b[1])
+    rows, columns = _major(a), _major(b)
     m, k, n = a[0][0], a[0][1], b[0][1]
     if not rows or not columns or m * k * n < SMALLEST:
         return None
     return (m, k, n, rows + columns, bias, torch.get_num_threads())
 
 
-def _major(strides: Sequence[int]) -> str:
-    """"r" for a matrix in rows, "c" in columns, "" for anything else."""
-    return "r" if strides[1] == 1 else "c" if strides[0] == 1 else ""
+def _major(matrix: Layout) -> str:
+    """"r" for a matrix in rows, "c" in columns, "" for anything else, such as rows that overlap."""
+    (rows, columns), (down, across) = matrix
+    return "r" if across == 1 and down >= columns else "c" if down == 1 and across >= rows else ""
 
 
 def _fastest(key: Key) -> str:
@@ -165,14 +166,12 @@ def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
     forward mode, autocast) have rules for those only.
     """
     return (x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
-            and x.device.type == "cpu" and y.device.type == "cpu" and _untransformed(bias))
-
-
-def _untransformed(bias: torch.Tensor | None) -> bool:
-    return (bias is None or bias.dtype is torch.float32 and bias.dim() == 1) and (
-        not torch.is_autocast_enabled("cpu") and
-        torch._C._functorch.peek_interpreter_stack() is None  # type: ignore[attr-defined]
-        and torch.autograd.forward_ad._current_level < 0)
+            and x.device.type == "cpu" and y.device.type == "cpu"
+            and (bias is None or bias.dtype is torch.float32 and bias.shape == y.shape[:1]
+                 and bias.is_contiguous())  # oneDNN's kernel reads it as if it were
+            and not torch.is_autocast_enabled("cpu")
+            and torch._C._functorch.peek_interpreter_stack() is None  # type: ignore[attr-defined]
+            and torch.autograd.forward_ad._current_level < 0)
 
 
 def _product(x: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -193,7 +192,7 @@ def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torc
     left = right = "torch"
     if a.requires_grad:
         left = routes.eager(back, ((n, k), b.stride()[::-1]), False)
-    if b.requires_grad and _major(b.stride()) == "c":
+    if b.requires_grad and _major((b.shape, b.stride())) == "c":
         right = routes.eager(((n, m), (1, n)), (a.shape, a.stride()), False)
     elif b.requires_grad:
         right = routes.eager(((k, m), a.stride()[::-1]), back, False)
@@ -218,7 +217,7 @@ class _Routed(torch.autograd.Function):
         a, b = ctx.saved_tensors
         of_a, of_b, of_bias = ctx.needs_input_grad
         by_b = None
-        if of_b and _major(b.stride()) == "c":  # the gradient of a weight lies as the weight does
+        if of_b and _major((b.shape, b.stride())) == "c":  # it lies as the weight does
             by_b = _routed(gradient.t(), a, None).t()
         elif of_b:
             by_b = _routed(a.t(), gradient, None)

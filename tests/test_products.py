@@ -74,6 +74,8 @@ def test_what_others_look_into_is_left_to_pytorch(always, monkeypatch):
     products.matmul(x.double(), y.double())
     products.matmul(x.bfloat16(), y.bfloat16())
     products.linear(x[0], y.t(), None)
+    for bias in (torch.randn(8)[::2], torch.randn(1).expand(4), torch.randn(1)):
+        products.linear(x, y.t(), bias)  # oneDNN's kernel would read whatever comes next
     products.matmul(x, y[:, 0])
     monkeypatch.setattr(state, "trace", object())
     products.matmul(x, y)
@@ -97,7 +99,9 @@ def test_each_shape_is_timed_once_and_remembered(monkeypatch, tmp_path):
         assert first.way(*layouts(64, 64, 64), False) == "onednn"
     assert first.way(*layouts(64, 64, 64), True, False) == "torch"  # unknown, and not timed
     assert first.way(*layouts(2, 2, 2), False) == "torch"
-    assert first.way(((64, 64), (128, 2)), ((64, 64), (64, 1)), False) == "torch"
+    for stride in ((128, 2), (1, 1), (0, 1), (1, 2)):  # with steps, or rows that overlap
+        assert first.way(((64, 64), stride), ((64, 64), (64, 1)), False) == "torch"
+        assert first.way(((64, 64), (64, 1)), ((64, 64), stride[::-1]), False) == "torch"
     assert Routes().way(*layouts(64, 64, 64), False, False) == "onednn"
     assert len(timed) == 1
 

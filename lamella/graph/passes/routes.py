@@ -65,8 +65,8 @@ def _fits(left: Form | None, right: Form | None, bias: Node | None) -> bool:
     if left.device.type != "cpu" or right.device.type != "cpu":
         return False
     added = form_of(bias)
-    return bias is None or (added is not None and len(added.shape) == 1
-                            and added.shape[0] == right.shape[1])
+    return bias is None or (added is not None and added.shape == right.shape[1:]
+                            and added.stride == (1,))  # the kernel reads it as if it were
 
 
 def _replace(graph: Graph, node: Node, a: Node, b: Node, bias: Node | None) -> None:

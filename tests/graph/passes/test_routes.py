@@ -58,6 +58,15 @@ def test_what_is_not_a_number_stays_so(ending):
     torch.testing.assert_close(better(*inputs), graph(*inputs), equal_nan=True)
 
 
+@pytest.mark.parametrize("bias", [lambda b: b[::2], lambda b: b[:1].expand(4)])
+def test_a_bias_that_does_not_lie_in_one_piece_keeps_the_product(bias):
+    inputs = [torch.randn(s) for s in [(6, 5), (4, 5), (8,)]]
+    graph = recorded(lambda x, w, b: F.linear(x, w, bias(b)), *inputs)
+    better = improve(graph, inputs)
+    check_same(graph, better, inputs)
+    assert count(better, "_linear_pointwise") == 0
+
+
 def test_other_products_stay():
     inputs = [torch.randn(6, 5).double(), torch.randn(5, 4).double(), torch.randn(6, 4).double()]
     graph = recorded(lambda a, b, c: (a @ b, torch.addmm(c, a, b)), *inputs)
