@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from . import context
-from .dtype import to_raw
+from .dtype import NARROW, to_raw
 
 NUMBERS = (bool, int, float, complex)
 # whole types that PyTorch has few kernels for, and signed ones of the same width or wider
@@ -32,6 +32,18 @@ def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
     if raw.device != context.current_device():
         raw, copy = raw.to(context.current_device()), False
     return raw.clone() if copy else raw
+
+
+def as_array(raw: torch.Tensor) -> np.ndarray:
+    """The data as an array, which shares memory on the CPU; types that NumPy lacks as float32."""
+    raw = raw.detach()
+    if raw.dtype in NARROW:
+        raw = raw.float()
+    if raw.device.type != "cpu":
+        raw = raw.cpu()
+    if raw._is_zerotensor():  # a gradient's zeros that take no memory
+        raw = raw.clone()
+    return raw.resolve_conj().resolve_neg().numpy()
 
 
 def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:

@@ -165,6 +165,7 @@ all_types = (bool_, *int_type, *uint_type, *float_type, *complex_type)
 number_type = (*int_type, *uint_type, *float_type, *complex_type)
 implicit_conversion_seq = {t: i for i, t in enumerate(all_types)}
 
+NARROW = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)  # what NumPy lacks
 from_raw: dict[torch.dtype, Type] = {
     t.raw: t for t in (*all_types, float8_e4m3fn, float8_e5m2) if t.raw is not None
 }
@@ -231,7 +232,7 @@ def dtype_to_nptype(type_: Type) -> Any:
     if not isinstance(type_, Type) or type_.raw is None:
         raise TypeError(f"For 'dtype_to_nptype', 'type_' must be a data type of tensors, "
                         f"but got {type_!r}.")
-    if type_.raw in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+    if type_.raw in NARROW:
         return np.float32
     return np.dtype(type_.name).type
 

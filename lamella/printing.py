@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from .dtype import Type
+from .construction import as_array
+from .dtype import NARROW, Type
 from .state import functorch
 
 _EDGE = 3  # elements shown on each side of an ellipsis
-_NARROW = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def _array(raw: torch.Tensor) -> np.ndarray:
@@ -26,14 +26,13 @@ def _array(raw: torch.Tensor) -> np.ndarray:
 
         raw = of_all_examples(raw)
     with torch._C._DisableFuncTorch():
-        raw = raw.detach().resolve_conj().resolve_neg().cpu()
-        return (raw.float() if raw.dtype in _NARROW else raw).numpy()
+        return as_array(raw)
 
 
 def to_str(raw: torch.Tensor) -> str:
     """The printed form of a tensor."""
     array = _array(raw)
-    if raw.dtype in _NARROW:
+    if raw.dtype in NARROW:
         if array.ndim == 0:
             return f"{float(array):f}"
         return np.array2string(array, formatter={"float_kind": lambda v: f"{v:f}"})
@@ -132,7 +131,7 @@ def _values(array: np.ndarray, kind: torch.dtype) -> str:
         return _general(array[()]) if array.dtype.kind in "fc" else str(array[()])
     shown = array if array.ndim == 1 and array.size <= 1000 else _edges(array, _EDGE)
     write, width = _element_writer(shown, kind)
-    per_line = 12 if kind is torch.bool or (array.dtype.kind == "f" and kind not in _NARROW) else 24
+    per_line = 12 if kind is torch.bool or (array.dtype.kind == "f" and kind not in NARROW) else 24
 
     def lines(part: np.ndarray, depth: int) -> str:
         lengths = array.shape[depth]
@@ -160,10 +159,10 @@ def _element_writer(shown: np.ndarray, kind: torch.dtype) -> tuple[Callable[[Any
         return str, 5
     if kind.is_complex:
         return _general, 0
-    if kind.is_floating_point and kind not in _NARROW:
+    if kind.is_floating_point and kind not in NARROW:
         digits = 4 if kind is torch.float16 else 8
         return (lambda v: f"{v:.{digits}e}"), digits + 7
-    write = _general if kind in _NARROW else str
+    write = _general if kind in NARROW else str
     return write, max(len(write(v)) for v in shown.ravel().tolist())
 
 

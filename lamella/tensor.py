@@ -19,6 +19,7 @@ from . import context, printing
 from .construction import (
     NUMBERS,
     WIDE_UNSIGNED,
+    as_array,
     as_raw,
     delayed_data,
     device_named,
@@ -252,8 +253,8 @@ class Tensor:
 
             raw = plain(raw)
             with torch._C._DisableFuncTorch():
-                return _array(raw)
-        return _array(raw.detach())
+                return as_array(raw)
+        return as_array(raw)
 
     numpy = asnumpy
 
@@ -449,16 +450,6 @@ class _Unsized(Tensor):
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={start})"
 
     __repr__ = __str__
-
-
-def _array(raw: torch.Tensor) -> np.ndarray:
-    if raw.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
-        raw = raw.float()
-    if raw.device.type != "cpu":
-        raw = raw.cpu()
-    if raw._is_zerotensor():  # a gradient's zeros that take no memory
-        raw = raw.clone()
-    return raw.resolve_conj().resolve_neg().numpy()
 
 
 def _unpickle(cls: type, raw: torch.Tensor, state: dict) -> Tensor:
