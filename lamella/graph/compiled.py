@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import sys
 import threading
 import traceback
 import types
@@ -57,6 +59,27 @@ class Compiled(StandsFor):
         self._sizes: dict[Any, Sizes] = {}
         self._changing = threading.Lock()
         self.traces = self.misses = self.replays = 0
+
+    def __deepcopy__(self, memo: dict) -> Compiled:
+        """What is compiled of a copy; a function's copy is the function itself."""
+        fn = copy.deepcopy(self.fn, memo)
+        return self if fn is self.fn else self._of(fn)
+
+    def __copy__(self) -> Compiled:
+        return self._of(self.fn)
+
+    def __reduce__(self) -> Any:
+        """Pickled are the function and the settings, or the name of what is in a module."""
+        found: Any = sys.modules.get(self.__module__)
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (
+            Compiled, (self.fn, self.fullgraph, self.level, self.dynamic))
+
+    def _of(self, fn: Any) -> Compiled:
+        """The same of another function."""
+        return Compiled(fn, self.fullgraph, self.level, self.dynamic)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
@@ -125,8 +148,7 @@ class Compiled(StandsFor):
         kept = owner.__dict__.setdefault("_compiled", Kept())
         found = kept.get(self)
         if found is None or found.fn.args[0] is not owner:  # a shallow copy has another's
-            found = kept[self] = Compiled(functools.partial(self.fn, owner), self.fullgraph,
-                                          self.level, self.dynamic)
+            found = kept[self] = self._of(functools.partial(self.fn, owner))
         return found
 
     def report(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import random
 import sys
 import sysconfig
 import types
+import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ REGISTRIES = ("_params", "_cells", "_buffers")
 _KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
 # of Python's library, what programs keep their own values in
 _DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
-         ("collections", "UserList"))
+         ("collections", "UserList"), ("collections", "ChainMap"), ("_thread", "_local"))
 # methods that Python calls, and that calls of an object that is there already don't
 _MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
                      "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
@@ -100,6 +101,12 @@ class Reach:
         self._visit_all(roots)
         while self._waiting:  # no recursion: chains of objects may be long
             self._look_at(*self._waiting.popleft())
+        for owner, _, names in self.spaces.values():
+            if not isinstance(owner, type):
+                continue
+            for cls in (*owner.__mro__[1:], *type(owner).mro(type(owner))):
+                if id(cls) in self.spaces:  # what it has may be hidden some day
+                    names.update(self.spaces[id(cls)][2])
 
     @classmethod
     def of_call(cls, fn: Any, args: tuple, kwargs: dict) -> Reach:
@@ -159,8 +166,10 @@ class Reach:
             self._visit_all((thing.func, thing.args, thing.keywords))
         elif isinstance(thing, (tuple, list, deque)):
             self._visit_items(self._place(thing, around, key), enumerate(thing))
-        elif isinstance(thing, dict):
+        elif isinstance(thing, (dict, types.MappingProxyType)):
             self._visit_items(self._place(thing, around, key), list(thing.items()))
+        elif isinstance(thing, weakref.ReferenceType):
+            self._visit(thing())
         elif isinstance(thing, (set, frozenset)):
             self._place(thing, around, key)
             self._visit_all(list(thing))
@@ -240,6 +249,8 @@ class Reach:
 
     def _visit_class(self, kind: type) -> None:
         """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
+        if is_users(type(kind).__module__) and type(kind) is not kind:
+            self._visit_class(type(kind))
         for cls in kind.__mro__:
             if id(cls) in self.spaces or not is_users(cls.__module__):
                 continue
@@ -272,6 +283,8 @@ class Reach:
         if not users and not function.__closure__:
             return
         self.functions.append(function)
+        if users:
+            self._attributes(function)
         for cell in function.__closure__ or ():
             if id(cell) not in self._seen:
                 self._seen[id(cell)] = cell

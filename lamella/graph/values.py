@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import contextvars
 import hashlib
 import types
 from collections import deque
@@ -20,8 +22,10 @@ LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # of containers within each other
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is
 _ATOMS = frozenset(PLAIN)
-_CONTAINERS = (tuple, list, dict, set, frozenset, deque)
-_ABSENT = object()
+_MAPPINGS = (dict, types.MappingProxyType)
+_CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
+_BUFFERS = (bytearray, array.array, memoryview)
+ABSENT = object()
 
 # the attributes of a Cell that say nothing by themselves, or are compared one by one
 _APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
@@ -35,17 +39,17 @@ def fingerprint(reach: Reach) -> tuple:
         [_cell_values(cell, seen) for cell in reach.cells],
         [_values(thing, seen) for thing in reach.objects],
         [plain(content_of(variable)) for variable in reach.variables],
-        [[plain(space.get(name, _ABSENT)) for name in names]
+        [[plain(space.get(name, ABSENT)) for name in names]
          for _, space, names in reach.spaces.values()],
         [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
-        [[plain(getattr(thing, name, _ABSENT)) for name in names]
+        [[plain(getattr(thing, name, ABSENT)) for name in names]
          for thing, names in reach.slotted],
         [p.requires_grad for p in reach.parameters])
 
 
 def content_of(variable: types.CellType) -> Any:
     """What a variable of a closure holds; a mark if it has not been assigned."""
-    return variable.cell_contents if has_value(variable) else _ABSENT
+    return variable.cell_contents if has_value(variable) else ABSENT
 
 
 class _Same:
@@ -94,6 +98,10 @@ def plain(value: Any, depth: int = 0) -> Any:
         return _array(value)
     if isinstance(value, np.generic):
         return kind, value.tobytes()
+    if isinstance(value, _BUFFERS):
+        return kind, bytes(value)
+    if isinstance(value, contextvars.ContextVar):
+        return _Same(value), plain(value.get(ABSENT))
     if isinstance(value, PLAIN):  # of a class derived from these
         return kind, value
     if kind.__eq__ is object.__eq__:
@@ -105,14 +113,15 @@ def _is_fixed(value: Any) -> bool:
     """Whether a value is, for what `plain` says of it, the same as long as it is this object."""
     if isinstance(value, (tuple, frozenset)):
         return all(map(_is_fixed, value))
-    return not isinstance(value, (*_CONTAINERS, np.ndarray))
+    return not isinstance(value, (*_CONTAINERS, *_BUFFERS, np.ndarray, contextvars.ContextVar))
 
 
 def _parts(value: Any, depth: int) -> Any:
-    parts = [p for item in value.items() for p in item] if isinstance(value, dict) else value
+    mapping = isinstance(value, _MAPPINGS)
+    parts = [p for item in value.items() for p in item] if mapping else value
     if len(value) > LONGEST and set(map(type, parts)) <= _ATOMS:
         return _Long(list(parts))
-    if isinstance(value, dict):
+    if mapping:
         return tuple([(name, plain(v, depth)) for name, v in value.items()])
     if isinstance(value, (set, frozenset)):
         return frozenset([plain(v, depth) for v in value])

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tensor import Tensor
 from .reach import REGISTRIES, Reach, form_of
-from .values import content_of, contents, counting, fingerprint
+from .values import ABSENT, content_of, contents, counting, fingerprint
 
 
 class Watch:
@@ -58,7 +58,7 @@ class _Snapshot:
             self._contents(self.variables[-1][1])
         for _, space, names in reach.spaces.values():
             for name in names:
-                self.names.append((space, name, space.get(name)))
+                self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
         self.parameters = [(p, p.requires_grad) for p in reach.parameters]
         self.values = fingerprint(reach)
@@ -71,13 +71,13 @@ class _Snapshot:
         if any(self.empty):
             return False
         for space, name, value in self.names:
-            if space.get(name) is not value:
+            if space.get(name, ABSENT) is not value:
                 return False
         for variable, value in self.variables:
             if content_of(variable) is not value:
                 return False
         for thing, name, value in self.attributes:
-            if getattr(thing, name, None) is not value:
+            if getattr(thing, name, ABSENT) is not value:
                 return False
         for parameter, learns in self.parameters:
             if parameter.requires_grad is not learns:
@@ -96,7 +96,7 @@ class _Snapshot:
             self._contents(value)
 
     def _attribute(self, thing: Any, name: str) -> None:
-        self.attributes.append((thing, name, getattr(thing, name, None)))
+        self.attributes.append((thing, name, getattr(thing, name, ABSENT)))
         self._contents(self.attributes[-1][2])
 
     def _contents(self, value: Any) -> None:

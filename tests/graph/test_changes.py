@@ -1,10 +1,14 @@
 """What a compiled function reads or changes in Python's objects: as eager calls, in every call."""
 
+import array
 import collections
+import contextvars
 import dataclasses
 import functools
 import random
+import threading
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -109,6 +113,95 @@ def test_modules_classes_and_slots_are_read(monkeypatch):
             monkeypatch.setattr(Factors, "shared", value)
             thing.factor = value
             yield [fn(x()) for fn in fns]
+
+    agree(program)
+
+
+def test_attributes_of_functions_are_read_and_changed():
+    def program(wrap):
+        def scaled(x):
+            scaled.calls += 1
+            return x * scaled.factor + scaled.calls
+
+        scaled.factor, scaled.calls, plain = 2.0, 0, scaled
+        fn = wrap(lambda x: plain(x))
+        for factor in (2.0, 3.0, 3.0):
+            scaled.factor = factor
+            yield fn(x()), scaled.calls
+
+    agree(program)
+
+
+def test_what_a_class_hides_of_another():
+    class Meta(type):
+        factor = 2.0
+
+    class First(nn.Cell):
+        factor = 2.0
+
+        def times(self, x):
+            return x * self.factor
+
+        def construct(self, x):
+            return self.times(x)
+
+    def program(wrap):
+        second = Meta("Second", (), {})
+        third = type("Third", (First,), {})
+        net = third()
+        fn = wrap(lambda x: (net(x), x * second.factor))
+        for owner, name, value in (
+                (First, "factor", 3.0), (third, "factor", 4.0), (Meta, "factor", 3.0),
+                (second, "factor", 5.0), (third, "times", lambda self, x: x * 9)):
+            before = vars(owner).get(name)
+            setattr(owner, name, value)
+            yield fn(x())
+            yield fn(x())
+            if owner in (First, Meta):
+                setattr(owner, name, before)
+
+    agree(program)
+
+
+def with_mapping(value):
+    return lambda x: x * value["a"]
+
+
+def with_item(value):
+    return lambda x: x * value[0]
+
+
+def of_referent(value):
+    return lambda x: x * value().factor
+
+
+HELD = {
+    "a bytearray": lambda: (thing := bytearray(b"\2"), with_item(thing),
+                            lambda v: thing.__setitem__(0, int(v))),
+    "an array": lambda: (thing := array.array("d", [2.0]), with_item(thing),
+                         lambda v: thing.__setitem__(0, v)),
+    "a ChainMap": lambda: (thing := collections.ChainMap({"a": 2.0}), with_mapping(thing),
+                           lambda v: thing.__setitem__("a", v)),
+    "a read-only view": lambda: (thing := {"a": 2.0}, with_mapping(types.MappingProxyType(thing)),
+                                 lambda v: thing.__setitem__("a", v)),
+    "a weak reference": lambda: (thing := Plain(), of_referent(weakref.ref(thing)),
+                                 lambda v: setattr(thing, "factor", v)),
+    "data of a thread": lambda: (thing := threading.local(), lambda x: x * thing.factor,
+                                 lambda v: setattr(thing, "factor", v)),
+    "a context's": lambda: (thing := contextvars.ContextVar("v"), lambda x: x * thing.get(),
+                            thing.set),
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_what_else_may_hold_values(kind):
+    def program(wrap):
+        held, fn, change = HELD[kind]()
+        fn = wrap(fn)
+        for value in (2.0, 3.0, 3.0, 2.0):
+            change(value)
+            yield fn(x())
+        assert held is not None
 
     agree(program)
 

@@ -807,6 +807,41 @@ def test_copies_and_pickles_of_compiled_cells():
             close(net(X), X * net.w)
 
 
+class Held(nn.Cell):
+    """Keeps compiled functions of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([1.0, 1.0, 1.0]), name="w")
+        self.scaled, self.relu = jit(self.body), jit(ops.relu)
+
+    def body(self, x):
+        return x * self.w
+
+    def construct(self, x):
+        return self.scaled(x) + self.relu(x)
+
+
+@jit
+def doubled(x):
+    return x * 2
+
+
+def test_copies_and_pickles_of_compiled_functions():
+    net = Held()
+    wanted = net(X)
+    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        ops.assign(net.w, net.w * 0)
+        close(twin(X), wanted)
+        ops.assign(net.w, net.w + 1)
+        close(net(X), wanted)
+    assert copy.deepcopy(doubled) is doubled is pickle.loads(pickle.dumps(doubled))
+    relu = jit(nn.ReLU())
+    for twin in (copy.copy(relu), copy.deepcopy(relu), pickle.loads(pickle.dumps(relu))):
+        assert type(twin) is type(relu)
+        close(twin(X), ops.relu(X))
+
+
 def test_compiled_cells_are_freed():
     class Net(nn.Cell):
         def __init__(self):
