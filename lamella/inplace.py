@@ -25,7 +25,7 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     raw = tensor._raw
     recorded = (raw.requires_grad and torch.is_grad_enabled()
                 or state.level is not None and state.level.forward)
-    if recorded and not _is_part(raw) or _has_alias(tensor, raw):
+    if recorded and not _is_part(raw) or _has_alias(tensor, raw) or _is_assigned(tensor):
         tensor._raw = _changed(raw.clone(), change)
         return tensor
     try:
@@ -71,6 +71,11 @@ def _is_part(raw: torch.Tensor) -> bool:
         return False
     node = raw.grad_fn
     return not (node is not None and node.name() == "ViewBackward0" and base.shape == raw.shape)
+
+
+def _is_assigned(tensor: Any) -> bool:
+    """Whether `tensor` is a Parameter inside a gradient call, where its data are replaced."""
+    return state.level is not None and hasattr(tensor, "_data")
 
 
 def _has_alias(tensor: Any, raw: torch.Tensor) -> bool:

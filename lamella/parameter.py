@@ -181,6 +181,7 @@ class Parameter(Tensor):
             return
         if overlay is not None and self in overlay:
             overlay[self] = raw
+        self._note()
         self._data = raw.detach()
 
     @property
@@ -260,6 +261,7 @@ class Parameter(Tensor):
             raw = raw.real
         if self.init is not None or raw.shape != self._data.shape:
             self.init = None
+            self._note()
             self._data = raw.detach().to(self._data.device, own, copy=True)
             if state.overlay is None:
                 return self
@@ -283,6 +285,7 @@ class Parameter(Tensor):
             if self.init is None and not (own.dim() and own.stride()[0] == 0):
                 own.copy_(raw.detach())
                 return
+        self._note()
         self._data = raw.detach().to(own.device, own.dtype, copy=True)
         if overlay is not None and self in overlay:
             again = self._data.detach().to(overlay[self].dtype)
@@ -290,6 +293,12 @@ class Parameter(Tensor):
             if assigned is not None and self.requires_grad:
                 assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
             overlay[self] = again
+
+    def _note(self) -> None:
+        """Keep what it holds now, for a block that will be computed again from the same data."""
+        level = state.level
+        if level is not None and level.journal is not None:
+            level.journal.append((self, self._data))
 
     def _assign_in_vmap(self, alias: torch.Tensor, raw: torch.Tensor,
                         overlay: dict[Any, torch.Tensor]) -> None:

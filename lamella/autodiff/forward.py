@@ -19,7 +19,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..random import default_raw
+from ..random import kept
 from ..state import state
 from ..tensor import Tensor, wrap
 from .hooks import attached_hook
@@ -244,7 +244,7 @@ class _Push:
         if not _dual_numbers.acquire(blocking=False):  # another thread's derivative is running
             return self._transposed()
         _load_rules()
-        before = default_raw().get_state() if state.trace is None else None
+        again = kept() if state.trace is None else None
         forward = torch._C._is_fwd_grad_enabled()
         torch._C._set_fwd_grad_enabled(True)
         try:
@@ -255,8 +255,8 @@ class _Push:
         finally:
             torch._C._set_fwd_grad_enabled(forward)
             _dual_numbers.release()
-        if before is not None:
-            default_raw().set_state(before)  # the second run draws the same numbers
+        if again is not None:
+            again()  # the second run draws the same numbers
         return self._transposed()
 
     def _call(self, raws: Sequence[torch.Tensor]) -> Any:

@@ -31,11 +31,13 @@ class Level:
         forward: whether a forward-mode derivative is being computed, here or further out.
         transposing: whether a forward-mode derivative is made out of reverse mode, here or further
             out; rules of the user's must then be linear.
+        journal: Parameters that were given other data and what they held before, in order; None
+            until a block is run that the backward pass will compute again.
         marks: for each `vmap`, here and further out, a False that stands for all its examples.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing", "marks", "kind")
+                 "transposing", "marks", "kind", "journal")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
@@ -48,10 +50,12 @@ class Level:
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
         if outer is None:
             self.changed: list[Any] = []
+            self.journal: list[tuple[Any, torch.Tensor]] | None = None
             self.marks: list[torch.Tensor] = []
             self.reverse, self.forward, self.transposing = reverse, forward, transposing
         else:
             self.changed = outer.changed
+            self.journal = outer.journal
             self.marks = outer.marks
             self.reverse = reverse or outer.reverse
             self.forward = forward or outer.forward

@@ -5,13 +5,15 @@ Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.checkpoint import checkpoint, noop_context_fn, set_checkpoint_early_stop
 
+from ..random import kept
 from ..state import state
 from ..tensor import wrap
 from .level import Level, batching, current, entered
@@ -24,7 +26,7 @@ def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompu
     """Call a Cell or function without keeping its intermediate results for the backward pass.
 
     They are computed again there: less memory for about a third more time. Random numbers are drawn
-    again as they were, and Parameters that a Cell assigns are assigned once.
+    again as they were, and Parameters that it assigns are assigned once.
 
     Args:
         block: the Cell or function.
@@ -51,39 +53,44 @@ def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompu
                         f"but got {type(block).__name__}.")
     if context_fn is not None and use_reentrant:
         raise ValueError("For 'recompute', 'context_fn' goes with use_reentrant=False.")
-    owner = block if hasattr(block, "get_parameters") else None
     with set_checkpoint_early_stop(bool(early_stop)):
-        return checkpointed(block, args, kwargs, owner, context_fn)
+        return checkpointed(block, args, kwargs, context_fn)
 
 
-def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict, owner: Any = None,
+def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
                  context_fn: Callable[[], Any] | None = None) -> Any:
     """Run `function` without keeping intermediate results; the backward pass runs it again.
 
-    The second run sees the Parameters of the Cell `owner` as the first did, and what it assigns to
-    them is dropped. Inside `vmap`, and in a `jvp` that is itself differentiated, all is kept.
+    The second run sees all Parameters as the first did, and what it assigns to them is dropped.
+    Inside `vmap`, and in a `jvp` that is itself differentiated, all is kept.
     """
     level, overlay = current(), state.overlay
     if (level is None or overlay is None or not torch.is_grad_enabled() or batching()
             or _tangents_end_first(level)):
         return function(*args, **kwargs)
-    parameters = [] if owner is None else list(owner.get_parameters())
-    data, aliases = [p._data for p in parameters], overlay.copy()
+    journal, aliases = _journal(level), overlay.copy()
+    start = len(journal)
     trees: list[Any] = []
+    drawn, draw_again = [], kept() if state.trace is None else None
 
     def run(*raws: torch.Tensor) -> Any:
         if not trees:
-            out = call(raws, overlay)
+            with nullcontext() if state.trace is None else state.trace.recorder.draws(drawn, False):
+                out = call(raws, overlay)
             trees.append(out)
             return tuple(t._raw for t in tensors(out))
-        now = [p._data for p in parameters]
-        _lend(parameters, data)
+        first = {id(p): (p, data) for p, data in reversed(journal[start:])}
+        now = [(p, p._data) for p, _ in first.values()]
+        assigned = {number: list(made) for number, made in level.assigned.items()}
+        _lend(journal, first.values())
         try:
             # a backward pass for many gradients at once still repeats one run
-            with temporarily_clear_interpreter_stack():
+            with temporarily_clear_interpreter_stack(), _numbers_of(drawn, draw_again):
                 return tuple(t._raw for t in tensors(call(raws, aliases.copy())))
         finally:
-            _lend(parameters, now)
+            _lend(journal, now)
+            for number, made in assigned.items():
+                level.assigned[number][:] = made
 
     def call(raws: tuple[torch.Tensor, ...], seen: dict[Any, torch.Tensor]) -> Any:
         flat = iter(raws)
@@ -100,6 +107,22 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict, owner:
     return out
 
 
+@contextmanager
+def _numbers_of(drawn: list[Any], draw_again: Callable[[], None] | None) -> Iterator[None]:
+    """A block that draws the random numbers which a first run has drawn."""
+    if state.trace is not None:
+        with state.trace.recorder.draws(drawn, again=True):
+            yield
+    else:
+        back = kept()
+        if draw_again is not None:
+            draw_again()
+        try:
+            yield
+        finally:
+            back()
+
+
 def _tangents_end_first(level: Level) -> bool:
     """Whether the backward pass comes when a forward-mode derivative, part of it, is over."""
     while level.outer is not None and level.outer.forward:
@@ -107,6 +130,19 @@ def _tangents_end_first(level: Level) -> bool:
     return level.forward and level.outer is not None and level.outer.reverse
 
 
-def _lend(parameters: list[Any], data: list[torch.Tensor]) -> None:
-    for parameter, raw in zip(parameters, data, strict=True):
+def _journal(level: Level) -> list[tuple[Any, torch.Tensor]]:
+    """What is noted from now on of Parameters that are given other data."""
+    found: Any = level
+    if level.journal is None:
+        made: list[tuple[Any, torch.Tensor]] = []
+        while found is not None:
+            found.journal, found = made, found.outer
+    assert level.journal is not None
+    return level.journal
+
+
+def _lend(journal: list[tuple[Any, torch.Tensor]],
+          data: Iterable[tuple[Any, torch.Tensor]]) -> None:
+    for parameter, raw in data:
+        journal.append((parameter, parameter._data))
         parameter._data = raw

@@ -49,6 +49,7 @@ class Recorder(TorchDispatchMode):
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
         self._paused = False
+        self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
         self._lines = Lines()
         self._known: set[Node] = set()  # values that are the same in every run
         self._nodes = WeakTensorKeyDictionary()
@@ -81,6 +82,12 @@ class Recorder(TorchDispatchMode):
                     return (args[0].shape == args[1].shape
                             and bool((args[0] == args[1]).all().item()))
             raise CannotTrace("turns a tensor into a Python value inside a kernel")
+        if self._draws and torch.Tag.nondeterministic_seeded in tags:
+            return self._drawn(func, args, kwargs)
+        return self._run(func, args, kwargs)
+
+    def _run(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a kernel, as a node of the graph."""
         if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
                 and args[0].untyped_storage()._cdata in self._given):
             raise CannotTrace("addresses memory of its inputs by offset")
@@ -96,6 +103,37 @@ class Recorder(TorchDispatchMode):
         found = func(*args, **kwargs)
         self._note(node, found)
         return found
+
+    @contextmanager
+    def draws(self, drawn: list[Any], again: bool) -> Iterator[None]:
+        """A block whose random numbers are noted in `drawn`, or in which those are drawn again.
+
+        A replay knows nothing of a stream put back to where it was: the graph uses them twice.
+        """
+        self._draws.append((drawn, iter(drawn) if again else None))
+        try:
+            yield
+        finally:
+            self._draws.pop()
+
+    def _drawn(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        known = next((found for _, left in reversed(self._draws)
+                      if left is not None and (found := next(left, None)) is not None), None)
+        if known is None:
+            found = self._run(func, args, kwargs)
+        elif func._schema.is_mutable:
+            found = self._run(aten.copy_.default, (args[0], known), {})
+        else:
+            found = self._copied(known)
+        for drawn, left in self._draws:
+            if left is None:
+                drawn.append(self._copied(found))
+        return found
+
+    def _copied(self, found: Any) -> Any:
+        if isinstance(found, (tuple, list)):
+            return tuple([self._copied(part) for part in found])
+        return self._run(aten.clone.default, (found,), {})
 
     @contextmanager
     def pause(self) -> Iterator[None]:

@@ -103,7 +103,7 @@ class Cell(CellState, CellHooks, CellCompile):
         if hasattr(self, "bprop"):
             return call_with_bprop(self, args, kwargs)
         if self._recompute:
-            return checkpointed(self.construct, args, kwargs, self)
+            return checkpointed(self.construct, args, kwargs)
         return self.construct(*args, **kwargs)
 
     def _refresh_plain(self) -> None:
