@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import random
 import sys
@@ -151,6 +152,7 @@ class Reach:
         self._seen[id(thing)] = thing
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
+            self._slots(thing.__dict__, self._place(thing.__dict__))
         elif isinstance(thing, Tensor):
             self.tensors.append((thing, None))
         elif isinstance(thing, CellTree):
@@ -296,8 +298,9 @@ class Reach:
         self._visit(function.__kwdefaults__)
         if users:
             around, names = function.__globals__, names_of(function.__code__)
+            read = globals_of(function.__code__)
             for name in names:
-                if name in around:
+                if name in read and name in around:
                     self._name(around, around, name, around[name])
                 elif name in sys.modules:  # what the code may import
                     self._visit(sys.modules[name])
@@ -364,6 +367,26 @@ def names_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(found)
 
 
+@functools.lru_cache(4096)
+def globals_of(code: types.CodeType) -> frozenset[str]:
+    """The names that a piece of code, and the functions defined there, may read as globals.
+
+    Not those of attributes: ``self.step`` says nothing about a global ``step``.
+    """
+    every = names_of(code)
+    if every & _WAYS_AROUND:
+        return every
+    found = {i.argval for i in dis.get_instructions(code) if i.opcode in _OF_GLOBALS}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= globals_of(constant)
+    return frozenset(found)
+
+
+_OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
+                        if "GLOBAL" in name or name.endswith("_NAME") and "IMPORT" not in name)
+_WAYS_AROUND = frozenset({"globals", "vars", "eval", "exec", "__dict__", "__globals__", "modules",
+                          "import_module", "__import__", "__name__"})
 _LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
 
 

@@ -83,6 +83,22 @@ def test_globals_defaults_and_classes_are_watched(monkeypatch):
         seen.append(watch.values())
 
 
+def test_a_global_named_as_an_attribute_is_another_thing(monkeypatch):
+    net = Net()
+    by_name = {"around": lambda x: net(x) + globals()["fixed"][0]}
+    for name in ("attribute", "around"):
+        monkeypatch.setitem(globals(), "fixed", (0, 0))
+        function = by_name.get(name, lambda x: net(x) * net.fixed[0])
+        watch = Watch(Reach(function))
+        before = watch.values()
+        monkeypatch.setitem(globals(), "fixed", (1, 0))
+        assert (watch.values() is before) == (name == "attribute")
+    compiled, x = ms.jit(by_name["around"]), Tensor([1.0, 1.0, 1.0])
+    compiled(x)
+    monkeypatch.setitem(globals(), "fixed", (2, 0))
+    np.testing.assert_array_equal(compiled(x).asnumpy(), by_name["around"](x).asnumpy())
+
+
 def test_the_same_value_in_another_object_is_no_change():
     net, step, _ = reachable()
     watch = Watch(Reach(step))
