@@ -6,11 +6,9 @@ differences, which need no derivative; then what the compiled function gives aga
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from .forward import push
 from .rehearsal import Rehearsal
 from .reverse import checked_weights, differentiate
 from .run import differentiable
-from .tree import map_tensors, tensors
+from .tree import argument_names, map_tensors, paths, tensors
 
 Raw = torch.Tensor
 Function = Callable[..., tuple[Tensor, ...]]  # of all inputs, one after the other
@@ -484,27 +482,3 @@ def _shown(raw: Raw) -> str:
     listed = raw.detach().flatten()[:4].tolist()
     more = ", ..." if raw.numel() > 4 else ""
     return "[" + ", ".join(f"{v:.4g}" for v in listed) + f"{more}]"
-
-
-def argument_names(fn: Any, count: int) -> list[str]:
-    """What `fn` calls its first positional arguments."""
-    names: list[str] = []
-    with contextlib.suppress(TypeError, ValueError):
-        for p in inspect.signature(getattr(fn, "construct", fn)).parameters.values():
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
-                names.append(p.name)
-            elif p.kind is p.VAR_POSITIONAL:
-                names += [f"{p.name}[{i}]" for i in range(count - len(names))]
-    return (names + [f"args[{i}]" for i in range(len(names), count)])[:count]
-
-
-def paths(name: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
-    """The Tensors in a structure, each with its path, as in ``x['a'][0]``."""
-    if isinstance(tree, Tensor):
-        yield name, tree
-    elif isinstance(tree, (tuple, list)):
-        for i, branch in enumerate(tree):
-            yield from paths(f"{name}[{i}]", branch)
-    elif isinstance(tree, dict):
-        for key, branch in tree.items():
-            yield from paths(f"{name}[{key!r}]", branch)

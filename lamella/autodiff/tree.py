@@ -1,8 +1,10 @@
-"""Tensors inside nested tuples, lists and dicts: visiting and replacing them."""
+"""Tensors inside nested tuples, lists and dicts: visiting, naming and replacing them."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -64,3 +66,27 @@ def same_structure(a: Any, b: Any) -> bool:
         return (isinstance(b, dict) and a.keys() == b.keys()
                 and all(same_structure(a[k], b[k]) for k in a))
     return not isinstance(b, (tuple, list, dict))
+
+
+def argument_names(fn: Any, count: int) -> list[str]:
+    """What `fn` calls its first positional arguments."""
+    names: list[str] = []
+    with contextlib.suppress(TypeError, ValueError):
+        for p in inspect.signature(getattr(fn, "construct", fn)).parameters.values():
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+                names.append(p.name)
+            elif p.kind is p.VAR_POSITIONAL:
+                names += [f"{p.name}[{i}]" for i in range(count - len(names))]
+    return (names + [f"args[{i}]" for i in range(len(names), count)])[:count]
+
+
+def paths(name: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
+    """The Tensors in a structure, each with its path, as in ``x['a'][0]``."""
+    if isinstance(tree, Tensor):
+        yield name, tree
+    elif isinstance(tree, (tuple, list)):
+        for i, branch in enumerate(tree):
+            yield from paths(f"{name}[{i}]", branch)
+    elif isinstance(tree, dict):
+        for key, branch in tree.items():
+            yield from paths(f"{name}[{key!r}]", branch)

@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..autodiff.check import argument_names, paths
 from ..autodiff.rehearsal import Rehearsal
 from ..autodiff.reverse import checked_weights, differentiate
 from ..autodiff.run import differentiable
-from ..autodiff.tree import tensors
+from ..autodiff.tree import argument_names, paths, tensors
 from ..nn.cell import Cell
 from ..parameter import Parameter
 from ..state import state
