@@ -32,6 +32,7 @@ from .views import Matrices, readers, turn_of
 aten = torch.ops.aten
 
 FAR = -1e4  # what makes nothing of a probability when it is added to the score, or stands for it
+FEWEST = 16  # keys; with fewer, the kernel gives zeros for a query that is not a number
 MOST = 100.0  # what may be added to all scores of a row, if there is a gradient
 
 _PRODUCT, _ADDING = aten.bmm.default, aten.baddbmm.default
@@ -44,7 +45,7 @@ def attention(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModul
     """The graph with attention by the fused kernel; None if none is spelled out.
 
     Results differ by rounding. What is infinite or not a number in a key that is hidden reaches
-    fewer results than before.
+    fewer results than before, and a row whose scores are all -inf by themselves gives zeros.
     """
     from .order import copied
 
@@ -78,7 +79,8 @@ class _Reader:
         form = form_of(node)
         if (node.target is not aten._softmax.default or form is None or not form.size
                 or node.args[1] not in (-1, len(form.shape) - 1) or node.args[2]
-                or form.device.type != "cpu" or form.dtype not in (torch.float32, torch.float64)):
+                or form.shape[-1] < FEWEST or form.device.type != "cpu"
+                or form.dtype not in (torch.float32, torch.float64)):
             return None
         try:
             found = self._scores(node, form)
@@ -108,7 +110,8 @@ class _Reader:
                 node = node.args[0]
             elif node.target in _SCALINGS:
                 node, scale = _scaled(node)
-                _need(self.known.number(scale) != 0)
+                number = self.known.number(scale)  # the kernel scales after hiding what comes later
+                _need(number is None or 0 < number < float("inf"))
                 scales.append((_SCALINGS[nodes[-1].target], scale))
             else:
                 _need(not scales and (not hiding or own.shape[:-2] == lead))

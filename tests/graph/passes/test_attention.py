@@ -11,6 +11,7 @@ from torch import nn as tnn
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.graph.passes import attention as module
 from lamella.graph.passes import order
 from lamella.graph.passes.attention import attention
 from lamella.graph.passes.forms import describe
@@ -22,6 +23,15 @@ from tests.graph.passes.checks import check_same, count, recorded
 FUSED = "_scaled_dot_product_flash_attention_for_cpu"
 BATCH, HEADS, LENGTH, DEPTH = 2, 3, 5, 4
 WIDTH = HEADS * DEPTH
+FEWEST = module.FEWEST
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_keys():
+    """What the pass finds doesn't depend on their number."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEWEST", 1)
+        yield
 
 
 def rewritten(graph, inputs, tolerance=2e-6):
@@ -413,6 +423,7 @@ def seen():
     hiding(lambda s: s.masked_fill(s < 0, -1e9)),
     hiding(lambda s: torch.where(s > 0, s, s - 1e9)),
     hiding(lambda s: s / 0),
+    hiding(lambda s: (s * -1).masked_fill(~seen(), -1e9)),
 ])
 def test_what_is_not_it_stays(function):
     for each in (function, gradients(function)):
@@ -587,6 +598,19 @@ def test_added_numbers_hide_rows_wholly(far, known):
     assert found(*inputs).isnan().any() == (far == float("-inf"))
     assert stays(gradients(lambda q, k, v: function(q, k, v, inputs[3])), *inputs[:3]) or (
         far == float("-inf"))
+
+
+@pytest.mark.parametrize("keys, stays", [(15, True), (16, False), (40, False)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_query_that_is_not_a_number_stays_so(keys, stays, dtype, monkeypatch):
+    monkeypatch.setattr(module, "FEWEST", FEWEST)
+    q, k, v = (torch.randn(2, 3, n, 4, dtype=dtype) for n in (5, keys, keys))
+    graph = recorded(lambda q, k, v: spelled(q, k, v), q, k, v)
+    found = rewritten(graph, [q, k, v], 1e-5)
+    assert (found is None) == stays
+    q[1, 2, 3, 0] = float("nan")
+    if found is not None:
+        torch.testing.assert_close(found(q, k, v), graph(q, k, v), equal_nan=True)
 
 
 def test_a_large_number_leaves_no_gradient():
