@@ -191,6 +191,8 @@ class Compiled(StandsFor):
         known = entries or []
         if len(known) >= MOST_PATHS:
             return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
+        if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
+            return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
         with gate.closed() as alone:
             if not alone or self._entries.get(key) is not entries:
                 made = None  # by another thread, meanwhile
@@ -265,6 +267,8 @@ class Compiled(StandsFor):
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._eager[key] = reason
+        if len(self._eager) > MOST_KINDS:
+            del self._eager[next(iter(self._eager))]
         self._entries.pop(key, None)
         warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.", stacklevel=4)
         return self._eagerly(args, kwargs)

@@ -44,7 +44,9 @@ def fingerprint(reach: Reach) -> tuple:
         [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
         [[plain(getattr(thing, name, ABSENT)) for name in names]
          for thing, names in reach.slotted],
-        [p.requires_grad for p in reach.parameters])
+        [[(name, slot(value, seen)) for name, value in p.__dict__.items()
+          if name != "sliced"]  # which an assignment adds
+         for p in reach.parameters])
 
 
 def content_of(variable: types.CellType) -> Any:

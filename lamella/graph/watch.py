@@ -60,7 +60,10 @@ class _Snapshot:
             for name in names:
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
-        self.parameters = [(p, p.requires_grad) for p in reach.parameters]
+        self.parameters = [(p.__dict__, list(p.__dict__.values())) for p in reach.parameters]
+        for _, values in self.parameters:
+            for value in values:
+                self._contents(value)
         self.values = fingerprint(reach)
 
     def holds(self) -> bool:
@@ -79,8 +82,8 @@ class _Snapshot:
         for thing, name, value in self.attributes:
             if getattr(thing, name, ABSENT) is not value:
                 return False
-        for parameter, learns in self.parameters:
-            if parameter.requires_grad is not learns:
+        for own, values in self.parameters:
+            if len(own) != len(values) or not all(map(is_, own.values(), values)):
                 return False
         for tensor, form in self.tensors:
             if form_of(tensor._raw) != form:

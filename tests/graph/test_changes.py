@@ -295,6 +295,26 @@ def test_what_learns_is_seen_outside_of_cells():
     agree(program)
 
 
+def test_hooks_and_attributes_of_parameters():
+    def program(wrap):
+        net, factor = nn.Dense(2, 1, weight_init="ones"), [10.0]
+        handle = net.weight.register_hook(lambda g: g * factor[0])
+        net.weight.scale = 2.0
+
+        def loss(x):
+            net.weight.seen = x * net.weight.scale
+            return (net(x) * net.weight.scale).sum()
+
+        fn = wrap(ms.grad(loss, None, net.trainable_params()))
+        given = ops.ones((1, 2))
+        for change in (lambda: None, lambda: None, lambda: factor.__setitem__(0, 3.0),
+                       lambda: setattr(net.weight, "scale", 5.0), handle.remove):
+            change()
+            yield fn(given), net.weight.seen
+
+    agree(program)
+
+
 # -- changing --------------------------------------------------------------------------------------
 
 def test_objects_lists_dicts_and_variables_change_in_every_call(monkeypatch):
@@ -432,6 +452,21 @@ def test_a_refused_run_leaves_nothing_behind():
 
     with pytest.warns(UserWarning, match="hands a tensor to NumPy"):
         agree(program)
+
+
+def test_refused_for_a_few_kinds_of_arguments_it_is_not_tried_for_more():
+    runs = []
+
+    def fn(x, number):
+        runs.append(number)
+        return x.asnumpy() * number
+
+    compiled = jit(fn)
+    with pytest.warns(UserWarning, match="hands a tensor to NumPy"):
+        for i in range(20):
+            assert compiled(x(1.0, 2.0), float(i)).tolist() == [i, 2.0 * i]
+    assert runs == [float(i) for i in range(20)]
+    assert len(compiled.report()["eager"]) == 1 and compiled.report()["traces"] == 0
 
 
 def test_a_guard_on_what_has_changed_counts_once():
