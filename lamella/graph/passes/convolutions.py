@@ -283,6 +283,8 @@ def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, af
              ) -> None:
     x, _, bias = before.args[:3]
     gradient, wanted = after.args[0], after.args[-1]
+    forms: dict[Any, Any] = {user.args[1]: form_of(user) for user in after.users
+                             if wanted[user.args[1]]}  # type: ignore[index]
     values = [x, weight] if bias is None else [x, weight, bias]
 
     def forward(x: torch.Tensor, weight: torch.Tensor, *bias: torch.Tensor) -> Tensors:
@@ -294,17 +296,17 @@ def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, af
     def backward(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor,
                  *kept: torch.Tensor) -> Tensors:
         of_weight, *of_input = way.backward(c, gradient, x, weight, *kept)
-        found = _in_form(of_weight, c.weight), gradient.sum((0, 2, 3))
-        return (*found, *[_in_form(value, c.x) for value in of_input])
+        found = [*(of_input or [None]), of_weight, gradient.sum((0, 2, 3))]
+        return tuple([_in_form(found[i], form) for i, form in forms.items()])
 
     y, *kept = inserted(module, before, forward, values)  # type: ignore[arg-type]
     found = inserted(module, after, backward,
                      [gradient, x, weight, *kept])  # type: ignore[list-item]
     graph = module.graph
-    places = dict(zip((1, 2, 0), found, strict=False))
+    places = dict(zip(forms, found, strict=True))
     for user in list(after.users):
         assert user.target is operator.getitem
-        if user.args[1] in places and wanted[user.args[1]]:  # type: ignore[index]
-            user.replace_all_uses_with(places[user.args[1]])  # type: ignore[index]
+        if user.args[1] in places:
+            user.replace_all_uses_with(places[user.args[1]])
             graph.erase_node(user)
     before.replace_all_uses_with(y)

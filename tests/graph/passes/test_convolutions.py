@@ -101,6 +101,19 @@ def test_with_channels_last(inputs, monkeypatch):
     assert not any("clone" in str(n.target) for n in starts[3].users)
 
 
+@pytest.mark.parametrize("name", ["winograd", "windows", "rows"])
+@pytest.mark.parametrize("last", [(True, False), (False, True)])
+def test_gradients_lie_as_they_did(name, last, monkeypatch):
+    def function(*given):
+        given = [x.detach().requires_grad_() for x in given]
+        return torch.autograd.grad(F.conv2d(*given).square().sum(), given)
+
+    inputs = [torch.randn(2, 16, 9, 9), torch.randn(16, 16, 3, 3)]
+    inputs = [x.contiguous(memory_format=torch.channels_last) if is_last else x
+              for x, is_last in zip(inputs, last, strict=True)]
+    assert rewritten(function, inputs, monkeypatch, [name])[1] is not None
+
+
 @pytest.mark.parametrize("function", [
     lambda x, w: F.conv2d(x, w),  # no gradient
     lambda x, w: _gradient(F.conv2d, x, w, dilation=2),
