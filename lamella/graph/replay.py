@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from operator import is_
 
 import torch
@@ -86,7 +87,7 @@ class Path:
         Args:
             values: everything the graph takes.
         """
-        with self._settling:
+        with self._settling, _undrawn(self.streams):
             if self.plan is None:
                 if not self.settled:
                     self.graph = improve(self.graph, values)
@@ -153,13 +154,14 @@ class Path:
             return  # another thread is at it
         try:
             hot = self.spent > HOT and self.runs > 1  # the first has made the plan
-            if hot and not self._measured:
-                better = improve(self.graph, values[:count], measure=True)
-                self._measured = not better.meta.get("open")  # one trial in each run
-                self.plan = Plan(better, self.expected, self.arguments, True)
-            elif plan is self.plan:
-                plan.settle(values, hot)
-                self.settled = plan.settled and (self._measured or not hot)
+            with _undrawn(self.streams):
+                if hot and not self._measured:
+                    better = improve(self.graph, values[:count], measure=True)
+                    self._measured = not better.meta.get("open")  # one trial in each run
+                    self.plan = Plan(better, self.expected, self.arguments, True)
+                elif plan is self.plan:
+                    plan.settle(values, hot)
+                    self.settled = plan.settled and (self._measured or not hot)
         finally:
             self._settling.release()
 
@@ -172,6 +174,17 @@ class Path:
         """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
         stages = () if self.plan is None else self.plan.stages
         return next((s.backend for s in stages if s.backend != "replay"), "replay")
+
+
+@contextlib.contextmanager
+def _undrawn(streams: Sequence[torch.Generator]) -> Iterator[None]:
+    """A block in which kernels run to be looked at: after it, streams are where they were."""
+    before = [s.get_state() for s in streams]
+    try:
+        yield
+    finally:
+        for stream, position in zip(streams, before, strict=True):
+            stream.set_state(position)
 
 
 def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:
