@@ -16,7 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 from ..operations import all_written_by
 from .forms import form_of, form_of_value
 from .memory import Memory
-from .trial import copies
+from .trial import copies, undrawn
 
 aten = torch.ops.aten
 
@@ -75,7 +75,7 @@ class _Rewriting:
         self.restored: dict[Node, tuple[Node, Any]] = {}
         self.last = _last_uses(module.graph)
         given = iter(copies(module, inputs))
-        with torch.enable_grad():  # nothing requires one
+        with torch.enable_grad(), undrawn(module, inputs):  # nothing requires a gradient
             for place, node in enumerate(module.graph.nodes):
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))

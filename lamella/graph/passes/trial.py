@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch.fx import GraphModule
@@ -37,13 +38,12 @@ def _copied(x: torch.Tensor) -> torch.Tensor:
 
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether `other` gives and changes the same as `graph`, and is clearly faster."""
-    with _Undone(inputs):
+    with undrawn(graph, inputs):
         first, second = copies(graph, inputs), copies(other, inputs)
         device = inputs[0].device if inputs else torch.device("cpu")
         start = time.perf_counter()
-        state = torch.get_rng_state()
-        took, wanted = _timed(graph, first, device)
-        torch.set_rng_state(state)
+        with undrawn(graph, inputs):
+            took, wanted = _timed(graph, first, device)
         its, got = _timed(other, second, device)
         if not alike([*wanted, *first], [*got, *second]):
             return False
@@ -58,18 +58,19 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
         return min(after) < GAIN * min(before)
 
 
-class _Undone:
-    """A block after which random states are as before; kernels run as in a replay."""
-
-    def __init__(self, inputs: Sequence[torch.Tensor]):
-        self.devices = list({x.device for x in inputs if x.device.type == "cuda"})
-
-    def __enter__(self) -> None:
-        self.fork = torch.random.fork_rng(self.devices)  # type: ignore[arg-type]
-        self.fork.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self.fork.__exit__(*error)  # type: ignore[arg-type]
+@contextlib.contextmanager
+def undrawn(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Iterator[None]:
+    """A block in which a graph runs, after which streams of random numbers are where they were."""
+    devices = {x.device.index for x in inputs if x.device.type == "cuda"}
+    own = [getattr(graph, str(n.target)) for n in graph.graph.nodes if n.op == "get_attr"]
+    streams = [torch.default_generator, *[torch.cuda.default_generators[i] for i in devices],
+               *[value for value in own if isinstance(value, torch.Generator)]]
+    positions = [stream.get_state() for stream in streams]
+    try:
+        yield
+    finally:
+        for stream, position in zip(streams, positions, strict=True):
+            stream.set_state(position)
 
 
 def _run(graph: GraphModule, inputs: Values) -> Values:

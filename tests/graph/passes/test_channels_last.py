@@ -4,9 +4,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from lamella.graph.passes import trial
 from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_last
 from lamella.graph.passes.forms import describe
 from lamella.graph.passes.order import copied, simplify
+from lamella.graph.passes.trial import pays
+from lamella.graph.recorder import Recorder
 from tests.graph.passes.checks import check_same, count, recorded
 
 BOTH = {**CONVOLUTIONS, **POOLS}
@@ -85,3 +88,36 @@ def test_results_keep_their_strides():
                          [torch.randn(2, 3, 5, 5, dtype=torch.float64),
                           torch.randn(4, 3, 2, 2, dtype=torch.float64)], BOTH)
     assert found is not None
+
+
+def test_looking_draws_no_random_numbers():
+    stream = torch.Generator().manual_seed(1)
+
+    def function(x, w):
+        y = F.dropout(F.conv2d(x, w), 0.5, True)
+        return y + torch.rand(y.shape, generator=stream)
+
+    inputs = [torch.randn(2, 3, 5, 5), torch.randn(4, 3, 2, 2)]
+    trace = Recorder(inputs)
+    with trace:
+        found = function(*inputs)
+    graph = trace.finished([found])
+    describe(graph.graph, inputs)
+    before = torch.get_rng_state(), stream.get_state()
+    other = channels_last(graph, inputs, BOTH)
+    assert other is not None
+    assert pays(graph, other, inputs) in (True, False)
+    for was, now in zip(before, (torch.get_rng_state(), stream.get_state()), strict=True):
+        assert torch.equal(was, now)
+
+
+def test_a_trial_draws_the_same_numbers_twice(monkeypatch):
+    stream = torch.Generator().manual_seed(1)
+    trace = Recorder([torch.zeros(3)])
+    with trace:
+        found = torch.rand(3, generator=stream)
+    graph = trace.finished([found])
+    seen = []
+    monkeypatch.setattr(trial, "alike", lambda wanted, got: seen.extend([wanted, got]))
+    pays(graph, copied(graph), [torch.zeros(3)])
+    assert torch.equal(seen[0][0], seen[1][0])
