@@ -328,6 +328,20 @@ class CellTree:
         return cell._buffers[name]
 
 
+def operator(name: str, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """For `_operators`: what makes the operator of this name.
+
+    Nothing of it is kept: an attribute that a first call leaves would make a compiled function
+    record its second call again.
+    """
+    def make(_: Any) -> Any:
+        from .. import ops  # which needs Cells itself
+
+        return getattr(ops, name)(*args, **kwargs)
+
+    return make
+
+
 def _require_free(cell: Any, function: str, name: str, registry: Any, *others: Any) -> None:
     """Refuse a name that something outside `registry` has: an attribute or one of the `others`."""
     if name not in registry and (name in cell.__dict__ or any(name in o for o in others)):

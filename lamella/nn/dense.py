@@ -14,6 +14,7 @@ from ..tensor import Tensor
 from . import checks
 from .activation import get_activation
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = ["Dense", "Linear", "BiDense"]
 
@@ -49,10 +50,8 @@ class Dense(Cell):
         [[6. 6.]]
     """
 
-    _operators = {"matmul": lambda _: ops.MatMul(transpose_b=True),  # type: ignore[call-arg]
-                  "bias_add": lambda _: ops.BiasAdd(),
-                  "reshape": lambda _: ops.Reshape(),  # type: ignore[call-arg]
-                  "shape_op": lambda _: ops.Shape()}  # type: ignore[call-arg]
+    _operators = {"matmul": operator("MatMul", transpose_b=True), "bias_add": operator("BiasAdd"),
+                  "reshape": operator("Reshape"), "shape_op": operator("Shape")}
 
     def __init__(self, in_channels: int, out_channels: int, weight_init: Any = None,
                  bias_init: Any = None, has_bias: bool = True, activation: Any = None,

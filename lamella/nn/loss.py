@@ -9,6 +9,7 @@ from .. import ops
 from ..tensor import Tensor
 from . import checks
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = [
     "LossBase", "L1Loss", "MSELoss", "SmoothL1Loss", "RMSELoss", "MAELoss", "HuberLoss",
@@ -34,10 +35,8 @@ class LossBase(Cell):
         3.0
     """
 
-    _operators = {"cast": lambda _: ops.Cast(),  # type: ignore[call-arg]
-                  "mul": lambda _: ops.Mul(),  # type: ignore[call-arg]
-                  "reduce_mean": lambda _: ops.ReduceMean(),  # type: ignore[call-arg]
-                  "reduce_sum": lambda _: ops.ReduceSum()}  # type: ignore[call-arg]
+    _operators = {"cast": operator("Cast"), "mul": operator("Mul"),
+                  "reduce_mean": operator("ReduceMean"), "reduce_sum": operator("ReduceSum")}
 
     def __init__(self, reduction: str = "mean"):
         super().__init__()

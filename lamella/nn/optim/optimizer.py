@@ -9,7 +9,6 @@ the same.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ...ops.primitives.update_rules import kernels, like_parameters, off_tape
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
 from ..cell import Cell
+from ..cell_tree import operator
 from ..checks import non_negative_float, of_type, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
@@ -81,6 +81,10 @@ class Optimizer(Cell):
         [0.39999998 1.3       ]
     """
 
+    # what subclasses call
+    _operators = {"assignadd": operator("AssignAdd"), "map_": operator("Map"),
+                  "map_reverse": operator("Map", None, True), "hyper_map": operator("HyperMap"),
+                  "hyper_map_reverse": operator("HyperMap", None, True)}
     _support_parallel_optimizer = False
     _has_settable_target = False
 
@@ -222,44 +226,6 @@ class Optimizer(Cell):
             return _IteratorLearningRate(rate, name)
         rate = Parameter(Tensor(rate, mstype.float32), name=name)
         return _ConvertToCell(rate) if self.is_group_lr and self.dynamic_lr else rate
-
-    # -- operators that subclasses call ----------------------------------------------------------
-
-    @functools.cached_property
-    def assignadd(self) -> Any:
-        """The operator that adds to a Parameter in place."""
-        from ...ops.primitives.assign import AssignAdd
-
-        made: Any = AssignAdd
-        return made()
-
-    @functools.cached_property
-    def map_(self) -> Any:
-        """The operator that maps a function over tuples."""
-        from ...ops.composite import Map
-
-        return Map()
-
-    @functools.cached_property
-    def map_reverse(self) -> Any:
-        """`map_`, from the last element to the first."""
-        from ...ops.composite import Map
-
-        return Map(None, True)
-
-    @functools.cached_property
-    def hyper_map(self) -> Any:
-        """The operator that maps a function over nested tuples."""
-        from ...ops.composite import HyperMap
-
-        return HyperMap()
-
-    @functools.cached_property
-    def hyper_map_reverse(self) -> Any:
-        """`hyper_map`, from the last element to the first."""
-        from ...ops.composite import HyperMap
-
-        return HyperMap(None, True)
 
     # -- properties ------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -14,6 +13,7 @@ from ...ops.primitives.update_rules import kernels
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..cell import Cell
+from ..cell_tree import operator
 from .cell_wrapper import TrainOneStepCell, loss_and_gradients
 
 __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
@@ -162,6 +162,12 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         9.0 False 1024.0 0.0
     """
 
+    # what subclasses call
+    _operators = {"hyper_map": operator("HyperMap"), "reduce_sum": operator("ReduceSum"),
+                  "reduce_all": operator("ReduceAll"), "less_equal": operator("LessEqual"),
+                  "equal": operator("Equal"), "logic_not": operator("LogicalNot"),
+                  "allreduce": operator("AllReduce")}
+
     def __init__(self, network: Any, optimizer: Any, scale_sense: Any):
         super().__init__(network, optimizer, sens=None)
         self.base = Tensor(1, mstype.float32)
@@ -231,46 +237,3 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         if self.loss_scaling_manager is not None:
             return self.loss_scaling_manager(self.scale_sense, overflow)
         return overflow
-
-    # operators that subclasses call
-
-    @functools.cached_property
-    def hyper_map(self) -> Any:
-        """The operator that maps a function over nested tuples."""
-        return _operator("HyperMap")()
-
-    @functools.cached_property
-    def reduce_sum(self) -> Any:
-        """The operator that sums."""
-        return _operator("ReduceSum")(keep_dims=False)
-
-    @functools.cached_property
-    def reduce_all(self) -> Any:
-        """The operator that is true where all are."""
-        return _operator("ReduceAll")(keep_dims=False)
-
-    @functools.cached_property
-    def less_equal(self) -> Any:
-        """The operator ``<=``."""
-        return _operator("LessEqual")()
-
-    @functools.cached_property
-    def equal(self) -> Any:
-        """The operator ``==``."""
-        return _operator("Equal")()
-
-    @functools.cached_property
-    def logic_not(self) -> Any:
-        """The operator ``not``."""
-        return _operator("LogicalNot")()
-
-    @functools.cached_property
-    def allreduce(self) -> Any:
-        """The operator that sums over processes."""
-        return _operator("AllReduce")()
-
-
-def _operator(name: str) -> Any:
-    from ... import ops
-
-    return getattr(ops, name)

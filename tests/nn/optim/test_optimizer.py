@@ -224,6 +224,10 @@ def test_an_optimizer_of_ones_own_counts_steps_that_matter(w):
             optimizer((ops.ones_like(w),))
         np.testing.assert_allclose(w.numpy(), start - total, rtol=1e-6)
     assert fixed.global_step.numpy() == 0 and scheduled.global_step.numpy() == 2
+    step = ms.jit(Descent([0.5, 0.25, 0.125], [w]))
+    for _ in range(3):
+        step((ops.ones_like(w),))
+    assert step.report()["traces"] == 1
 
 
 def test_order_params(w, b):
