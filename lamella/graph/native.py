@@ -20,6 +20,7 @@ import torch
 from torch.fx import GraphModule
 
 from . import cache
+from .operations import nature
 from .passes import plain
 from .text import NoText, to_text
 
@@ -42,7 +43,8 @@ class Native:
         self.device = inputs[0].device if inputs else torch.device("cpu")
         self.asked = self.made = False
         try:
-            if any(str(node.target) in REFUSED for node in graph.graph.nodes):
+            if any(str(node.target) in REFUSED or nature(node.target).is_check
+                   for node in graph.graph.nodes):  # machine code would check nothing
                 raise NoText
             self.text = to_text(plain(graph), inputs)
             self.key = cache.key_of(FORMAT, self.text) if cache.cache_folder() else None

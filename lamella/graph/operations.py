@@ -26,6 +26,7 @@ class Nature(NamedTuple):
         written: those whose memory it changes.
         is_random: whether it draws random numbers.
         is_impure: whether it changes its fourth and fifth argument without saying so.
+        is_check: whether it gives nothing: it raises an error, or lets things be.
         may_be_view: whether it gives its input's memory where nothing has to be done.
     """
 
@@ -33,6 +34,7 @@ class Nature(NamedTuple):
     written: tuple[tuple[int, str], ...] = ()
     is_random: bool = False
     is_impure: bool = False
+    is_check: bool = False
     may_be_view: bool = False
 
 
@@ -50,6 +52,7 @@ def nature(target: Any) -> Nature:
         written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
         is_random=torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()),
         is_impure=any(part in name for part in _IMPURE),
+        is_check=not schema.returns,
         may_be_view=name.startswith(_PERHAPS_VIEWS))
 
 
@@ -113,8 +116,8 @@ def is_random(node: Node) -> bool:
 
 
 def must_stay(node: Node) -> bool:
-    """Whether a node does more than give a value: changes memory, or draws random numbers."""
+    """Whether a node does more than give a value: changes memory, checks, draws random numbers."""
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = nature(node.target)
-    return bool(known.written) or known.is_random or known.is_impure
+    return bool(known.written) or known.is_random or known.is_impure or known.is_check

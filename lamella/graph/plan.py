@@ -41,9 +41,10 @@ class Plan:
         self.checked_after = cut.checked_after
         self.results = cut.results
         last = len(cut.stages) - 1
+        self.changing = last if cut.last_changes else None
         stays = range(arguments, len(cut.inputs))
         self.stages = [Stage(module, takes, [i in stays for i in takes],
-                             compile and not (cut.last_changes and number == last))
+                             compile and number != self.changing)
                        for number, (module, takes) in enumerate(cut.stages)]
         self.settled = all(stage.settled for stage in self.stages)
 
@@ -51,7 +52,10 @@ class Plan:
         """Run the stages; `values`, the inputs, are followed by all they give.
 
         Returns:
-            Whether the guards hold; if not, nothing happened.
+            Whether the guards hold, and no kernel fails; if not, nothing happened.
+
+        Raises:
+            Exception: if a kernel fails after memory has been changed.
         """
         for place, value in self.input_guards:
             if not _is(values[place].item(), value):
@@ -59,9 +63,15 @@ class Plan:
         values.extend(self.constants)
         before = [s.get_state() for s in streams] if self.guards else []
         for number, stage in enumerate(self.stages):
-            values.extend(stage.run([values[i] for i in stage.takes]))
-            if number + 1 == self.checked_after and not self._applies(values):
-                for stream, position in zip(streams, before, strict=True):
+            try:
+                values.extend(stage.run([values[i] for i in stage.takes]))
+                holds = number + 1 != self.checked_after or self._applies(values)
+            except Exception:
+                if number == self.changing:
+                    raise
+                holds = False  # the function itself will say what is wrong
+            if not holds:
+                for stream, position in zip(streams, before, strict=bool(before)):
                     stream.set_state(position)
                 return False
         return True

@@ -677,6 +677,38 @@ def test_an_exception_in_the_middle_changes_nothing():
     assert compiled.report()["replays"] == 1
 
 
+LABELS = Tensor([0, 1, 2], ms.int32)
+
+
+@pytest.mark.parametrize("function, good, bad", [
+    (lambda i: ops.gather(X, i, 0), LABELS, LABELS + 7),
+    (lambda i: X[i], LABELS, LABELS - 7),
+    (lambda i: ops.cross_entropy(X.expand((3, 3)), i), LABELS, LABELS + 1),
+    (lambda i: 4 // i, LABELS + 1, LABELS),
+    (lambda p: ops.rand(1) + ops.multinomial(p, 2), ops.ones(3), -ops.ones(3)),
+    (ops.inverse, ops.eye(3) * 1.0, ops.zeros((3, 3))),
+    (ops.cholesky, ops.eye(3) * 1.0, -ops.eye(3)),
+])
+def test_errors_by_values_are_the_same_in_replays(function, good, bad):
+    weight = Parameter(Tensor(0.0), name="w")
+
+    def step(x):
+        found = function(x)
+        ops.assign_add(weight, 1.0)
+        return found
+
+    compiled = jit(step)
+    with pytest.raises((ArithmeticError, LookupError, RuntimeError, ValueError)) as wanted:
+        function(bad)
+    for i in range(1, 4):
+        compiled(good)
+        with pytest.raises(wanted.type) as got:
+            compiled(bad)
+        assert str(got.value) == str(wanted.value)
+        assert float(weight) == i
+    assert compiled.report()["replays"] == 2
+
+
 def test_errors_of_operators_are_the_same():
     compiled = jit(lambda x, y: x @ y)
     for function in (compiled, compiled.fn):
