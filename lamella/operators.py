@@ -11,7 +11,7 @@ import torch
 
 from .construction import NUMBERS, WIDE_UNSIGNED
 from .errors import op_error
-from .kernels import floor_quotient, minus
+from .kernels import floor_quotient, minus, power
 from .tensor import Tensor, operand, promote, promote_factors, wrap
 
 _new = object.__new__
@@ -97,7 +97,7 @@ def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any
 
 for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
                        "truediv": operator.truediv, "floordiv": floor_quotient,
-                       "mod": operator.mod, "pow": operator.pow, "matmul": operator.matmul,
+                       "mod": operator.mod, "pow": power, "matmul": operator.matmul,
                        "and": operator.and_, "or": operator.or_, "xor": operator.xor,
                        "lshift": operator.lshift, "rshift": operator.rshift}.items():
     setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))

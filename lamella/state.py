@@ -30,6 +30,14 @@ class _ThreadState(threading.local):
 
 state = _ThreadState()
 
+
+def is_nested() -> bool:
+    """Whether more than a gradient is being computed: one of a higher order, or a forward one."""
+    level = state.level
+    return level is not None and (level.outer is not None or level.forward
+                                  or torch._C._are_functorch_transforms_active())
+
+
 MOST_NUMBERS = 16  # of a tensor that a graph may depend on
 
 

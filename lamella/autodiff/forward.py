@@ -310,18 +310,32 @@ class _Push:
             value)
 
     def _transposed(self) -> tuple[Any, Any]:
-        linear = Linear(self.fn, self.args, self.outer)
+        by, place = [], 0
+        for position, arg in enumerate(self.args):
+            following = place + sum(1 for _ in tensors(arg))
+            if any(t is not None for t in self.tangents[place:following]):
+                by.append(position)
+            place = following
+        linear = Linear(self.fn, self.args, self.outer, tuple(by))
         return linear.value, linear.push(self.tangents)
 
 
 class Linear:
-    """A function at a point as a linear map, recorded once: the transpose of its gradient."""
+    """A function at a point as a linear map, recorded once: the transpose of its gradient.
 
-    def __init__(self, fn: Callable[..., Any], args: tuple, outer: Level | None):
+    Args:
+        positions: of the arguments that may move; default: all.
+    """
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, outer: Level | None,
+                 positions: tuple[int, ...] | None = None):
         self.outer = outer
-        self.count = sum(1 for _ in tensors(args))
+        by = tuple(range(len(args))) if positions is None else positions
+        owners = [position for position, arg in enumerate(args) for _ in tensors(arg)]
+        self.count = len(owners)
+        self.places = [place for p in by for place, owner in enumerate(owners) if owner == p]
         with entered(Level(outer, transposing=True)):
-            self.run = record(fn, args, {}, tuple(range(len(args))), (), current())
+            self.run = record(fn, args, {}, by, (), current())
             self.outs = [t._raw for t in smooth(self.run.value)]
             self.value = map_tensors(lambda t: wrap(t._raw), self.run.value)
             self.lifted = batching()
@@ -343,6 +357,7 @@ class Linear:
             self.value)
 
     def _pushed(self, tangents: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        tangents = [tangents[place] for place in self.places]
         if self.lifted:
             rows = self.run.originals
             given = tuple(torch.zeros_like(row) if t is None else t.to(row.dtype)

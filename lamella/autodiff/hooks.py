@@ -339,6 +339,18 @@ def _depends(raw: torch.Tensor) -> bool:
     return level is not None and level.forward and unpack_dual(raw).tangent is not None
 
 
+def varies(raw: torch.Tensor) -> bool:
+    """Whether any transformation that is running differentiates by what a raw tensor comes from."""
+    level = current()
+    forward = level is not None and level.forward
+    while True:
+        if raw.requires_grad or forward and unpack_dual(raw).tangent is not None:
+            return True
+        if not functorch.is_functorch_wrapped_tensor(raw):
+            return False
+        raw = functorch.get_unwrapped(raw)
+
+
 def _hook_from_here_on(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """A hook on what is computed from the tensor after this; the tape alone can do better."""
     before = tensor._raw

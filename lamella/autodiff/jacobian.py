@@ -52,7 +52,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         inputs = [t._raw for p in positions for t in tensors(args[p])]
         places = _places(positions, args)
         try:
-            linear = Linear(fn, args, outer)
+            linear = Linear(fn, args, outer, positions)
             value, rows = linear.value, _pushed_rows(linear, places, inputs, chunk_size, outer)
         except RuntimeError as error:
             if "is not implemented" not in str(error):  # a gradient without a gradient

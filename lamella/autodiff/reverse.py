@@ -14,7 +14,7 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor
 from .level import current
-from .run import cut, detached, differentiable, record
+from .run import cut, detached, record
 from .tree import map_tensors, tensors
 
 # in GRAPH_MODE, what runs a gradient function as one graph; see `graph.mode`
@@ -289,17 +289,9 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     """
     outer = current()
     asked, weights = weights, _once_each(weights)
-    fresh = outer is not None or state.trace is not None
-    run = None if fresh else _recorded_run(fn, args, kwargs, positions, weights)
+    run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
-        whole = any(not differentiable(t._raw) for p in positions for t in tensors(args[p]))
-        try:
-            run = record(fn, args, kwargs, positions, weights, outer)
-        except (TypeError, IndexError, ValueError, RuntimeError):
-            if not whole:
-                raise
-            # `fn` needs whole numbers there, as for an index: nothing flows back through them
-            run = record(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
+        run = record(fn, args, kwargs, positions, weights, outer)
     value, first = run.value, run.value
     if has_aux:
         if not isinstance(run.value, (tuple, list)) or len(run.value) < 2:

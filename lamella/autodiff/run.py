@@ -22,16 +22,23 @@ from .tree import map_tensors, tensors
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
-           weights: tuple[Parameter, ...], outer: Level | None,
-           whole_numbers: bool = True) -> Run:
+           weights: tuple[Parameter, ...], outer: Level | None) -> Run:
     """Run `fn`, recorded for the gradient by the arguments at `positions` and by `weights`.
+
+    Whole numbers among them are differentiated by as if they were floating, unless `fn` needs whole
+    numbers there, as for an index: nothing flows back through them.
 
     Args:
         outer: the level around.
-        whole_numbers: whether whole numbers are differentiated by, as if they were floating.
     """
     kind = LiftedRun if batching() else Run
-    return kind(fn, args, kwargs, positions, weights, outer, whole_numbers)
+    whole = any(not differentiable(t._raw) for p in positions for t in tensors(args[p]))
+    try:
+        return kind(fn, args, kwargs, positions, weights, outer)
+    except (TypeError, IndexError, ValueError, RuntimeError):
+        if not whole:
+            raise
+    return kind(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
 
 
 class Run:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..kernels import power
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, kind_or
@@ -367,7 +368,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
         raise ValueError(f"For 'vander', 'x' must be a vector and 'N' 0 or more, "
                          f"but got shape {x.shape} and N={N}.")
     powers = torch.arange((len(x) if N is None else N) - 1, -1, -1, device=x._raw.device)
-    return wrap(torch.pow(x._raw.unsqueeze(-1), powers))
+    return wrap(power(x._raw.unsqueeze(-1), powers))
 
 
 def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
