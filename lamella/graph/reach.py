@@ -141,6 +141,8 @@ class Reach:
         return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
 
     def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
+        if type(thing) in weakref.ProxyTypes:
+            thing = _behind(thing)
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
             self.known_tensors[id(thing)] = thing
         if not isinstance(thing, PLAIN) and id(thing) not in self._seen:
@@ -321,6 +323,14 @@ class Reach:
         for name in list(names):
             if name in own:
                 self._name(own, own, name, own[name])
+
+
+def _behind(proxy: Any) -> Any:
+    """What a weak proxy stands for; None if it is gone."""
+    try:
+        return proxy.__init__.__self__
+    except ReferenceError:
+        return None
 
 
 def form_of(raw: torch.Tensor) -> tuple:

@@ -175,6 +175,10 @@ def of_referent(value):
     return lambda x: x * value().factor
 
 
+def of_proxy(value):
+    return lambda x: x * value.factor
+
+
 HELD = {
     "a bytearray": lambda: (thing := bytearray(b"\2"), with_item(thing),
                             lambda v: thing.__setitem__(0, int(v))),
@@ -186,6 +190,8 @@ HELD = {
                                  lambda v: thing.__setitem__("a", v)),
     "a weak reference": lambda: (thing := Plain(), of_referent(weakref.ref(thing)),
                                  lambda v: setattr(thing, "factor", v)),
+    "a weak proxy": lambda: (thing := Plain(), of_proxy(weakref.proxy(thing)),
+                             lambda v: setattr(thing, "factor", v)),
     "data of a thread": lambda: (thing := threading.local(), lambda x: x * thing.factor,
                                  lambda v: setattr(thing, "factor", v)),
     "a context's": lambda: (thing := contextvars.ContextVar("v"), lambda x: x * thing.get(),
