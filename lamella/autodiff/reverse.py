@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..parameter import Parameter
-from ..state import state
 from ..tensor import Tensor
 from .level import current
 from .run import cut, detached, record

@@ -60,6 +60,7 @@ class Trace:
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.later: list[Later] = []
         self.written: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
         self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None

@@ -14,7 +14,7 @@ from ..autodiff.recompute import checkpointed
 from ..dtype import to_raw
 from ..state import state
 from ..tensor import Tensor
-from .cell_call import CellHooks, call_in_float, record_run
+from .cell_call import CellHooks, call_in_float, place_of_run, record_run
 from .cell_compile import CellCompile, without_graphs
 from .cell_state import CellState
 
@@ -78,8 +78,7 @@ class Cell(CellState, CellHooks, CellCompile):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return self.construct(*args, **kwargs)
-        if (self.requires_grad and state.level is None and state.trace is None
-                and torch.is_grad_enabled()):
+        if self.requires_grad and state.level is None and torch.is_grad_enabled():
             return record_run(self, args, kwargs)
         return self._call_with_extras(args, kwargs)
 
@@ -116,12 +115,13 @@ class Cell(CellState, CellHooks, CellCompile):
     def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple,
                            weights: tuple) -> Any:
         """The run recorded by the last call after `set_grad`, if it was on these very inputs."""
-        recorded = self.__dict__.get("_recorded")
+        runs, key = place_of_run(self)
+        recorded = runs.get(key)
         if recorded is None or not recorded.fits(args, kwargs):
             return None
         run = recorded.run_for(positions, weights)
         if run is not None:
-            del self.__dict__["_recorded"]
+            del runs[key]
         return run
 
     # -- modes -----------------------------------------------------------------------------------

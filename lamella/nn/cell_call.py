@@ -198,11 +198,21 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
     """Call a Cell and keep the recorded run for the next `grad` of it on the same inputs."""
     positions = tuple(i for i, a in enumerate(args) if next(tensors(a), None) is not None)
     weights = tuple(cell.trainable_params())
-    cell.__dict__.pop("_recorded", None)
+    runs, key = place_of_run(cell)
+    runs.pop(key, None)
     run = Run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions, weights, None,
               whole_numbers=False)
-    cell.__dict__["_recorded"] = _Recorded(run, args, kwargs, positions, weights)
+    runs[key] = _Recorded(run, args, kwargs, positions, weights)
     return map_tensors(lambda t: wrap(t._raw.detach()), run.value)
+
+
+def place_of_run(cell: Any) -> tuple[dict[Any, Any], Any]:
+    """Where the run that a call recorded is kept, and as what.
+
+    With the Cell; or with the trace that it is part of, which has no use for runs from outside, nor
+    has the outside for its.
+    """
+    return (cell.__dict__, "_recorded") if state.trace is None else (state.trace.runs, id(cell))
 
 
 class _Recorded:

@@ -240,6 +240,34 @@ def test_random_numbers_are_drawn_anew():
     assert (a != b).any() and set(np.unique(a)) == {0.0, 2.0}
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_gradient_goes_on_with_the_run_of_the_loss(compiled):
+    """Steps call the network for the loss, then differentiate it on the same inputs.
+
+    That is one run of it, in which statistics change once, as in MindSpore 2.10 in both modes.
+    """
+    class Step(nn.TrainOneStepWithLossScaleCell):
+        def construct(self, *inputs):
+            loss = self.network(*inputs)
+            start = ops.ones_like(loss) * self.scale_sense
+            self.optimizer(self.grad(self.network, self.weights)(*inputs, start))
+            return loss
+
+    norm = nn.BatchNorm1d(2)
+    net = nn.SequentialCell(norm, nn.Dense(2, 2, weight_init="ones")).set_train()
+    loss = nn.WithLossCell(net, nn.MSELoss())
+    step = Step(loss, nn.Momentum(net.trainable_params(), 0.0, 0.9), Tensor(2.0)).set_train()
+    x, y = Tensor([[1.0, 2.0], [3.0, 6.0]]), ops.zeros((2, 2))
+    loss(x, y)  # a run from outside, which the compiled step must not go on with
+    run = jit(step) if compiled else step
+    for number in range(2, 5):
+        run(x, y)
+        np.testing.assert_allclose(norm.moving_mean.numpy(), (1 - 0.9**number) * np.array([2, 4]),
+                                   rtol=1e-5)
+    if compiled:
+        assert run.report()["traces"] == 1 and not run.report()["eager"]
+
+
 def test_looking_for_faster_ways_draws_no_random_numbers(monkeypatch, tmp_path):
     """Rewritings that are tried, and wrong results that come of the numbers that they draw."""
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
