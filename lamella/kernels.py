@@ -76,7 +76,7 @@ def _power(a: torch.Tensor, b: torch.Tensor, moving: bool) -> torch.Tensor:
 
     with no_grad():
         out = a ** b
-    return attach(Rule("derivative of 'pow'", pull, push), [out], [a, b])[0]
+    return attach(Rule("pow", pull, push), [out], [a, b])[0]
 
 
 def floor_quotient(a: Any, b: Any) -> torch.Tensor:
