@@ -68,7 +68,7 @@ _PLACES: dict[str, str] = {
         ops.operations._rl_inner_ops ops.operations._scalar_ops ops.operations._sequence_ops
         ops.operations.manually_defined ops.operations.manually_defined.ops_def
         ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
-    "ops.primitive,ops": "ops.signature",
+    "ops.primitive,ops": "ops.primitive ops.signature",
     "nn": """
         nn.layer nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
         nn.layer.container nn.layer.dense nn.layer.embedding nn.layer.image

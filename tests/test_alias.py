@@ -44,7 +44,8 @@ def test_versions(mindspore):
 @pytest.mark.parametrize("path, name", [
     ("common.tensor", "Tensor"), ("common.parameter", "Parameter"), ("common.dtype", "float32"),
     ("common.initializer", "initializer"), ("common", "Tensor"), ("common", "dtype"),
-    ("nn.cell", "Cell"), ("ops.primitive", "Primitive"), ("ops.composite", "GradOperation"),
+    ("nn.cell", "Cell"), ("ops.primitive", "Primitive"), ("ops.primitive", "constexpr"),
+    ("ops.composite", "GradOperation"),
     ("ops.operations.nn_ops", "Primitive"), ("ops._primitive_cache", "_get_cache_prim"),
     ("train._utils", "_make_directory"), ("_c_expression.typing", "Float"),
     ("nn.loss.loss", "__all__"), ("nn.optim.optimizer", "Optimizer"),
