@@ -21,7 +21,8 @@ from .trial import copies, undrawn
 aten = torch.ops.aten
 
 # the operations that are to run so, with the places of the arguments that decide it
-CONVOLUTIONS = {aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
+CONVOLUTIONS: dict[Any, tuple[int, ...]] = {aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
+FEW = 16  # channels, less than which don't fill a vector
 POOLS = {aten.max_pool2d_with_indices.default: (0,)}
 
 # operations that take any layout, and follow it
@@ -53,7 +54,17 @@ def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor],
 
 def _has_planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
     form = form_of(node.args[wanting[node.target][0]])
-    return form is not None and len(form.shape) == 4
+    return form is not None and len(form.shape) == 4 and not _is_unsafe(node)
+
+
+def _is_unsafe(node: Node) -> bool:
+    """Whether oneDNN's gradient writes past its memory: 1 x 1 windows with steps, few channels."""
+    if node.target not in CONVOLUTIONS:
+        return False
+    place = len(CONVOLUTIONS[node.target])  # of the weights
+    weight, stride = form_of(node.args[place]), node.args[place + 2]
+    return (weight is None or weight.shape[1] < FEW and weight.shape[2:] == (1, 1)
+            and set(stride) != {1})  # type: ignore[arg-type]
 
 
 class _Rewriting:

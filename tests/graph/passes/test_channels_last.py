@@ -71,6 +71,17 @@ def test_nothing_is_done_without_convolutions():
     assert found is None
 
 
+@pytest.mark.parametrize("channels, stride, stays", [(3, 2, True), (3, 1, False), (16, 2, False)])
+def test_convolutions_whose_gradient_would_write_past_its_memory_stay(channels, stride, stays):
+    def function(x, w):
+        given = [x.detach().requires_grad_(), w.detach().requires_grad_()]
+        return torch.autograd.grad(F.conv2d(*given, stride=stride).square().sum(), given)
+
+    inputs = [torch.randn(2, channels, 8, 8, dtype=torch.float64),
+              torch.randn(4, channels, 1, 1, dtype=torch.float64)]
+    assert (rewritten(function, inputs, CONVOLUTIONS)[1] is None) == stays
+
+
 def test_values_changed_in_place_keep_their_layout():
     def function(x, w):
         y = F.conv2d(x, w)
