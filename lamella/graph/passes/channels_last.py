@@ -21,9 +21,10 @@ from .trial import copies, undrawn
 aten = torch.ops.aten
 
 # the operations that are to run so, with the places of the arguments that decide it
-CONVOLUTIONS: dict[Any, tuple[int, ...]] = {aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
-FEW = 16  # channels, less than which don't fill a vector
+CONVOLUTIONS: dict[Any, tuple[int, ...]] = {
+    aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
 POOLS = {aten.max_pool2d_with_indices.default: (0,)}
+FEW = 16  # channels; fewer don't fill a vector
 
 # operations that take any layout, and follow it
 _FOLLOWING = {
