@@ -6,7 +6,6 @@ import copy
 import functools
 import sys
 import threading
-import traceback
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from ..tensor import Tensor, wrap
 from .changes import Before
 from .gate import gate
 from .kept import Kept
+from .lines import line_of, users_level
 from .reach import Reach, StandsFor, form_of
 from .replay import Path
 from .sizes import Sizes
@@ -219,7 +219,7 @@ class Compiled(StandsFor):
             path = Path(trace, inputs, self.level)
         except CannotTrace as reason:
             before.restore()
-            return f"it {reason}{_line_of(reason)}"
+            return f"it {reason}{line_of(reason)}"
         trace.commit()
         self.traces += 1
         if not path.changes_arguments or not _share_memory(inputs):
@@ -270,7 +270,8 @@ class Compiled(StandsFor):
         if len(self._eager) > MOST_KINDS:
             del self._eager[next(iter(self._eager))]
         self._entries.pop(key, None)
-        warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.", stacklevel=4)
+        warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
+                      stacklevel=users_level())
         return self._eagerly(args, kwargs)
 
 
@@ -278,14 +279,6 @@ def _name_of(fn: Any) -> str:
     while isinstance(fn, functools.partial):
         fn = fn.func
     return getattr(fn, "__qualname__", type(fn).__name__)
-
-
-def _line_of(error: BaseException) -> str:
-    """Where in the user's code an error came from."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "/lamella/" not in frame.filename and "/torch/" not in frame.filename:
-            return f" ({frame.filename}:{frame.lineno})"
-    return ""
 
 
 def _share_memory(raws: list[torch.Tensor]) -> bool:
@@ -331,7 +324,8 @@ def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, Parameter):
         return id(value)
     if isinstance(value, Tensor):
-        return form(value._raw)
+        own = value.__dict__  # hooks, and what a program has put there
+        return (form(value._raw), plain(own)) if own else form(value._raw)
     if isinstance(value, (tuple, list)):
         return type(value), tuple([_kind(v, form) for v in value])
     if isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import traceback
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -32,6 +33,10 @@ class Line(NamedTuple):
     number: int
     phase: str
 
+    def __str__(self) -> str:
+        """As messages end: nothing, if there is none."""
+        return f" ({self.file}:{self.number})" if self.file else ""
+
 
 NOWHERE = Line("", 0, "")
 
@@ -56,6 +61,22 @@ class Lines:
             if known is not None:
                 return known._replace(phase="backward")
         return Line(file, number, "backward")
+
+
+def users_level() -> int:
+    """For `warnings.warn`, called where this is: the level of the innermost line of the user's."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and _whose(frame.f_code.co_filename) != "user":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def line_of(error: BaseException) -> Line:
+    """The innermost line of the user's that an error came through."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if _whose(frame.filename) == "user":
+            return Line(frame.filename, frame.lineno or 0, "forward")
+    return NOWHERE
 
 
 def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:

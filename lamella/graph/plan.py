@@ -11,8 +11,9 @@ from torch.fx import GraphModule, Node
 from .capture import Captured
 from .choice import Choice, Run, agree
 from .native import Native
-from .operations import bases_of, is_random, written_by
+from .operations import bases_of, written_by
 from .stages import Cut, lift_constants
+from .streams import streams_of, undrawn
 
 FEWEST = 3  # operations that are worth compiling
 MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
@@ -113,7 +114,6 @@ class Stage:
         self.replay: Run = lambda values: replay(*values)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.random = any(is_random(n) for n in module.graph.nodes)
         self.settled = not compile or _kernels(module) < FEWEST or _patches(module) > MOST
         self.native: Native | None = None
 
@@ -166,19 +166,14 @@ class Stage:
 
     def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
         """Whether machine code gives what replay gives, and draws the same random numbers."""
-        wanted = self._drawn_again(self.replay, values)
+        streams = streams_of(self.module)
+        with undrawn(streams):
+            wanted = self.replay(values)
         try:
-            return agree(wanted, self._drawn_again(native, values))
+            with undrawn(streams):
+                return agree(wanted, native(values))
         except RuntimeError:
             return False
-
-    def _drawn_again(self, run: Run, values: list[torch.Tensor]) -> list[torch.Tensor]:
-        """What a run gives whose random numbers the next run will draw again."""
-        if not self.random:
-            return run(values)
-        devices = list({v.device for v in values if v.is_cuda})
-        with torch.random.fork_rng(devices):  # type: ignore[arg-type]
-            return run(values)
 
     def _decide(self, fastest: str, run: Run | None) -> None:
         assert self.native is not None

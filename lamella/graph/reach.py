@@ -112,8 +112,9 @@ class Reach:
     @classmethod
     def of_call(cls, fn: Any, args: tuple, kwargs: dict) -> Reach:
         """What a call can reach other than the Tensors it is given, whose data are arguments."""
-        return cls(fn, *[value for value in leaves((args, kwargs))
-                         if isinstance(value, Parameter) or not isinstance(value, Tensor)])
+        return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
+                         and not isinstance(value, Parameter) else value
+                         for value in leaves((args, kwargs))])
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the very same things."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from operator import is_
 
 import torch
@@ -14,12 +13,13 @@ from torch.fx import GraphModule
 from ..parameter import Parameter
 from ..random import restart
 from ..tensor import Tensor
-from .operations import is_random
+from .lines import NOWHERE, Line
 from .passes import improve, improved_before
 from .plan import Plan
 from .reach import form_of
 from .sharing import Sharing
 from .stages import CannotCut, Cut
+from .streams import streams_of, undrawn
 from .trace import CannotTrace, Trace, held_data
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
@@ -66,7 +66,7 @@ class Path:
         data = [held_data(t) for t in trace.held]
         if self._sharing.is_beside_arguments([*inputs, *data, *self.constants]):
             raise CannotTrace("changes memory that is shared by what it uses")
-        self.streams = _streams(trace, graph)
+        self.streams = streams_of(graph)
         self.spent = 0.0
         self.runs = 0
         self._settling = threading.Lock()
@@ -77,9 +77,10 @@ class Path:
         try:
             if self.expected:
                 Cut(graph, len(self.expected))
-        except CannotCut as node:
-            raise CannotTrace(f"turns a tensor into a Python value after {node} has changed "
-                              f"data") from None
+        except CannotCut as found:
+            line: Line = found.guard.meta.get("line", NOWHERE)
+            raise CannotTrace(f"turns a tensor into a Python value after what it depends on has "
+                              f"been changed{line}") from None
 
     def planned(self, values: list[torch.Tensor]) -> Plan:
         """How it is run now. The first call that runs it decides: some graphs never run again.
@@ -87,7 +88,7 @@ class Path:
         Args:
             values: everything the graph takes.
         """
-        with self._settling, _undrawn(self.streams):
+        with self._settling, undrawn(self.streams):
             if self.plan is None:
                 if not self.settled:
                     self.graph = improve(self.graph, values)
@@ -154,7 +155,7 @@ class Path:
             return  # another thread is at it
         try:
             hot = self.spent > HOT and self.runs > 1  # the first has made the plan
-            with _undrawn(self.streams):
+            with undrawn(self.streams):
                 if hot and not self._measured:
                     better = improve(self.graph, values[:count], measure=True)
                     self._measured = not better.meta.get("open")  # one trial in each run
@@ -174,24 +175,3 @@ class Path:
         """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
         stages = () if self.plan is None else self.plan.stages
         return next((s.backend for s in stages if s.backend != "replay"), "replay")
-
-
-@contextlib.contextmanager
-def _undrawn(streams: Sequence[torch.Generator]) -> Iterator[None]:
-    """A block in which kernels run to be looked at: after it, streams are where they were."""
-    before = [s.get_state() for s in streams]
-    try:
-        yield
-    finally:
-        for stream, position in zip(streams, before, strict=True):
-            stream.set_state(position)
-
-
-def _streams(trace: Trace, graph: GraphModule) -> list[torch.Generator]:
-    """The streams of random numbers that a run draws from."""
-    if not any(is_random(n) for n in graph.graph.nodes):
-        return []
-    streams = [torch.default_generator, *trace.recorder.generators.values()]
-    if torch.cuda.is_available():
-        streams.extend(torch.cuda.default_generators)
-    return streams

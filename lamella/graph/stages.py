@@ -15,7 +15,15 @@ from .operations import bases_of, is_random, must_stay, written_by
 
 
 class CannotCut(Exception):
-    """A guard depends on memory that the run had changed before."""
+    """A guard depends on memory that the run had changed before.
+
+    Attributes:
+        guard: its node.
+    """
+
+    def __init__(self, guard: Node):
+        super().__init__(str(guard.target))
+        self.guard = guard
 
 
 class Cut:
@@ -46,7 +54,7 @@ class Cut:
         self.views = {n for n in body if self._is_view_of_input(n)}
         for guard in self.guard_nodes:
             if guard in self.late:
-                raise CannotCut(str(guard.target))
+                raise CannotCut(guard)
         early = [n for n in body if n not in self.late]
         self.input_guards = [(i, self.inputs.index(n)) for i, n in enumerate(self.guard_nodes)
                              if n.op == "placeholder"]

@@ -25,6 +25,7 @@ from .operations import must_stay
 from .reach import Reach
 from .recorder import CannotTrace, Recorder
 from .stages import written_inputs
+from .values import plain
 
 if TYPE_CHECKING:
     from .symbolic import Symbolic
@@ -134,8 +135,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     flat = iter(inputs)
     given, named = map_tensors(
-        lambda t: t if isinstance(t, Parameter) else wrap(next(flat)), (args, kwargs))
+        lambda t: t if isinstance(t, Parameter) else _lent(t, next(flat)), (args, kwargs))
     given_before = map_tensors(lambda t: t, (given, named))
+    attributes = _attributes(given_before)
     try:
         for tensor, copy in zip(held, lent, strict=True):
             _hold(tensor, copy)
@@ -147,6 +149,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 state.trace = None
             if not given_unchanged(given_before, (given, named)):
                 raise CannotTrace("changes a list or a dict that it was given")
+            if _attributes(given_before) != attributes:
+                raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
             given_back = _results(trace, out, lent, before, loan)
             if symbolic and trace.changes:
                 raise CannotTrace("changes Python's objects")
@@ -174,6 +178,17 @@ def _catch_up(trace: Trace) -> None:
 def held_data(tensor: Tensor) -> torch.Tensor:
     """The raw tensor that a Tensor or a Parameter holds, whatever stands for it meanwhile."""
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
+
+
+def _lent(tensor: Tensor, raw: torch.Tensor) -> Tensor:
+    """The Tensor a run is given instead of an argument, with its hooks and attributes."""
+    lent = wrap(raw)
+    lent.__dict__.update(tensor.__dict__)
+    return lent
+
+
+def _attributes(given: Any) -> list[Any]:
+    return [plain(t.__dict__) for t in tensors(given) if not isinstance(t, Parameter)]
 
 
 def _hold(tensor: Tensor, raw: torch.Tensor) -> None:

@@ -60,12 +60,13 @@ class CellTree:
         parameter = self._params[name]
         if value is None:
             self._params[name] = None
-        elif isinstance(value, Tensor) and parameter is not None:
-            parameter.set_data(value)
+        elif parameter is not None and (isinstance(value, Tensor) or (
+                isinstance(value, (int, float)) and not parameter.ndim)):
+            parameter.set_data(value)  # MindSpore's graph mode takes numbers, too
         else:
             raise TypeError(f"'{name}' is a Parameter of {type(self).__name__}, and can only be "
-                            f"replaced by a Parameter, a Tensor or None, "
-                            f"but got {type(value).__name__}.")
+                            f"replaced by a Parameter, a Tensor or None, or a number if it holds "
+                            f"one, but got {type(value).__name__}.")
 
     def _register_parameter_list(self, name: str, values: Any) -> None:
         for number, parameter in enumerate(values):

@@ -571,3 +571,29 @@ def test_a_long_chain_of_objects():
     for factor in (2.0, 3.0, 3.0):
         last.factor = factor
         assert numbers(fn(x())) == numbers(x() * factor)
+
+
+def test_hooks_and_attributes_of_arguments():
+    given, other = x(), x()
+    square = jit(ms.grad(lambda x: (x * x).sum()))
+    assert square(given).asnumpy().tolist() == [2.0, 4.0]
+    handle = given.register_hook(lambda gradient: gradient * 2)
+    for _ in range(2):
+        assert square(given).asnumpy().tolist() == [4.0, 8.0]
+        assert square(other).asnumpy().tolist() == [2.0, 4.0]
+    handle.remove()
+    assert square(given).asnumpy().tolist() == [2.0, 4.0]
+    assert not square.report()["eager"]
+
+    scaled = jit(lambda x: x * x.scale)
+    for given.scale in (2.0, 3.0, 3.0):
+        assert scaled(given).asnumpy().tolist() == [given.scale, 2 * given.scale]
+
+    def keep(x):
+        x.double = x * 2
+        return x
+
+    kept = jit(keep)
+    with pytest.warns(UserWarning, match="an attribute or a hook of a Tensor that it was given"):
+        kept(other)
+    assert other.double.asnumpy().tolist() == [2.0, 4.0]

@@ -357,3 +357,32 @@ class TestOperatorsOfLayers:
         net = Own()
         assert isinstance(net.matmul, nn.ReLU) and net.reshape == 3
         assert not hasattr(net, "conv2d") and net._amp_level == ""
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_a_parameter_of_one_number_is_assigned_numbers(mode, request):
+    request.addfinalizer(lambda: ms.set_context(mode=ms.PYNATIVE_MODE))
+
+    class Count(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.calls = Parameter(Tensor(0, ms.int32), name="calls", requires_grad=False)
+            self.rate = Parameter(Tensor(0.5), name="rate")
+            self.weight = Parameter(ops.ones((2,)), name="weight")
+
+        def construct(self, x):
+            self.calls += 1
+            self.rate = 2
+            y = x * self.calls
+            self.calls = 5
+            return y
+
+    ms.set_context(mode=mode)
+    net = Count()
+    assert [net(Tensor([1.0])).asnumpy().tolist() for _ in range(3)] == [[1.0], [6.0], [6.0]]
+    assert int(net.calls) == 5 and float(net.rate) == 2.0 and net.rate.dtype == ms.float32
+    with pytest.raises(TypeError, match="can't take the float"):
+        net.calls = 0.5
+    with pytest.raises(TypeError, match="or a number if it holds one"):
+        net.weight = 1
+    assert int(net.calls) == 5 and net.weight.asnumpy().tolist() == [1.0, 1.0]

@@ -14,9 +14,10 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from ..operations import all_written_by
+from ..streams import streams_of, undrawn
 from .forms import form_of, form_of_value
 from .memory import Memory
-from .trial import copies, undrawn
+from .trial import copies
 
 aten = torch.ops.aten
 
@@ -87,7 +88,7 @@ class _Rewriting:
         self.restored: dict[Node, tuple[Node, Any]] = {}
         self.last = _last_uses(module.graph)
         given = iter(copies(module, inputs))
-        with torch.enable_grad(), undrawn(module, inputs):  # nothing requires a gradient
+        with torch.enable_grad(), undrawn(streams_of(module)):  # nothing requires a gradient
             for place, node in enumerate(module.graph.nodes):
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch.fx import GraphModule
 
 from ..stages import written_inputs
+from ..streams import streams_of, undrawn
 
 GAIN = 0.97  # of the time before: what it must be to be worth a change
 CLEAR = 1.1  # times the time before: no hope
@@ -38,13 +38,17 @@ def _copied(x: torch.Tensor) -> torch.Tensor:
 
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether `other` gives and changes the same as `graph`, and is clearly faster."""
-    with undrawn(graph, inputs):
+    streams = streams_of(graph)
+    with undrawn(streams):
         first, second = copies(graph, inputs), copies(other, inputs)
         device = inputs[0].device if inputs else torch.device("cpu")
         start = time.perf_counter()
-        with undrawn(graph, inputs):
+        with undrawn(streams):
             took, wanted = _timed(graph, first, device)
-        its, got = _timed(other, second, device)
+        try:
+            its, got = _timed(other, second, device)
+        except RuntimeError:  # a kernel that doesn't take what it is given
+            return False
         if not alike([*wanted, *first], [*got, *second]):
             return False
         del wanted, got
@@ -56,21 +60,6 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
             before.append(_timed(graph, first, device)[0])
             after.append(_timed(other, second, device)[0])
         return min(after) < GAIN * min(before)
-
-
-@contextlib.contextmanager
-def undrawn(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Iterator[None]:
-    """A block in which a graph runs, after which streams of random numbers are where they were."""
-    devices = {x.device.index for x in inputs if x.device.type == "cuda"}
-    own = [getattr(graph, str(n.target)) for n in graph.graph.nodes if n.op == "get_attr"]
-    streams = [torch.default_generator, *[torch.cuda.default_generators[i] for i in devices],
-               *[value for value in own if isinstance(value, torch.Generator)]]
-    positions = [stream.get_state() for stream in streams]
-    try:
-        yield
-    finally:
-        for stream, position in zip(streams, positions, strict=True):
-            stream.set_state(position)
 
 
 def _run(graph: GraphModule, inputs: Values) -> Values:

@@ -1,0 +1,35 @@
+"""The streams of random numbers that a graph draws from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch.fx import GraphModule
+
+from .operations import is_random
+
+
+def streams_of(graph: GraphModule) -> list[torch.Generator]:
+    """The generators that a run may move on; none, if it draws no numbers."""
+    nodes = graph.graph.nodes
+    if not any(is_random(n) for n in nodes):
+        return []
+    own = {n.target: getattr(graph, str(n.target), None) for n in nodes if n.op == "get_attr"}
+    streams = [torch.default_generator,
+               *[value for value in own.values() if isinstance(value, torch.Generator)]]
+    if torch.cuda.is_available():
+        streams.extend(torch.cuda.default_generators)
+    return streams
+
+
+@contextmanager
+def undrawn(streams: Sequence[torch.Generator]) -> Iterator[None]:
+    """A block after which streams are where they were before it."""
+    positions = [stream.get_state() for stream in streams]
+    try:
+        yield
+    finally:
+        for stream, position in zip(streams, positions, strict=True):
+            stream.set_state(position)
