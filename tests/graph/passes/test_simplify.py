@@ -201,6 +201,12 @@ def _target(x):
     return x if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format)
 
 
+def _changed(x, change):
+    target = _target(x)
+    change(target)
+    return target
+
+
 _STEPS = [
     lambda x, y: x.sin(), lambda x, y: x * _other(x, y), lambda x, y: x + _other(x, y),
     lambda x, y: x.t().clone().t(), lambda x, y: x.clone(), lambda x, y: x * 1.0,
@@ -212,10 +218,20 @@ _STEPS = [
     lambda x, y: x.detach(), lambda x, y: torch.rand(4), lambda x, y: x[:1],
     lambda x, y: x.tanh(), lambda x, y: torch.arange(4.0), lambda x, y: x * torch.ones(()),
     lambda x, y: x.expand(4, 4) if tuple(x.shape) == (4,) else x,
+    lambda x, y: x.relu(), lambda x, y: x / 1, lambda x, y: x.softmax(-1), lambda x, y: x.max(0)[0],
+    lambda x, y: torch.sort(x, 0)[0], lambda x, y: torch.var_mean(x, 0)[1] if len(x) > 1 else x,
+    lambda x, y: torch.cat(x.split(2)[::-1]), lambda x, y: torch.stack(x.unbind()),
+    lambda x, y: x.unbind()[-1] if x.dim() > 1 else x, lambda x, y: x @ x.mT if x.dim() > 1 else x,
+    lambda x, y: x.mT @ x if x.dim() > 1 else x @ x.expand(len(x), -1).t() if len(x) < 5 else x,
+    lambda x, y: torch.outer(x, x) if x.dim() == 1 and len(x) < 5 else x.sum(0, True),
+    lambda x, y: torch.nn.functional.dropout(x, 0.5), lambda x, y: torch.where(x > 0, x, 0.5),
+    lambda x, y: _changed(x, lambda t: t[0].fill_(0.2)),
+    lambda x, y: _changed(x, lambda t: t[::2].sin_()),
+    lambda x, y: _changed(x, lambda t: t.masked_fill_(t > 0, 0.1)),
 ]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(150))
 def test_random_programs(seed):
     def program(*inputs):
         choice = random.Random(seed)
