@@ -11,6 +11,7 @@ from torch.autograd.graph import get_gradient_edge
 from torch.overrides import TorchFunctionMode
 
 from ..autodiff.level import physical
+from ..autodiff.tree import leaves
 from ..parameter import Parameter
 from ..state import state
 from .places import Place, here
@@ -239,7 +240,7 @@ class Recorder(TorchFunctionMode):
         versions = [_version(raw) for raw in given]
         before = [self._seen(raw) for raw in given]
         result = func(*args, **(kwargs or {}))
-        outs = list(_raws(result))
+        outs = _raws(result)
         changed = [raw for raw, version in zip(given, versions, strict=True)
                    if _version(raw) != version]
         if not outs and not changed and name not in LEAVING or name in _PLAIN:
@@ -359,15 +360,8 @@ def _name(func: Any) -> str:
     return name.removesuffix(".default")
 
 
-def _raws(tree: Any) -> Iterator[torch.Tensor]:
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, (tuple, list)):
-        for branch in tree:
-            yield from _raws(branch)
-    elif isinstance(tree, dict):
-        for branch in tree.values():
-            yield from _raws(branch)
+def _raws(tree: Any) -> list[torch.Tensor]:
+    return [raw for raw in leaves(tree) if isinstance(raw, torch.Tensor)]
 
 
 def _version(raw: torch.Tensor) -> int:
