@@ -300,6 +300,8 @@ def _assign(path: Path, found: list[torch.Tensor]) -> None:
 
 def _given(path: Path, reach: Reach, found: list[torch.Tensor]) -> Any:
     """What a run gave its caller, after what it changed has been, and put-off calls been made."""
+    if path.gives_one:
+        return wrap(found[0])
     flat = iter(found)
     out, noted, later = map_tensors(
         lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),

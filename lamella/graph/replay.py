@@ -32,6 +32,7 @@ class Path:
         changes: what it assigns in Python's objects.
         fresh: the generators of random numbers that it makes, with their seeds.
         later: the calls it makes when it is over.
+        gives_one: whether it gives one Tensor, and does nothing else in Python.
         nodes: how many operations were recorded.
         changes_arguments: whether it changes memory of its arguments.
         spent: seconds of all runs so far, of which there were `runs`.
@@ -59,6 +60,7 @@ class Path:
         self.changes = trace.changes
         self.fresh = trace.fresh
         self.later = trace.later
+        self.gives_one = type(self.out_tree[0]) is Tensor and not self.changes and not self.later
         self.expected = [value for _, value in trace.guards]
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
