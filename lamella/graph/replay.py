@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import is_
 
 import torch
@@ -54,8 +54,7 @@ class Path:
         self.forms = [form_of(held_data(t)) for t in self.held]
         self.constants = trace.constants
         self._assigned = trace.assigned
-        self._replaced = set(trace.assigned)  # in every run
-        self._seen: list[torch.Tensor | None] = [None] * len(self.parameters)
+        self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
         self.out_tree = trace.out_tree
         self.changes = trace.changes
         self.fresh = trace.fresh
@@ -110,7 +109,7 @@ class Path:
             for form, raw in zip(self.forms, (*data, *others), strict=True):
                 if form_of(raw) != form:
                     return None
-            self._seen = [None if i in self._replaced else raw for i, raw in enumerate(data)]
+            self._seen = data
         others.extend(place[name]._raw for place, name in self.slots)
         values = [*[x.detach() if x.requires_grad else x for x in given], *data,
                   *[x.detach() if x.requires_grad else x for x in others], *self.constants]
