@@ -222,7 +222,7 @@ class Compiled(StandsFor):
             return f"it {reason}{line_of(reason)}"
         trace.commit()
         self.traces += 1
-        if not path.changes_arguments or not _share_memory(inputs):
+        if path.applies_again:
             self._put_first(key, (watch, values, path))
         given = [*trace.value[0], *trace.value[1]]
         _assign(path, given)
@@ -279,12 +279,6 @@ def _name_of(fn: Any) -> str:
     while isinstance(fn, functools.partial):
         fn = fn.func
     return getattr(fn, "__qualname__", type(fn).__name__)
-
-
-def _share_memory(raws: list[torch.Tensor]) -> bool:
-    """Whether changing one of them may change another."""
-    places = [raw.untyped_storage().data_ptr() for raw in raws if raw.numel()]
-    return len(set(places)) < len(places)
 
 
 def _assign(path: Path, found: list[torch.Tensor]) -> None:

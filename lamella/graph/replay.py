@@ -35,6 +35,8 @@ class Path:
         gives_one: whether it gives one Tensor, and does nothing else in Python.
         nodes: how many operations were recorded.
         changes_arguments: whether it changes memory of its arguments.
+        applies_again: whether it holds for arguments such as those that it was recorded with; not
+            if it changes one of them that shares memory with another.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
         plan: how it is run now; None before the first run.
@@ -64,9 +66,10 @@ class Path:
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
         self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
-        data = [held_data(t) for t in trace.held]
-        if self._sharing.is_beside_arguments([*inputs, *data, *self.constants]):
+        values = [*inputs, *[held_data(t) for t in trace.held], *self.constants]
+        if self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")
+        self.applies_again = not self._sharing.found(values)
         self.streams = streams_of(graph)
         self.spent = 0.0
         self.runs = 0
