@@ -1,4 +1,9 @@
-"""Lamella: the MindSpore programming model on PyTorch's kernels."""
+"""Lamella: the MindSpore programming model on PyTorch's kernels.
+
+Rooms that few programs need (`mint`, `numpy`, ...) are imported when they are first named.
+"""
+
+import importlib as _importlib
 
 from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
@@ -121,3 +126,29 @@ from .train.serialization import (
 __version__ = "0.1.0"
 
 _keep_freed_memory()
+
+# imported when first named: what a program doesn't use costs it no time
+_LAZY_ROOMS = frozenset("""
+    communication
+    experimental
+    hal
+    mindrecord
+    mint
+    numpy
+    parallel
+    profiler
+    rewrite
+    runtime
+    scipy
+    sparse
+    """.split())
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY_ROOMS:
+        try:
+            return _importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
