@@ -26,8 +26,9 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/python examples/mnist_lenet.py
 
+# in as many processes as there are cores; WORKERS=0 runs them in this one
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(or $(WORKERS),auto) --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .

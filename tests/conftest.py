@@ -5,6 +5,8 @@ import os
 import pytest
 
 os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread each
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import lamella  # noqa: E402
 

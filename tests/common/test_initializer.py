@@ -71,7 +71,7 @@ def truncated(sigma, mean, a, b):
     # cut at two standard deviations, and of the promised variance (MindSpore 2.10 draws this one
     # uniformly, against its documentation)
     (VarianceScaling(), truncated(WIDE, 0, -2 * WIDE, 2 * WIDE)),
-], ids=str)
+])
 def test_distribution(init, law):
     values = made(init).astype(np.float64).ravel()
     assert stats.kstest(values, law.cdf).pvalue > 1e-3

@@ -195,7 +195,8 @@ METHODS = ["add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "copy_
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("bad", [None, "abc", {}, object(), f32(np.ones((4, 5)))], ids=repr)
+@pytest.mark.parametrize("bad", [None, "abc", {}, object(), f32(np.ones((4, 5)))],
+                         ids=["None", "str", "dict", "object", "shape"])
 def test_failed_changes_in_place_leave_the_tensor(name: str, bad: Any) -> None:
     for x in (f32([[1, 2], [3, 4]]), ms.Parameter(f32([[1, 2], [3, 4]]))):
         with pytest.raises((TypeError, ValueError), match="^For '"):
