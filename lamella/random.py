@@ -22,6 +22,12 @@ from .state import state
 from .tensor import Tensor, wrap
 
 _lock = threading.Lock()
+
+
+class _Stream(torch.Generator):
+    """A generator with weak references, which PyTorch's own lacks in 2.7."""
+
+
 _global_seed: int | None = None
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 _own: weakref.WeakSet[torch.Generator] = weakref.WeakSet()  # those that objects keep
@@ -94,7 +100,7 @@ def fresh_generator(owner: Any, seed: int, seed2: int = 0) -> torch.Generator:
 
 
 def _generator(seed: int, seed2: int) -> torch.Generator:
-    made = torch.Generator(device=context.current_device())
+    made = _Stream(device=context.current_device())
     _own.add(made)
     return restart(made, seed, seed2)
 
@@ -185,8 +191,7 @@ class Generator:
     """
 
     def __init__(self):
-        self._own: torch.Generator | None = torch.Generator(
-            device=context.current_device()).manual_seed(0)
+        self._own: torch.Generator | None = _Stream(device=context.current_device()).manual_seed(0)
         _own.add(self._own)
 
     @property

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import itertools
 import os
+import platform
+import re
+import stat
 from collections.abc import Iterator
 
 __all__ = ["replacing"]
 
 _numbers = itertools.count()
+_OWNER = re.compile(r"\.(?P<host>[^.]*)\.(?P<pid>\d+)-\d+\.tmp$")
 
 
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[str]:
     """The name of a new file beside `path`, that takes its place when the block ends well.
 
-    When the block raises, the new file is removed and `path` is as it was.
+    When the block raises, the new file is removed and `path` is as it was. New files of the same
+    target that processes of this machine left behind when they were killed are removed, too. A
+    device or a pipe can't be replaced: it is written to.
 
     Args:
-        path: the file to replace or create. A symbolic link is followed.
+        path: the file to replace or create. Where it is a symbolic link, what the link points to is
+            replaced, and the link stays.
 
     Examples:
         >>> import os, tempfile
@@ -31,8 +39,13 @@ def replacing(path: str) -> Iterator[str]:
         ['a.txt']
     """
     path = os.path.realpath(path)
+    if _is_special(path):
+        yield path
+        return
     folder, name = os.path.split(path)
-    new = os.path.join(folder, f".{name[:80]}.{os.getpid()}-{next(_numbers)}.tmp")
+    start = os.path.join(folder, f".{name[:80]}.")
+    _remove_abandoned(start)
+    new = f"{start}{_host()}.{os.getpid()}-{next(_numbers)}.tmp"
     try:
         yield new
         with open(new, "rb") as file:
@@ -42,3 +55,36 @@ def replacing(path: str) -> Iterator[str]:
         with contextlib.suppress(FileNotFoundError):
             os.remove(new)
         raise
+
+
+def _is_special(path: str) -> bool:
+    """Whether something is there that is neither a file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _host() -> str:
+    """This machine's name: folders may be shared, numbers of processes are not."""
+    return re.sub(r"[^\w-]", "-", platform.node())[:40]
+
+
+def _remove_abandoned(start: str) -> None:
+    """Remove new files of processes of this machine that are no longer there."""
+    for left in glob.glob(f"{glob.escape(start)}*.tmp"):
+        owner = _OWNER.fullmatch(left[len(start) - 1:])
+        if owner and owner["host"] == _host() and not _is_running(int(owner["pid"])):
+            with contextlib.suppress(OSError):
+                os.remove(left)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
+import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -48,6 +52,26 @@ def wait() -> None:
         path, error = failure
         raise RuntimeError(f"For 'save_checkpoint', saving '{path}' with async_save failed: "
                            f"{error}") from error
+
+
+@atexit.register  # at import, so that nearly all else is done before
+def _fail_at_exit() -> None:
+    """End with status 1 where the last save failed and nobody has been told."""
+    if _failure is not None:
+        path, error = _failure
+        sys.stdout.flush()
+        print(f"Saving '{path}' with async_save failed: {error}", file=sys.stderr, flush=True)
+        logging.shutdown()
+        os._exit(1)  # nothing else changes the status at this point
+
+
+def _forget() -> None:
+    """In a forked process: the thread, and what came of it, are the parent's."""
+    global _lock, _thread, _failure
+    _lock, _thread, _failure = threading.Lock(), None, None
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def busy() -> bool:

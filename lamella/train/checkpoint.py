@@ -37,7 +37,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
     """Write the parameters of a network to a file.
 
     The file is written beside its target and renamed when it is complete, so that a crash leaves an
-    old file whole.
+    old file whole. Where the name is that of a symbolic link, what it points to is replaced.
 
     Args:
         save_obj: a Cell; a list of Parameters, or of ``{"name": ..., "data": tensor}``; or a dict
@@ -106,7 +106,7 @@ def _target(name: Any, format: str) -> str:
                          f"but got {format!r}.")
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"For 'save_checkpoint', 'ckpt_file_name' must be a str, but got {name!r}.")
-    path = os.path.realpath(name)
+    path = os.path.abspath(name)  # the name as given decides, not that of what a link points to
     if os.path.isdir(path):
         raise IsADirectoryError("For 'save_checkpoint', 'ckpt_file_name' must be a file, "
                                 f"but '{path}' is a directory.")
@@ -264,7 +264,7 @@ def _source(name: Any, format: str) -> Any:
         return name
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"For 'load_checkpoint', 'ckpt_file_name' must be a str, but got {name!r}.")
-    path = os.path.realpath(name)
+    path = os.path.abspath(name)
     if not path.endswith(format):
         raise ValueError(f"For 'load_checkpoint', 'ckpt_file_name' must end in the format, "
                          f"'.{format}', but got '{name}'. Give format='ckpt' or 'safetensors'.")

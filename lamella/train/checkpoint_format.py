@@ -87,7 +87,7 @@ def write_ckpt(path: str, values: Mapping[str, torch.Tensor | str], crc: bool = 
         >>> read_ckpt(path)
         {'w': tensor([1., 1.]), 'note': 'text'}
     """
-    with replacing(path) as new, open(new, "xb") as file:
+    with replacing(path) as new, open(new, "wb") as file:
         checksum = 0
 
         def put(piece: Any) -> None:

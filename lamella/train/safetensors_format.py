@@ -67,7 +67,7 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
     if crc:
         metadata["crc_num"] = str(checksum)
     with replacing(path) as new:
-        open(new, "xb").close()
+        open(new, "wb").close()
         mode = os.stat(new).st_mode
         save_file(tensors, new, metadata=metadata)
         os.chmod(new, mode)  # safetensors lets only the owner read

@@ -3,6 +3,9 @@
 import io
 import os
 import pathlib
+import stat
+import subprocess
+import sys
 import threading
 import time
 
@@ -227,6 +230,42 @@ def test_symbolic_links_are_followed(tmp_path):
     assert (tmp_path / "link.ckpt").is_symlink() and (tmp_path / "real.ckpt").is_file()
 
 
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+def test_the_name_of_a_link_decides_about_the_format(tmp_path, format):
+    link, blob = tmp_path / f"m.{format}", tmp_path / "blob0123"
+    ms.save_checkpoint([ms.Parameter(1.0, name="w")], str(link), format=format)
+    link.rename(blob)
+    link.symlink_to(blob.name)
+    assert numbers(ms.load_checkpoint(str(link), format=format)) == {"w": 1.0}
+    ms.save_checkpoint([ms.Parameter(2.0, name="w")], str(link), format=format)
+    assert numbers(ms.load_checkpoint(str(link), format=format)) == {"w": 2.0}
+    assert sorted(os.listdir(tmp_path)) == ["blob0123", link.name] and link.is_symlink()
+
+
+def test_a_device_is_written_to_and_stays(tmp_path):
+    (tmp_path / "a.ckpt").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        ms.save_checkpoint([ms.Parameter(1.0, name="w")], str(tmp_path / "a.ckpt"))
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode) and os.listdir(tmp_path) == ["a.ckpt"]
+
+
+def test_what_killed_saves_left_is_removed(tmp_path):
+    program = ("import os, signal, sys\nfrom lamella.train.atomic_file import replacing\n"
+               "with replacing(sys.argv[1]) as new:\n"
+               "    open(new, 'w').close()\n    os.kill(os.getpid(), signal.SIGKILL)\n")
+    for name in ("a.ckpt", "b.ckpt"):
+        subprocess.run([sys.executable, "-c", program, str(tmp_path / name)], timeout=300)
+    left = os.listdir(tmp_path)
+    assert len(left) == 2
+    mine = tmp_path / f".a.ckpt.{atomic_file._host()}.{os.getpid()}-999.tmp"
+    elsewhere = tmp_path / ".a.ckpt.another-host.999999999-0.tmp"
+    for file in (mine, elsewhere):
+        file.touch()
+    ms.save_checkpoint([ms.Parameter(1.0, name="w")], str(tmp_path / "a.ckpt"))
+    of_b = next(name for name in left if name.startswith(".b"))
+    assert sorted(os.listdir(tmp_path)) == sorted([of_b, mine.name, elsewhere.name, "a.ckpt"])
+
+
 def test_replacing_removes_what_failed(tmp_path):
     with pytest.raises(KeyError), atomic_file.replacing(str(tmp_path / "a")) as new:
         pathlib.Path(new).write_text("x")
@@ -241,6 +280,16 @@ def test_a_file_that_cannot_be_read(tmp_path):
 
 
 # -- in the background ---------------------------------------------------------------------------
+
+
+def test_a_program_whose_last_save_failed_ends_with_status_1(tmp_path):
+    (tmp_path / "a.ckpt").symlink_to("/dev/full")
+    program = ("import sys, lamella as ms\nprint('before')\n"
+               "ms.save_checkpoint([ms.Parameter(1.0, name='w')], sys.argv[1], async_save=True)\n")
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "a.ckpt")],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and done.stdout == "before\n"
+    assert "with async_save failed: [Errno 28]" in done.stderr
 
 
 @pytest.mark.parametrize("kind", [True, "thread", "process"])
