@@ -23,13 +23,17 @@ _is_alias_of = torch._C._is_alias_of  # type: ignore[attr-defined]
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # type: ignore[attr-defined]
 
 
-def get_item(raw: torch.Tensor, index: Any) -> torch.Tensor:
-    """``raw[index]``; a view where `index` holds only integers, slices, None and ``...``."""
+def get_item(raw: torch.Tensor, index: Any) -> tuple[torch.Tensor, bool]:
+    """``raw[index]``, and whether it is a copy.
+
+    It is a view where `index` holds only integers, slices that step forward, None and ``...``.
+    """
     try:
         native = _native(index)
         if native is not _Other:
-            return raw[native]
-        return _Layout(raw, index).read()
+            return raw[native], native is not index
+        layout = _Layout(raw, index)
+        return layout.read(), layout.picks or bool(layout.flips)
     except (IndexError, TypeError, ValueError) as error:
         raise _explained("__getitem__", error, raw, index) from None
 
@@ -153,7 +157,7 @@ def _assign(raw: torch.Tensor, index: Any, source: Any) -> None:
     if isinstance(source, torch.Tensor):
         if _is_alias_of(source, raw):
             source = source.clone()  # the part written to may overlap the part read
-        elif source.dim() and source.numel() == 0 and get_item(raw, index).numel() == 0:
+        elif source.dim() and source.numel() == 0 and get_item(raw, index)[0].numel() == 0:
             return
     native = _native(index)
     if native is not _Other:

@@ -20,15 +20,25 @@ class _ThreadState(threading.local):
         level: the innermost gradient call whose function is running, see `autodiff.level`.
         trace: the run being recorded as a graph, see `graph.trace`.
         whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
+        compiled: whether this is inside a compiled function that runs eagerly after all.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None
     level: Any = None
     trace: Any = None
     whole: bool = False
+    compiled: bool = False
 
 
 state = _ThreadState()
+
+
+def in_graph() -> bool:
+    """Whether the code that runs is that of a compiled function, recorded or run eagerly.
+
+    A few operations mean something else there, as they do in MindSpore's two modes.
+    """
+    return state.trace is not None or state.compiled
 
 
 def is_nested() -> bool:

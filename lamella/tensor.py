@@ -9,6 +9,7 @@ Python's syntax are in `operators`. The file is a little over the usual length b
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import getrefcount
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from .construction import (
 from .dtype import Type, from_raw, promote_types
 from .errors import op
 from .indexing import get_item, set_item
+from .picked import note_pick, picked, write_back
 from .state import functorch, numbers, state
 
 _new = object.__new__
@@ -387,10 +389,17 @@ class Tensor:
     __hash__ = object.__hash__
 
     def __getitem__(self, index: Any) -> Tensor:
-        return wrap(get_item(self._raw, index))
+        raw, is_copy = get_item(self._raw, index)
+        out = wrap(raw)
+        if is_copy or id(self) in picked:
+            note_pick(out, self, index)
+        return out
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        set_item(self, index, value)
+        if id(self) in picked:
+            write_back(getrefcount(self), self, index, value)
+        else:
+            set_item(self, index, value)
 
     # -- operators of one operand; those of two are in `operators` -------------------------------
 

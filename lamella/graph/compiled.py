@@ -104,9 +104,11 @@ class Compiled(StandsFor):
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()
+        before, state.compiled = state.compiled, True
         try:
             return self.fn(*args, **kwargs)
         finally:
+            state.compiled = before
             if entered:
                 gate.leave()
 

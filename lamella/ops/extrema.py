@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..state import in_graph
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import axes, both, flag, spelled
 
@@ -377,13 +378,21 @@ def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Te
 
 
 def _method(function: Callable[..., Any], over: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Tensor.max or Tensor.min: a pair for an axis given by place or as `dim`, else the values."""
+    """Tensor.max or Tensor.min: the values, or a pair.
 
-    def method(self: Tensor, *dims: Any, dim: Any = None, keepdim: bool = False, axis: Any = None,
-               keepdims: bool = False, initial: Any = None, where: Any = True,
+    It is a pair for an axis given as `dim` or with `keepdim`, and eagerly for one given by place
+    alone; in compiled functions of MindSpore that is the values.
+    """
+
+    def method(self: Tensor, *dims: Any, dim: Any = None, keepdim: Any = None, axis: Any = None,
+               keepdims: Any = None, initial: Any = None, where: Any = True,
                return_indices: bool = False) -> Any:
-        if dims:
-            dim, keepdim = dims[0], dims[1] if len(dims) > 1 else keepdim or keepdims
+        if dims and keepdim is None and (keepdims is not None or return_indices or in_graph()
+                                         or initial is not None or where is not True):
+            axis, keepdims = dims[0], dims[1] if len(dims) > 1 else bool(keepdims)
+        elif dims:
+            dim, keepdim = dims[0], dims[1] if len(dims) > 1 else bool(keepdim)
+        keepdim, keepdims = keepdim or False, keepdims or False
         if isinstance(dim, (tuple, list)):
             return over(self, dim, keepdim, initial=initial, where=where)
         if dim is not None:

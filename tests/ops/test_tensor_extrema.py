@@ -1,0 +1,62 @@
+"""What Tensor.max and Tensor.min give, as MindSpore 2.10 does in its two modes."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor
+
+X = np.array([[1, 5, 3], [4, 2, 9]], np.float32)
+VALUES, KEPT, PLACES = [5, 9], [[5], [9]], [1, 2]
+
+# arguments, eagerly, compiled; a pair is (values, places)
+CALLS = {
+    "nothing": ((), {}, 9, 9),
+    "place": ((1,), {}, (VALUES, PLACES), VALUES),
+    "place_and_flag": ((-1, True), {}, (KEPT, [[1], [2]]), KEPT),
+    "place_and_keepdims": ((1,), {"keepdims": True}, KEPT, KEPT),
+    "place_and_keepdim": ((1,), {"keepdim": True}, (KEPT, [[1], [2]]), (KEPT, [[1], [2]])),
+    "dim": ((), {"dim": 1}, (VALUES, PLACES), (VALUES, PLACES)),
+    "axis": ((), {"axis": 1}, VALUES, VALUES),
+    "list": (([1],), {}, VALUES, VALUES),
+    "several": (((0, 1),), {}, 9, 9),
+    "none": ((None,), {}, 9, 9),
+    "indices": ((1,), {"return_indices": True}, (VALUES, PLACES), (VALUES, PLACES)),
+    "initial": ((1, False), {"initial": 3.0}, VALUES, VALUES),
+    "where": ((1,), {"initial": 3.0, "where": Tensor(X > 2)}, VALUES, VALUES),
+}
+
+
+def listed(result):
+    return tuple(map(listed, result)) if isinstance(result, tuple) else result.asnumpy().tolist()
+
+
+def negated(expected):
+    return expected if expected is PLACES or expected == [[1], [2]] else (-np.array(
+        expected)).tolist()
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["max", "min"])
+@pytest.mark.parametrize("call", CALLS)
+def test_modes(call, sign):
+    args, named, eager, compiled = CALLS[call]
+
+    def program(x):
+        return x.max(*args, **named) if sign == 1 else x.min(*args, **named)
+
+    if sign == -1:
+        if "initial" in named:
+            named = {**named, "initial": -3.0}
+            named.update({"where": named["where"]} if "where" in named else {})
+        eager, compiled = (tuple(map(negated, e)) if isinstance(e, tuple) else negated(e)
+                           for e in (eager, compiled))
+    x = Tensor(sign * X)
+    assert listed(program(x)) == eager
+    assert listed(ms.jit(program)(x)) == compiled
+
+
+def test_compiled_function_in_eager_gradient():
+    def loss(x):
+        return x.max(1).sum()
+
+    assert ms.grad(ms.jit(loss))(Tensor(X)).asnumpy().tolist() == [[0, 1, 0], [0, 0, 1]]
