@@ -1,0 +1,119 @@
+"""Faces: one function under another name, with other argument names and defaults.
+
+`mint`, `numpy` and other rooms show the functions of `ops` with the signatures of their own world::
+
+    amax = face(ops.amax, "input, dim:axis=(), keepdim:keepdims=False")
+
+is ``def amax(input, dim=(), keepdim=False): return ops.amax(input, dim, keepdim)``, with a
+docstring that says so. What a face can't say (another rule, another type) is a `def` of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def face(function: Callable[..., Any], signature: str, name: str = "", doc: str = "",
+         **fixed: Any) -> Callable[..., Any]:
+    """A function that hands its arguments on to another.
+
+    Args:
+        function: what is called.
+        signature: the face's arguments, as in a `def`: names, ``name=default`` with a literal,
+            ``*`` before those that are keywords only, ``/`` after those that have no names.
+            ``dim:axis=()`` is called `dim`, and is the `axis` of `function`.
+        name: the face's name; default: that of `function`.
+        doc: a sentence that the docstring ends with.
+        fixed: what `function` gets besides, the same in every call.
+
+    Returns:
+        A function that costs one call more than `function`.
+
+    Raises:
+        ValueError: if `function` has no such argument.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.faces import face
+        >>> largest = face(ms.ops.amax, "input, dim:axis=(), keepdim:keepdims=False", "largest")
+        >>> print(largest(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1))
+        [3. 4.]
+        >>> print(largest.__doc__)
+        As `ops.amax`; `dim` is its `axis`, `keepdim` its `keepdims`.
+    """
+    name = name or function.__name__
+    names: dict[str, str] = {}  # of the face's arguments -> of the function's
+    shown: list[str] = []
+    space: dict[str, Any] = {"_function": function}
+    for part in _split(signature):
+        given, equals, default = part.partition("=")
+        own, _, old = given.strip().partition(":")
+        if own in ("*", "/"):
+            shown.append(own)
+            continue
+        names[own] = old or own
+        if equals:
+            space[f"_{own}"] = ast.literal_eval(default.strip())
+            own += f"=_{own}"
+        shown.append(own)
+    space.update({f"_fixed_{k}": v for k, v in fixed.items()})
+    call = _call(function, name, {**{old: own for own, old in names.items()},
+                                  **{k: f"_fixed_{k}" for k in fixed}})
+    made = eval(f"lambda {', '.join(shown)}: _function({call})", space)  # noqa: S307
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = sys._getframe(1).f_globals.get("__name__", __name__)
+    made.__wrapped_by_face__ = function
+    made.__doc__ = _doc(function, names, fixed, doc)
+    return made
+
+
+def _split(signature: str) -> list[str]:
+    """The parts between commas that are in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in signature:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+            if letter == "," and not depth:
+                parts.append("")
+                continue
+        parts[-1] += letter
+    return [p.strip() for p in parts if p.strip()]
+
+
+def _call(function: Callable[..., Any], name: str, given: dict[str, str]) -> str:
+    """The arguments of the call: by place as far as they stand in the function's order."""
+    taken = inspect.signature(function).parameters
+    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values())
+    unknown = [old for old in given if old not in taken]
+    if unknown and not open_ended:
+        raise ValueError(f"For 'face', {function.__name__!r} has no argument {unknown[0]!r}, which "
+                         f"the face {name!r} hands to it.")
+    by_place: list[str] = []
+    for old, parameter in taken.items():
+        if parameter.kind not in _POSITIONAL or old not in given:
+            break
+        by_place.append(old)
+    by_name = [f"{old}={own}" for old, own in given.items() if old not in by_place]
+    return ", ".join([*(given[old] for old in by_place), *by_name])
+
+
+def _doc(function: Callable[..., Any], names: dict[str, str], fixed: dict[str, Any],
+         doc: str) -> str:
+    room = function.__module__.split(".")
+    home = ".".join(room[1:2]) if room[0] == "lamella" else room[0]
+    renamed = ", ".join(f"`{own}` {'is its' if i == 0 else 'its'} `{old}`" for i, (own, old) in
+                        enumerate((o, n) for o, n in names.items() if o != n))
+    always = ", ".join(f"`{k}={v!r}`" for k, v in fixed.items())
+    told = "; ".join(filter(None, [f"As `{home}.{function.__name__}`", renamed,
+                                   always and f"with {always}"]))
+    return f"{told}. {doc}".strip() if doc else f"{told}."
