@@ -12,11 +12,15 @@ from .autodiff import (
     GradientError,
     _Function,
     check_grads,
+    derivative,
     get_grad,
     grad,
+    hessian,
     jacfwd,
     jacrev,
+    jet,
     jvp,
+    linearize,
     recompute,
     register_saved_tensors_hooks,
     saved_tensors_hooks,
@@ -96,6 +100,7 @@ from .graph import (
 )
 from .inspect import GradientReport, inspect_gradients
 from .memory import keep_freed_memory as _keep_freed_memory
+from .nn import functional_call
 from .parameter import Parameter, ParameterTuple
 from .random import (
     Generator,

@@ -128,7 +128,17 @@ def _typer_app() -> Any:
     import typer
 
     app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None,
+                      context_settings={"help_option_names": ["-h", "--help"]},
                       help="Run MindSpore programs on PyTorch's kernels.")
+
+    @app.callback(invoke_without_command=True)
+    def options(version: bool = typer.Option(False, "--version", "-V",
+                                             help="print the version and exit")) -> None:
+        if version:
+            from . import __version__
+
+            print(f"lamella {__version__}")
+            raise typer.Exit
 
     @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
     def run(script: str = typer.Argument(help="the program, or '-m' and a module's name")) -> None:

@@ -85,9 +85,16 @@ def test_wrong_calls(arguments, message):
 
 
 def test_help_names_the_commands():
-    result = lamella("--help", env={**os.environ, "COLUMNS": "100"})
-    assert result.returncode == 0
-    assert "run" in result.stdout and "doctor" in result.stdout
+    for option in ("--help", "-h"):
+        result = lamella(option, env={**os.environ, "COLUMNS": "100"})
+        assert result.returncode == 0
+        assert "run" in result.stdout and "doctor" in result.stdout
+
+
+def test_the_version():
+    for option in ("--version", "-V"):
+        assert lamella(option).stdout == f"lamella {__version__}\n"
+    assert lamella().returncode == 2  # no command: help
 
 
 def test_doctor_json():

@@ -104,8 +104,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.gelu(ms.Tensor([1.0, 2.0, 3.0])))
-        [0.8413447 1.9545    2.9959502]
+        >>> print(ms.ops.gelu(ms.Tensor([0.0, 0.5, 1.0])))
+        [0.         0.34573123 0.8413447 ]
     """
     if approximate not in ("none", "tanh"):
         raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', "
