@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections import defaultdict
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -17,11 +18,10 @@ from mkdocs.structure.pages import Page
 
 from lamella import Tensor
 
-NAMESPACES = {
-    "lamella": "reference/lamella.md", "lamella.nn": "reference/nn.md",
-    "lamella.ops": "reference/ops.md", "lamella.amp": "reference/amp.md",
-    "lamella.common.initializer": "reference/initializer.md",
-    "lamella.dataset": "reference/dataset.md"}
+# a page each; what has many families of functions gets a page for each family
+NAMESPACES = ("lamella", "lamella.amp", "lamella.common.initializer",
+              "lamella.dataset", "lamella.train")
+BY_FAMILY = ("lamella.nn", "lamella.ops")
 
 DETAILED = {"lamella.tensor.Tensor", "lamella.parameter.Parameter", "lamella.nn.cell.Cell",
             "lamella.inspect.report.GradientReport"}
@@ -29,10 +29,12 @@ WITH_METHODS = "    options: {members: null, inherited_members: true}\n"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each namespace."""
+    """Add the pages of each namespace."""
     described: set[str] = set()
-    for namespace, path in NAMESPACES.items():
-        files.append(File.generated(config, path, content=reference(namespace, described)))
+    for namespace in (*NAMESPACES, *BY_FAMILY):
+        whole = namespace in NAMESPACES
+        for path, content in pages(namespace, described, whole):
+            files.append(File.generated(config, path, content=content))
     return files
 
 
@@ -44,30 +46,31 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     return output
 
 
-def reference(namespace: str, described: set[str]) -> str:
-    """The source of a namespace's page.
+def pages(namespace: str, described: set[str], whole: bool) -> Iterator[tuple[str, str]]:
+    """The paths and sources of a namespace's pages.
 
     Args:
         described: what pages before it describe, which it leaves out; what it describes is added.
+        whole: one page; else an index and a page for each family.
     """
     room = importlib.import_module(namespace)
-    families, primitives = defaultdict(list), []
-    for name in sorted(vars(room), key=str.lower):
-        value = getattr(room, name)
-        home = getattr(value, "__module__", None) or ""
-        if name.startswith("_") or not home.startswith("lamella.") or not callable(value):
-            continue
-        if home.startswith("lamella.ops.") and inspect.isclass(value):
-            primitives.append((name, value))
-        elif value.__name__ == name and f"{home}.{name}" not in described:
-            described.add(f"{home}.{name}")
-            room_of_it = ".".join(home.split(".")[:namespace.count(".") + 2])
-            families[room_of_it].append(f"{home}.{name}")
+    families, primitives = members(room, described)
+    name = namespace.removeprefix("lamella.").replace("common.", "")
     lines = [f"# {namespace}", "", first_line(room), ""]
+    listed = []
     for home in sorted(families):
-        lines += [f"## {title(importlib.import_module(home))}", ""]
-        for path in families[home]:
-            lines.append(f"::: {path}\n{WITH_METHODS if path in DETAILED else ''}")
+        heading = title(importlib.import_module(home))
+        entries = [f"::: {path}\n{WITH_METHODS if path in DETAILED else ''}"
+                   for path in families[home]]
+        if whole:
+            lines += [f"## {heading}", "", *entries]
+        else:
+            path = f"reference/{name}/{home.rpartition('.')[2]}.md"
+            yield path, "\n".join([f"# {heading}", "", f"In `{namespace}`.", "", *entries])
+            names = ", ".join(f"`{p.rpartition('.')[2]}`" for p in families[home])
+            listed.append(f"| [{heading}]({path.removeprefix('reference/')}) | {names} |")
+    if listed:
+        lines += ["| family | functions |", "|---|---|", *listed, ""]
     if primitives:
         lines += ["## Primitive classes", "",
                   "Made with their attributes, called with Tensors; the mathematics is that of the "
@@ -76,7 +79,25 @@ def reference(namespace: str, described: set[str]) -> str:
         lines += ["## Operators as methods of a Tensor", "",
                   "Each does what the function of `lamella.ops` does that its line describes.", "",
                   *table("method", operators_as_methods(), first=1)]
-    return "\n".join(lines)
+    yield f"reference/{name}.md", "\n".join(lines)
+
+
+def members(room: ModuleType, described: set[str]
+            ) -> tuple[dict[str, list[str]], list[tuple[str, Any]]]:
+    """What a namespace has: the paths of each family's names, and the Primitive classes."""
+    families, primitives = defaultdict(list), []
+    for name in sorted(dir(room), key=str.lower):
+        value = getattr(room, name, None)
+        home = getattr(value, "__module__", None) or ""
+        if name.startswith("_") or not home.startswith("lamella.") or not callable(value):
+            continue
+        if home.startswith("lamella.ops.") and inspect.isclass(value):
+            primitives.append((name, value))
+        elif value.__name__ == name and f"{home}.{name}" not in described:
+            described.add(f"{home}.{name}")
+            room_of_it = ".".join(home.split(".")[:room.__name__.count(".") + 2])
+            families[room_of_it].append(f"{home}.{name}")
+    return families, primitives
 
 
 def operators_as_methods() -> list[tuple[str, Any]]:
