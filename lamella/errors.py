@@ -145,4 +145,5 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as mismatch:
         return TypeError(f"For '{name}', {mismatch}. It takes {inspect.signature(function)}.")
-    return op_error(name, error, **bound.arguments)
+    given = {k: v for k, v in bound.arguments.items() if k != "self" or hasattr(v, "_raw")}
+    return op_error(name, error, **given)
