@@ -245,15 +245,17 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
     """
     check_reduction("ctc_loss", reduction)
     raw = log_probs._raw
-    given = {"targets": targets, "input_lengths": input_lengths, "target_lengths": target_lengths}
-    labels, *lengths = (indices_of(value, "ctc_loss", name).to(raw.device)
-                        for name, value in given.items())
-    check_labels(raw, labels, *lengths, as_int(blank, "ctc_loss", "blank"), "ctc_loss")
-    loss, log_alpha = torch.ops.aten._ctc_loss(raw, labels, *lengths, blank, bool(zero_infinity))
+    labels = indices_of(targets, "ctc_loss", "targets").to(raw.device)
+    inputs = indices_of(input_lengths, "ctc_loss", "input_lengths").to(raw.device)
+    counts = indices_of(target_lengths, "ctc_loss", "target_lengths").to(raw.device)
+    blank = as_int(blank, "ctc_loss", "blank")
+    check_labels(raw, labels, inputs, counts, blank, "ctc_loss")
+    loss, log_alpha = torch.ops.aten._ctc_loss(raw, labels, inputs, counts, blank,
+                                               bool(zero_infinity))
     if zero_infinity:
         loss = torch.where(torch.isinf(loss), 0.0, loss)
     if reduction == "mean":
-        loss = (loss / lengths[1].clamp_min(1)).mean()
+        loss = (loss / counts.clamp_min(1)).mean()
     return wrap(loss.sum() if reduction == "sum" else loss), wrap(log_alpha)
 
 
