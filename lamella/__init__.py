@@ -101,6 +101,18 @@ from .graph import (
 from .inspect import GradientReport, inspect_gradients
 from .memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
+from .parallel.settings import (
+    ParallelMode,
+    get_algo_parameters,
+    get_auto_parallel_context,
+    get_ps_context,
+    reset_algo_parameters,
+    reset_auto_parallel_context,
+    reset_ps_context,
+    set_algo_parameters,
+    set_auto_parallel_context,
+    set_ps_context,
+)
 from .parameter import Parameter, ParameterTuple
 from .random import (
     Generator,
