@@ -310,6 +310,6 @@ def test_a_program_that_starts_in_graph_mode(tmp_path):
         "for i in range(3): print(net(ms.ops.ones((1, 2))))\n"
         "print(net._graph.report()['replays'])\n")
     done = subprocess.run([sys.executable, "-m", "lamella", "run", str(program)],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=300)
     assert done.stdout.split("\n")[3] == "2", done.stderr
     assert done.stderr == ""
