@@ -9,9 +9,7 @@ from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
 from . import amp, autodiff, common, context, dataset, dtype, nn, train
 from .autodiff import (
-    GradientError,
     _Function,
-    check_grads,
     derivative,
     get_grad,
     grad,
@@ -98,8 +96,9 @@ from .graph import (
     mutable,
     no_inline,
 )
-from .inspect import GradientReport, inspect_gradients
-from .memory import keep_freed_memory as _keep_freed_memory
+from .insight.gradcheck import GradientError, check_grads
+from .insight.gradients import GradientReport, inspect_gradients
+from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
 from .parallel.settings import (
     ParallelMode,
@@ -129,7 +128,7 @@ from .tensor import Tensor, from_numpy, is_tensor, tensor
 
 from .conversion import from_dlpack  # isort: skip
 from . import inplace_methods  # isort: skip
-from .explaining import explain
+from .insight.roofline import explain
 from .train.serialization import (
     async_ckpt_thread_status,
     ckpt_to_safetensors,

@@ -69,7 +69,7 @@ def move_statistics(old: Tensor, new: torch.Tensor, momentum: float) -> None:
     raw = old._raw
     moved = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
     if torch._C._are_functorch_transforms_active() and not isinstance(old, Parameter):
-        from ..autodiff.level import settled
+        from ..wrappers import settled
 
         moved = settled(moved, "batch_norm")
     old._raw = moved
