@@ -268,7 +268,8 @@ def test_the_worker_ends_with_its_parent(kept, tmp_path):
     program = """
 import lamella as ms
 from lamella import ops
-from lamella.graph import native, replay
+from lamella.graph.aoti import native
+from lamella.graph.runtime import replay
 import time
 replay.HOT = 0.0
 step = ms.jit(lambda x: (ops.tanh(x * 5 + 1) * ops.exp(x) - ops.cos(x) / 2).sum())
