@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from . import unsigned
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -130,9 +132,14 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
                 ZeroDivisionError) as error:
+            if unsigned.refused(error):
+                try:
+                    return unsigned.retried(function, args, kwargs)
+                except (RuntimeError, TypeError, ValueError) as refusal:
+                    error = refusal
             explained = _explain(function, name or function.__name__, args, kwargs, error)
             if explained is error:
-                raise
+                raise error
             raise explained from error
 
     setattr(call, "is_op", True)  # noqa: B010
