@@ -14,8 +14,7 @@ from typing import Any
 import torch
 
 from ..state import state
-from ..wrappers import functorch, physical
-from .level import Level, batching, current, entered, pushes
+from .level import Level, batching, current, entered, functorch, physical, pushes
 
 Raws = Sequence[torch.Tensor]
 

@@ -11,8 +11,7 @@ from ..construction import NUMBERS
 from ..errors import of_vmap
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
-from ..wrappers import functorch
-from .level import Level, current, entered
+from .level import Level, current, entered, functorch
 from .run import as_value, cut, detached
 from .tree import map_tensors, tensors
 
@@ -192,7 +191,9 @@ class _Batch:
 
 def _ensemble(fn: Any) -> list[Any] | None:
     """The Cells of a CellList, checked to be alike; None for anything else."""
-    if not getattr(type(fn), "is_ensemble", False):
+    from ..nn.container import CellList
+
+    if not isinstance(fn, CellList):
         return None
     cells = list(fn)
     if not cells:

@@ -26,6 +26,5 @@ from .padding import *
 from .pooling import *
 from .rectifier import *
 from .recurrent import *
-from .sync_normalization import *
 from .transformer import *
 from .wrap import *

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..ir.draft import copied
 from .forms import Form, form_of
 from .memory import Memory
 from .parts import is_inner, terms_of
@@ -25,6 +24,8 @@ def sums(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | N
 
     The values are added in another order, so the results differ by rounding.
     """
+    from .order import copied
+
     module = copied(module)
     memory = Memory(module.graph)
     count = 0

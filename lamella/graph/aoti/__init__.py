@@ -1,1 +1,0 @@
-"""Machine code by AOTInductor, made in another process."""

@@ -1,1 +1,0 @@
-"""What a recorded graph depends on, and whether that has changed."""

@@ -1,1 +1,0 @@
-"""Graphs of kernels: what operations do to memory, stages, and graphs as text."""

@@ -1,1 +1,0 @@
-"""Calling a compiled function: choosing among its graphs, and running one."""

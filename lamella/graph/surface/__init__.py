@@ -1,1 +1,0 @@
-"""What programs call: `jit`, GRAPH_MODE, marks, options, and compiling ahead of a call."""

@@ -1,1 +1,0 @@
-"""One run of a function, recorded: its kernels, its side effects, its lines."""

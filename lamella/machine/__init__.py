@@ -1,1 +1,0 @@
-"""What this machine does best: measurements, the cache on disk, products of matrices, memory."""

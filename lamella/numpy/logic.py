@@ -1,0 +1,191 @@
+"""Comparison, truth values, bits, and questions about elements.
+
+Every function is the one of `ops` of that name or meaning; `dtype` is the type of the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from ..tensor import Tensor
+from .types import as_tensor, as_tensors, bool_, cast, int32, together, typed
+
+__all__ = ["array_equal", "array_equiv", "bitwise_and", "bitwise_not", "bitwise_or",
+           "bitwise_xor", "equal", "greater", "greater_equal", "invert", "isclose", "isfinite",
+           "isinf", "isnan", "isneginf", "isposinf", "isscalar", "less", "less_equal",
+           "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "signbit",
+           "sometrue"]
+
+
+def equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.equal`."""
+    return typed(ops.equal(*as_tensors("equal", x1=x1, x2=x2)), dtype)
+
+
+def not_equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.not_equal`."""
+    return typed(ops.not_equal(*as_tensors("not_equal", x1=x1, x2=x2)), dtype)
+
+
+def less(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.less`."""
+    return typed(ops.less(*as_tensors("less", x1=x1, x2=x2)), dtype)
+
+
+def less_equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.less_equal`."""
+    return typed(ops.less_equal(*as_tensors("less_equal", x1=x1, x2=x2)), dtype)
+
+
+def greater(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.greater`."""
+    return typed(ops.greater(*as_tensors("greater", x1=x1, x2=x2)), dtype)
+
+
+def greater_equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.greater_equal`."""
+    return typed(ops.greater_equal(*as_tensors("greater_equal", x1=x1, x2=x2)), dtype)
+
+
+def logical_and(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.logical_and`."""
+    return typed(ops.logical_and(*as_tensors("logical_and", x1=x1, x2=x2)), dtype)
+
+
+def logical_or(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.logical_or`."""
+    return typed(ops.logical_or(*as_tensors("logical_or", x1=x1, x2=x2)), dtype)
+
+
+def logical_xor(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.logical_xor`."""
+    return typed(ops.logical_xor(*as_tensors("logical_xor", x1=x1, x2=x2)), dtype)
+
+
+def logical_not(a: Any, dtype: Any = None) -> Tensor:
+    """As `ops.logical_not`."""
+    return typed(ops.logical_not(as_tensor(a, "logical_not", "a")), dtype)
+
+
+def bitwise_and(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.bitwise_and`."""
+    return typed(ops.bitwise_and(*together(*as_tensors("bitwise_and", x1=x1, x2=x2))), dtype)
+
+
+def bitwise_or(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.bitwise_or`."""
+    return typed(ops.bitwise_or(*together(*as_tensors("bitwise_or", x1=x1, x2=x2))), dtype)
+
+
+def bitwise_xor(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.bitwise_xor`."""
+    return typed(ops.bitwise_xor(*together(*as_tensors("bitwise_xor", x1=x1, x2=x2))), dtype)
+
+
+def invert(x: Any, dtype: Any = None) -> Tensor:
+    """As `ops.invert`."""
+    return typed(ops.invert(as_tensor(x, "invert")), dtype)
+
+
+bitwise_not = invert
+
+
+def isfinite(x: Any, dtype: Any = None) -> Tensor:
+    """As `ops.isfinite`."""
+    return typed(ops.isfinite(as_tensor(x, "isfinite")), dtype)
+
+
+def isinf(x: Any, dtype: Any = None) -> Tensor:
+    """As `ops.isinf`."""
+    return typed(ops.isinf(as_tensor(x, "isinf")), dtype)
+
+
+def isnan(x: Any, dtype: Any = None) -> Tensor:
+    """As `ops.isnan`."""
+    return typed(ops.isnan(as_tensor(x, "isnan")), dtype)
+
+
+def isposinf(x: Any) -> Tensor:
+    """As `ops.isposinf`."""
+    return ops.isposinf(as_tensor(x, "isposinf"))
+
+
+def isneginf(x: Any) -> Tensor:
+    """As `ops.isneginf`."""
+    return ops.isneginf(as_tensor(x, "isneginf"))
+
+
+def isscalar(element: Any) -> bool:
+    """Whether it is a number, a truth value or text of Python's.
+
+    Examples:
+        >>> import lamella.numpy as np
+        >>> np.isscalar(3.1), np.isscalar([3.1]), np.isscalar(np.array(3.1))
+        (True, False, False)
+    """
+    return isinstance(element, (bool, int, float, complex, str))
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08,
+            equal_nan: bool = False) -> Tensor:
+    """As `ops.isclose`, also of two types."""
+    x, y = together(*as_tensors("isclose", a=a, b=b))
+    return ops.isclose(x, y, rtol, atol, equal_nan)
+
+
+def signbit(x: Any, dtype: Any = None) -> Tensor:
+    """Whether it is below 0.
+
+    Raises:
+        TypeError: if `dtype` is another than bool.
+    """
+    if dtype is not None and dtype not in (bool_, bool, "bool"):
+        raise TypeError(f"For 'signbit', 'dtype' must be bool or None, but got {dtype!r}.")
+    x = as_tensor(x, "signbit")
+    return ops.less(cast(x, int32) if x.dtype is bool_ else x, 0)
+
+
+def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """As `ops.any`, of numbers too.
+
+    Raises:
+        TypeError: if `keepdims` is no bool.
+    """
+    if not isinstance(keepdims, int):
+        raise TypeError(f"For 'sometrue', 'keepdims' must be a bool, but got {keepdims!r}.")
+    a = as_tensor(a, "sometrue", "a")
+    return ops.any(a if a.dtype is bool_ else ops.not_equal(a, 0), axis, bool(keepdims))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
+    """Whether two arrays have one shape and equal elements.
+
+    Args:
+        a1: a Tensor, a number or nested lists.
+        a2: a Tensor, a number or nested lists.
+        equal_nan: whether nan equals nan.
+
+    Examples:
+        >>> import lamella.numpy as np
+        >>> print(np.array_equal([0, 1], [0, 1]), np.array_equal([0, 1], [[0, 1]]))
+        True False
+    """
+    if not isinstance(equal_nan, bool):
+        raise TypeError(f"For 'array_equal', 'equal_nan' must be a bool, but got {equal_nan!r}.")
+    x, y = as_tensors("array_equal", a1=a1, a2=a2)
+    if x.shape != y.shape:
+        return Tensor(False)
+    same = ops.equal(x, y)
+    if equal_nan:
+        same = ops.logical_or(same, ops.logical_and(ops.isnan(x), ops.isnan(y)))
+    return ops.all(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Tensor:
+    """Whether two arrays broadcast to one shape and are equal there."""
+    x, y = as_tensors("array_equiv", a1=a1, a2=a2)
+    pairs = zip(reversed(x.shape), reversed(y.shape), strict=False)
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        return Tensor(False)
+    return ops.all(ops.equal(x, y))

@@ -1,0 +1,182 @@
+"""Types and numbers of `mindspore.numpy`: what Python's data becomes, and what two types become.
+
+Python's whole numbers are int32 here and its floats float32 (int64 and float32 elsewhere in
+MindSpore); everything else in this room asks `as_tensor`, `promoted` and `typed`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as onp
+import torch
+
+from .. import ops
+from ..construction import as_raw
+from ..dtype import (
+    Type,
+    bool_,
+    float16,
+    float32,
+    float64,
+    from_raw,
+    int8,
+    int16,
+    int32,
+    int64,
+    to_raw,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ..dtype import promote_types as _promoted_raw
+from ..tensor import Tensor, wrap
+
+__all__ = ["PINF", "NINF", "all_types", "bool_", "dtype_map", "dtype_tuple", "float16", "float32",
+           "float64", "float_", "inf", "int16", "int32", "int64", "int8", "int_", "nan",
+           "numeric_types", "pi", "promote_types", "result_type", "uint", "uint16", "uint32",
+           "uint64", "uint8"]
+
+inf = PINF = float("inf")
+NINF = -inf
+nan = float("nan")
+pi = 3.141592653589793
+
+int_, uint, float_ = int32, uint32, float32
+
+numeric_types = ["int_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                 "float_", "float16", "float32", "float64", "bool_"]
+dtype_map = {"int": int_, "uint": uint, "float": float_, "bool": bool_,
+             **{t.name: t for t in (int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+                                    float16, float32, float64)}}
+dtype_tuple = tuple(dict.fromkeys(dtype_map.values()))
+all_types = [f"np.{name}" for name in numeric_types]
+
+_PYTHON = {bool: bool_, int: int_, float: float_}
+_NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
+_HALF = (torch.bool, torch.int8, torch.uint8)  # whose trigonometric functions are float16
+
+
+def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
+    """A Tensor as it is; numbers, lists and tuples as a Tensor of int32, float32 or bool.
+
+    Raises:
+        TypeError: if `value` is anything else.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (list, tuple)) and any(_holds_tensor(v) for v in value):
+        parts = [as_tensor(v, where, name) for v in value]
+        kind = functools.reduce(promoted, [p.dtype for p in parts])
+        return ops.stack([cast(p, kind) for p in parts])
+    if isinstance(value, (bool, int, float, list, tuple)):
+        raw = as_raw(value)
+        if raw.dtype is torch.int64 and raw.numel() and raw.abs().max() > 2**31 - 1:
+            return wrap(raw)
+        return wrap(raw.to(_NARROWED.get(raw.dtype, raw.dtype)))
+    if isinstance(value, (onp.ndarray, onp.generic)):
+        return wrap(as_raw(value))
+    raise TypeError(f"For '{where}', '{name}' must be a Tensor, a number, a list or a tuple, "
+                    f"but got {value!r} of type {type(value).__name__}.")
+
+
+def _holds_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or (
+        isinstance(value, (list, tuple)) and any(_holds_tensor(v) for v in value))
+
+
+def as_tensors(where: str, **values: Any) -> list[Tensor]:
+    """`as_tensor` of several named arguments."""
+    return [as_tensor(value, where, name) for name, value in values.items()]
+
+
+def as_type(dtype: Any, where: str) -> Type:
+    """A type given as MindSpore's, as NumPy's, as Python's, or by name.
+
+    Raises:
+        TypeError: if it is no type that `mindspore.numpy` has.
+    """
+    if isinstance(dtype, str):
+        found = dtype_map.get(dtype.lower())
+    elif isinstance(dtype, type) and dtype in _PYTHON:
+        found = _PYTHON[dtype]
+    else:
+        found = from_raw.get(to_raw(dtype, where))
+    if found is None:
+        raise TypeError(f"For '{where}', 'dtype' must be one of {', '.join(dtype_map)}, "
+                        f"but got {dtype!r}.")
+    return found
+
+
+def cast(x: Tensor, dtype: Type) -> Tensor:
+    """`x` in a type; itself if it has it."""
+    return x if x.dtype is dtype else ops.cast(x, dtype)
+
+
+def typed(result: Tensor, dtype: Any, where: str = "dtype") -> Tensor:
+    """A function's result in the type that its caller asked for by `dtype=`."""
+    return result if dtype is None else cast(result, as_type(dtype, where))
+
+
+def promoted(a: Type, b: Type) -> Type:
+    """The type that two types meet in."""
+    if {a, b} == {uint16, float64}:
+        return float32  # as 2.10's table has it
+    if uint64 in (a, b) and {a, b} & {int8, int16, int32, int64}:
+        return float64
+    return from_raw[_promoted_raw(a.raw, b.raw)]  # type: ignore[arg-type]
+
+
+def together(*tensors: Tensor) -> list[Tensor]:
+    """Tensors in the one type that they all meet in."""
+    kind = functools.reduce(promoted, [t.dtype for t in tensors])
+    return [cast(t, kind) for t in tensors]
+
+
+def floating(x: Tensor) -> Tensor:
+    """`x`, whole numbers and truth values as float32."""
+    return x if x._raw.is_floating_point() or x._raw.is_complex() else cast(x, float32)
+
+
+def trigonometric(x: Any, where: str) -> Tensor:
+    """`x` in the type of its sine: float16 for types of one byte, float32 for other whole ones."""
+    x = as_tensor(x, where)
+    return cast(x, float16) if x._raw.dtype in _HALF else floating(x)
+
+
+def summed_type(x: Tensor) -> Type:
+    """The type that running sums and products of `x` have: int32 for narrower whole ones."""
+    return int32 if x._raw.dtype in (torch.bool, torch.int8, torch.int16, torch.uint8,
+                                     torch.uint16) else x.dtype
+
+
+def promote_types(type1: Any, type2: Any) -> Type:
+    """The type that an operation on two types computes in.
+
+    Examples:
+        >>> import lamella.numpy as np
+        >>> print(np.promote_types(np.float32, np.int64))
+        Float32
+    """
+    return promoted(as_type(type1, "promote_types"), as_type(type2, "promote_types"))
+
+
+def result_type(*arrays_and_dtypes: Any) -> Type:
+    """The type that Tensors, numbers and types meet in.
+
+    Examples:
+        >>> import lamella.numpy as np
+        >>> print(np.result_type("int8", 3.5))
+        Float32
+    """
+    if not arrays_and_dtypes:
+        raise TypeError("For 'result_type', there must be one argument or more.")
+
+    def kind(value: Any) -> Type:
+        if isinstance(value, (Tensor, list, tuple)):
+            return as_tensor(value, "result_type").dtype
+        return _PYTHON[type(value)] if type(value) in _PYTHON else as_type(value, "result_type")
+
+    return functools.reduce(promoted, map(kind, arrays_and_dtypes))

@@ -1,1 +1,0 @@
-"""Cases, a file a family: each has `CASES`, a list."""
