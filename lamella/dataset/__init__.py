@@ -1,14 +1,76 @@
-"""Data pipelines: a source of rows, operations on them, and iterators that give Tensors."""
+"""Data pipelines: a source of rows, operations on them, and iterators that give Tensors.
 
-from . import config
-from .node import Dataset, zip
+Sources by format, `vision`, `text` and `audio` are imported when they are first named.
+"""
+
+import importlib
+from typing import Any
+
+from . import config, transforms
+from .batching import (
+    BatchDataset,
+    BatchInfo,
+    BucketBatchByLengthDataset,
+    PaddedBatchDataset,
+)
+from .callback import DSCallback, WaitedDSCallback
+from .config import ErrorSamplesMode
+from .iterators import DictIterator, TupleIterator
+from .mapping import FilterDataset, MapDataset
+from .moving import (
+    ConcatDataset,
+    ProjectDataset,
+    RenameDataset,
+    RepeatDataset,
+    ShuffleDataset,
+    SkipDataset,
+    TakeDataset,
+    ZipDataset,
+)
+from .node import Dataset, MappableDataset, SourceDataset
 from .samplers import (
+    BuiltinSampler,
     DistributedSampler,
+    IterSampler,
+    PKSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
+    Shuffle,
     SubsetRandomSampler,
     SubsetSampler,
     WeightedRandomSampler,
 )
-from .sources import GeneratorDataset, NumpySlicesDataset
+from .schema import Schema
+from .serializing import compare, deserialize, serialize, show
+from .sources.generator import GeneratorDataset
+from .sources.slices import NumpySlicesDataset, PaddedDataset
+from .waiting import SyncWaitDataset, TransferDataset
+
+_ROOMS: tuple[str, ...] = ()
+_SOURCES: dict[str, str] = {}  # the name of a source -> its file in `sources`
+
+
+def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
+    """Rows of several datasets side by side, up to the shortest.
+
+    Examples:
+        >>> import lamella.dataset as ds
+        >>> a = ds.NumpySlicesDataset({"a": [1, 2]}, shuffle=False)
+        >>> b = ds.NumpySlicesDataset({"b": [3, 4]}, shuffle=False)
+        >>> [[int(v) for v in row] for row in ds.zip((a, b))]
+        [[1, 3], [2, 4]]
+    """
+    return ZipDataset(datasets)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _SOURCES:
+        return getattr(importlib.import_module(f".sources.{_SOURCES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS, *_SOURCES})

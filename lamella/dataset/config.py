@@ -1,38 +1,342 @@
-"""Settings of data pipelines."""
+"""Settings of data pipelines: the seed, workers, what happens to rows that fail."""
 
 from __future__ import annotations
+
+import json
+import os
+import random
+from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
 from ..random import get_seed as _global_seed
 
-_seed: int | None = None
-_draws = 0
+_DEFAULT_SEED = 5489  # std::mt19937's own; while it stands, orders are not reproducible
+_VALUES: dict[str, Any] = {
+    "seed": None, "prefetch_size": 16, "num_parallel_workers": min(8, os.cpu_count() or 1),
+    "numa_enable": False, "monitor_sampling_interval": 1000, "auto_num_workers": False,
+    "callback_timeout": 60, "enable_autotune": False, "autotune_interval": 0,
+    "enable_shared_mem": True, "sending_batches": 0, "auto_offload": False,
+    "enable_watchdog": True, "multiprocessing_timeout_interval": 300, "dynamic_shape": False,
+    "fast_recovery": True, "debug_mode": False, "video_backend": "CPU",
+    "multiprocessing_start_method": "fork",
+    "iterator_mode": {"do_copy": False, "parallel_convert": False}}
+
+
+class ErrorSamplesMode(IntEnum):
+    """What happens when a row can't be made: raise the error, give another row, leave it out."""
+
+    RETURN = 0
+    REPLACE = 1
+    SKIP = 2
+
+
+_VALUES["error_samples_mode"] = ErrorSamplesMode.RETURN
+
+
+def _int(name: str, argument: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"For '{name}', '{argument}' must be an int, but got {value!r}.")
+    if not low <= value <= high:
+        raise ValueError(f"For '{name}', '{argument}' must be in [{low}, {high}], but got "
+                         f"{value}.")
+    return value
+
+
+def _bool(name: str, argument: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"For '{name}', '{argument}' must be a bool, but got {value!r}.")
+    return value
 
 
 def set_seed(seed: int) -> None:
-    """Set the seed of shuffles and samplers, and start their order again.
+    """Set the seed of shuffles, samplers and random operations, and of `random` and `np.random`.
 
     Raises:
         TypeError: if `seed` is not an int.
         ValueError: if it is negative or 2**32 or more.
     """
-    global _seed, _draws
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise TypeError(f"For 'set_seed', 'seed' must be an int, but got {seed!r}.")
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"For 'set_seed', 'seed' must be in [0, 2**32), but got {seed}.")
-    _seed, _draws = seed, 0
+    _VALUES["seed"] = _int("set_seed", "seed", seed, 0, 2**32 - 1)
+    random.seed(seed)
+    np.random.seed(seed)
 
 
-def get_seed() -> int | None:
-    """The seed set here, else that of `lamella.set_seed`; None if neither was set."""
-    return _global_seed() if _seed is None else _seed
+def get_seed() -> int:
+    """The seed set here, else that of `lamella.set_seed`, else 5489, which stands for none."""
+    seed = _VALUES["seed"]
+    if seed is None:
+        seed = _global_seed()
+    return _DEFAULT_SEED if seed is None else seed
 
 
-def generator() -> np.random.Generator:
-    """A generator for one epoch of one shuffle: reproducible where a seed is set."""
-    global _draws
+def pipeline_seed(shared: bool = False) -> int:
+    """The seed a new iterator starts from: one from the system where none was set.
+
+    Args:
+        shared: whether all processes need the same one, as for shards.
+    """
     seed = get_seed()
-    _draws += 1
-    return np.random.default_rng(None if seed is None else (seed, _draws))
+    if seed == _DEFAULT_SEED and not shared:
+        return int.from_bytes(os.urandom(4), "little")
+    return seed
+
+
+def set_prefetch_size(size: int) -> None:
+    """Set how many rows are made ahead, as a bound."""
+    _VALUES["prefetch_size"] = _int("set_prefetch_size", "size", size, 1)
+
+
+def get_prefetch_size() -> int:
+    """How many rows are made ahead, as a bound."""
+    return _VALUES["prefetch_size"]
+
+
+def set_num_parallel_workers(num: int) -> None:
+    """Set how many workers an operation has that doesn't say.
+
+    Raises:
+        ValueError: if there are fewer CPUs.
+    """
+    _VALUES["num_parallel_workers"] = checked_workers("set_num_parallel_workers", num, "num")
+
+
+def checked_workers(name: str, workers: Any, argument: str = "num_parallel_workers") -> int:
+    """`workers`, or the default for None; an error if there are fewer CPUs."""
+    if workers is None:
+        return get_num_parallel_workers()
+    cpus = os.cpu_count() or 1
+    if not isinstance(workers, bool) and isinstance(workers, int) and workers > cpus:
+        raise ValueError(f"For '{name}', '{argument}' must be at most the number of CPUs, {cpus}, "
+                         f"but got {workers}.")
+    return _int(name, argument, workers, 1)
+
+
+def get_num_parallel_workers() -> int:
+    """How many workers an operation has that doesn't say."""
+    return _VALUES["num_parallel_workers"]
+
+
+def set_numa_enable(numa_enable: bool) -> None:
+    """Kept, and of no effect: processes are placed by the system."""
+    _VALUES["numa_enable"] = _bool("set_numa_enable", "numa_enable", numa_enable)
+
+
+def get_numa_enable() -> bool:
+    """What `set_numa_enable` set."""
+    return _VALUES["numa_enable"]
+
+
+def set_monitor_sampling_interval(interval: int) -> None:
+    """Kept, and of no effect."""
+    _VALUES["monitor_sampling_interval"] = _int("set_monitor_sampling_interval", "interval",
+                                                interval, 1)
+
+
+def get_monitor_sampling_interval() -> int:
+    """What `set_monitor_sampling_interval` set."""
+    return _VALUES["monitor_sampling_interval"]
+
+
+def set_auto_num_workers(enable: bool) -> None:
+    """Kept, and of no effect."""
+    _VALUES["auto_num_workers"] = _bool("set_auto_num_workers", "enable", enable)
+
+
+def get_auto_num_workers() -> bool:
+    """What `set_auto_num_workers` set."""
+    return _VALUES["auto_num_workers"]
+
+
+def set_callback_timeout(timeout: int) -> None:
+    """Set how many seconds a callback of a pipeline may wait."""
+    _VALUES["callback_timeout"] = _int("set_callback_timeout", "timeout", timeout, 1)
+
+
+def get_callback_timeout() -> int:
+    """How many seconds a callback of a pipeline may wait."""
+    return _VALUES["callback_timeout"]
+
+
+def load(file: str) -> None:
+    """Read settings from a JSON file, as ``str(config)`` of MindSpore writes them."""
+    with open(file, encoding="utf-8") as opened:
+        found = json.load(opened)
+    names = {"rowsPerBuffer": None, "numParallelWorkers": "num_parallel_workers",
+             "workerConnectorSize": None, "opConnectorSize": "prefetch_size", "seed": "seed",
+             "monitorSamplingInterval": "monitor_sampling_interval",
+             "numaEnable": "numa_enable"}
+    for name, value in found.items():
+        setting = names.get(name, name)
+        if setting in _VALUES:
+            _VALUES[setting] = value
+
+
+def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
+    """Kept, and of no effect: the number of workers is what was given."""
+    _VALUES["enable_autotune"] = _bool("set_enable_autotune", "enable", enable)
+
+
+def get_enable_autotune() -> bool:
+    """What `set_enable_autotune` set."""
+    return _VALUES["enable_autotune"]
+
+
+def set_autotune_interval(interval: int) -> None:
+    """Kept, and of no effect."""
+    _VALUES["autotune_interval"] = _int("set_autotune_interval", "interval", interval, 0)
+
+
+def get_autotune_interval() -> int:
+    """What `set_autotune_interval` set."""
+    return _VALUES["autotune_interval"]
+
+
+def set_enable_shared_mem(enable: bool) -> None:
+    """Set whether arrays from processes come through shared memory; else they are copied."""
+    _VALUES["enable_shared_mem"] = _bool("set_enable_shared_mem", "enable", enable)
+
+
+def get_enable_shared_mem() -> bool:
+    """Whether arrays from processes come through shared memory."""
+    return _VALUES["enable_shared_mem"]
+
+
+def set_sending_batches(batch_num: int) -> None:
+    """Kept, and of no effect: it bounds what is sent to an Ascend device."""
+    _VALUES["sending_batches"] = _int("set_sending_batches", "batch_num", batch_num, 0)
+
+
+def set_auto_offload(offload: bool) -> None:
+    """Kept, and of no effect: operations run on the CPU."""
+    _VALUES["auto_offload"] = _bool("set_auto_offload", "offload", offload)
+
+
+def get_auto_offload() -> bool:
+    """What `set_auto_offload` set."""
+    return _VALUES["auto_offload"]
+
+
+def set_enable_watchdog(enable: bool) -> None:
+    """Kept, and of no effect: a worker that dies is always noticed."""
+    _VALUES["enable_watchdog"] = _bool("set_enable_watchdog", "enable", enable)
+
+
+def get_enable_watchdog() -> bool:
+    """What `set_enable_watchdog` set."""
+    return _VALUES["enable_watchdog"]
+
+
+def set_multiprocessing_timeout_interval(interval: int) -> None:
+    """Set how many seconds the pipeline waits for a process before it says so."""
+    _VALUES["multiprocessing_timeout_interval"] = _int(
+        "set_multiprocessing_timeout_interval", "interval", interval, 1)
+
+
+def get_multiprocessing_timeout_interval() -> int:
+    """How many seconds the pipeline waits for a process before it says so."""
+    return _VALUES["multiprocessing_timeout_interval"]
+
+
+def set_dynamic_shape(is_dynamic: bool) -> None:
+    """Kept, and of no effect: rows may always differ in shape."""
+    _VALUES["dynamic_shape"] = _bool("set_dynamic_shape", "is_dynamic", is_dynamic)
+
+
+def get_dynamic_shape() -> bool:
+    """What `set_dynamic_shape` set."""
+    return _VALUES["dynamic_shape"]
+
+
+def set_fast_recovery(fast_recovery: bool) -> None:
+    """Set whether an iterator that starts in the middle leaves out what lies before unread."""
+    _VALUES["fast_recovery"] = _bool("set_fast_recovery", "fast_recovery", fast_recovery)
+
+
+def get_fast_recovery() -> bool:
+    """What `set_fast_recovery` set."""
+    return _VALUES["fast_recovery"]
+
+
+def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -> None:
+    """Run pipelines in this process and thread, row by row, so that a debugger can step in.
+
+    Args:
+        debug_mode_flag: whether to.
+        debug_hook_list: functions of the row, called after each operation of a `map`.
+    """
+    _VALUES["debug_mode"] = _bool("set_debug_mode", "debug_mode_flag", debug_mode_flag)
+    hooks = [] if debug_hook_list is None else debug_hook_list
+    if not isinstance(hooks, list):
+        raise TypeError(f"For 'set_debug_mode', 'debug_hook_list' must be a list, but got "
+                        f"{hooks!r}.")
+    for hook in hooks:
+        if not callable(hook):
+            raise TypeError(f"For 'set_debug_mode', each of 'debug_hook_list' must be a function, "
+                            f"but got {hook!r}.")
+    _VALUES["debug_hooks"] = hooks
+
+
+def get_debug_mode() -> bool:
+    """Whether pipelines run in this thread, row by row."""
+    return _VALUES["debug_mode"]
+
+
+def debug_hooks() -> list[Any]:
+    """The functions that `set_debug_mode` was given."""
+    return _VALUES.get("debug_hooks", []) if _VALUES["debug_mode"] else []
+
+
+def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
+    """Set what a `map` does with a row that an operation fails on.
+
+    Raises:
+        TypeError: if it isn't an `ErrorSamplesMode`.
+    """
+    if not isinstance(error_samples_mode, ErrorSamplesMode):
+        raise TypeError(f"For 'set_error_samples_mode', 'error_samples_mode' must be an "
+                        f"ErrorSamplesMode, but got {error_samples_mode!r}.")
+    _VALUES["error_samples_mode"] = error_samples_mode
+
+
+def get_error_samples_mode() -> ErrorSamplesMode:
+    """What a `map` does with a row that an operation fails on."""
+    return _VALUES["error_samples_mode"]
+
+
+def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
+    """Kept, and of no effect: Tensors own their memory."""
+    _VALUES["iterator_mode"] = {"do_copy": _bool("set_iterator_mode", "do_copy", do_copy),
+                                "parallel_convert": _bool("set_iterator_mode", "parallel_convert",
+                                                          parallel_convert)}
+
+
+def get_iterator_mode() -> dict[str, bool]:
+    """What `set_iterator_mode` set."""
+    return dict(_VALUES["iterator_mode"])
+
+
+def set_multiprocessing_start_method(start_method: str = "fork") -> None:
+    """Set how worker processes start: ``"fork"`` or ``"spawn"``."""
+    if start_method not in ("fork", "spawn"):
+        raise ValueError(f"For 'set_multiprocessing_start_method', 'start_method' must be 'fork' "
+                         f"or 'spawn', but got {start_method!r}.")
+    _VALUES["multiprocessing_start_method"] = start_method
+
+
+def get_multiprocessing_start_method() -> str:
+    """How worker processes start."""
+    return _VALUES["multiprocessing_start_method"]
+
+
+def set_video_backend(backend: str) -> None:
+    """Kept, and of no effect: ``"CPU"`` is what there is."""
+    if backend not in ("CPU", "Ascend"):
+        raise ValueError(f"For 'set_video_backend', 'backend' must be 'CPU' or 'Ascend', but got "
+                         f"{backend!r}.")
+    _VALUES["video_backend"] = backend
+
+
+def get_video_backend() -> str:
+    """What `set_video_backend` set."""
+    return _VALUES["video_backend"]

@@ -1,354 +1,496 @@
-"""A Dataset: rows, operations that make a new Dataset of one, and iterators over it."""
+"""Dataset: a source of rows or an operation on others. What they all have."""
 
 from __future__ import annotations
 
-import builtins
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..dtype import Type, dtype_to_nptype, pytype_to_dtype
-from ..tensor import Tensor
-from . import config
-
-Row = tuple[np.ndarray, ...]
-
-
-def as_row(raw: Any, types: Any = None) -> Row:
-    """A row of arrays from what a source or a function gave."""
-    values = raw if isinstance(raw, tuple) else (raw,)
-    row = tuple(v.asnumpy() if isinstance(v, Tensor) else np.asarray(v) for v in values)
-    if types is not None:
-        listed = types if isinstance(types, (list, tuple)) else [types]
-        row = tuple(v.astype(dtype_to_nptype(t)) for v, t in builtins.zip(row, listed, strict=True))
-    return row
+from .errors import in_pipeline
+from .iterators import DictIterator, TupleIterator
+from .order import Row, Table, flat, skipped
+from .state import Run
 
 
 class Dataset:
-    """The base of all datasets. A subclass gives the rows of one epoch in `rows`.
+    """The base of all datasets: an iterable of rows, and operations that make another one of it.
 
-    Operations leave the Dataset as it is and return a new one.
+    Operations leave the Dataset as it is. A subclass gives either a table and the numbers of rows
+    to read of it (`_table`, `_numbers`), or rows (`_rows`).
     """
 
-    def __init__(self, columns: list[str]):
-        self.columns = columns
+    fresh = False  # whether the arrays of a row belong to nobody else
 
-    def rows(self) -> Iterator[Row]:
-        """The rows of one epoch."""
-        raise NotImplementedError(f"'{type(self).__name__}' must define 'rows'.")
+    def __init__(self, children: Any = None, num_parallel_workers: int | None = None,
+                 cache: Any = None):
+        self.children: list[Dataset] = ([] if children is None else
+                                        list(children) if isinstance(children, (list, tuple))
+                                        else [children])
+        self.num_parallel_workers = num_parallel_workers
+        self._columns: list[str] | None = None
+        self._counted: int | None = None
+        self._init_step: int | None = None
+        if cache is not None:
+            raise ValueError(f"For '{type(self).__name__}', 'cache' is not supported: there is no "
+                             f"cache server. Data in memory is read by NumpySlicesDataset.")
 
-    def get_dataset_size(self) -> int:
+    # -- what operations build on ----------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        if self._columns is None:
+            self._columns = self._named()
+        return self._columns
+
+    def _named(self) -> list[str]:
+        return self.children[0].columns
+
+    def tree(self) -> list[Dataset]:
+        """This dataset and all that it is made of, the last operation first."""
+        return [self, *itertools.chain.from_iterable(child.tree() for child in self.children)]
+
+    def _table(self) -> Table | None:
+        """The table this dataset's rows are in, if it only moves rows."""
+        return None
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        """The numbers of one epoch's rows, from `skip` on; only where there is a table."""
+        raise NotImplementedError
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        """The rows of one epoch, from `skip` on."""
+        table = self._table()
+        if table is None:
+            raise NotImplementedError(f"'{type(self).__name__}' must define '_rows'.")
+        return map(table.row, flat(self._numbers(run, skip)))
+
+    def _advance(self, run: Run) -> None:
+        """Leave out an epoch."""
+        for child in self.children:
+            child._advance(run)
+
+    def _count(self) -> int:
         """The number of rows of one epoch."""
-        return sum(1 for _ in self.rows())
-
-    def __len__(self) -> int:
-        return self.get_dataset_size()
+        return sum(1 for _ in self._rows(Run(self)))
 
     # -- operations ------------------------------------------------------------------------------
+    # Imported where used: each of them is a Dataset itself.
 
     def map(self, operations: Any, input_columns: Any = None, output_columns: Any = None,
             num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:
-        """Apply functions, one after the other, to columns of each row.
+        """Apply operations, one after the other, to columns of each row.
 
         Args:
-            operations: a function or a list of them; the first takes an array for each of
-                `input_columns`, each next one what the one before gave.
+            operations: a function, a transform, or a list of them; the first takes an array for
+                each of `input_columns`, each next one what the one before gave.
             input_columns: names of columns; default: the first.
-            output_columns: the names of what comes out; default: `input_columns`.
-            num_parallel_workers, **kwargs: accepted as MindSpore does.
+            output_columns: the names of what comes out; default: `input_columns`. As many as go in:
+                they take the places of those; else they come first, the other columns after.
+            num_parallel_workers: how many workers; default: `config`'s. Row i belongs to worker
+                i mod that, which has random numbers of its own.
+            **kwargs: `python_multiprocessing` (default False): functions run in processes;
+                `max_rowsize`, `offload`, `cache`: as in MindSpore, of no effect; `callbacks`: a
+                DSCallback or a list of them.
+
+        Examples:
+            >>> import lamella.dataset as ds
+            >>> data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False)
+            >>> [int(x) for (x,) in data.map(lambda x: x * 10, "x")]
+            [10, 20]
         """
-        functions = operations if isinstance(operations, (list, tuple)) else [operations]
-        for function in functions:
-            if not callable(function):
-                raise TypeError(f"For 'map', each of 'operations' must be a function, "
-                                f"but got {type(function).__name__}.")
-        taken = self._listed("map", input_columns or self.columns[:1])
-        given = taken if output_columns is None else _names(output_columns)
-        places = [self.columns.index(name) for name in taken]
-        kept = [name for name in self.columns if name not in taken]
-        columns = [*given, *kept] if len(given) != len(taken) else [
-            given[taken.index(n)] if n in taken else n for n in self.columns]
+        from .mapping import MapDataset
+        return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers,
+                          **kwargs)
 
-        def mapped() -> Iterator[Row]:
-            for row in self.rows():
-                values: Any = tuple(row[p] for p in places)
-                for function in functions:
-                    values = function(*values)
-                    values = values if isinstance(values, tuple) else (values,)
-                out = as_row(values)
-                if len(out) != len(given):
-                    raise ValueError(f"For 'map', the operations gave {len(out)} columns, but "
-                                     f"'output_columns' names {len(given)}: {given}.")
-                named = {**dict(builtins.zip(self.columns, row, strict=True)),
-                         **dict(builtins.zip(given, out, strict=True))}
-                yield tuple(named[name] for name in columns)
-
-        return _Made(columns, mapped, self.get_dataset_size, self)
-
-    def batch(self, batch_size: int, drop_remainder: bool = False,
+    def batch(self, batch_size: Any, drop_remainder: bool = False,
               num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:
         """Stack rows.
 
         Args:
-            batch_size: how many.
+            batch_size: how many; or a function of a BatchInfo that says so for each batch.
             drop_remainder: whether to leave out a last batch with fewer.
-            num_parallel_workers, **kwargs: accepted as MindSpore does; `per_batch_map` is not
-                supported.
+            num_parallel_workers: how many processes run `per_batch_map`, where asked for.
+            **kwargs: `per_batch_map`: a function of the columns' lists of values and a BatchInfo,
+                which gives a tuple of lists; `input_columns`, `output_columns`: what it takes and
+                gives; `python_multiprocessing`, `max_rowsize`.
         """
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
-            raise ValueError(f"For 'batch', 'batch_size' must be a positive int, "
-                             f"but got {batch_size!r}.")
-        if kwargs.get("per_batch_map") is not None:
-            raise ValueError("For 'batch', 'per_batch_map' is not supported; use 'map'.")
+        from .batching import BatchDataset
+        return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
 
-        def batched() -> Iterator[Row]:
-            rows = self.rows()
-            while chunk := list(itertools.islice(rows, batch_size)):
-                if len(chunk) < batch_size and drop_remainder:
-                    return
-                yield tuple(_stacked(name, column) for name, column in builtins.zip(
-                    self.columns, builtins.zip(*chunk, strict=True), strict=True))
+    def padded_batch(self, batch_size: Any, drop_remainder: bool = False,
+                     num_parallel_workers: int | None = None, pad_info: Any = None) -> Dataset:
+        """Pad rows to one shape, and stack them.
 
-        def size() -> int:
-            count = self.get_dataset_size()
-            return count // batch_size if drop_remainder else -(-count // batch_size)
+        Args:
+            batch_size, drop_remainder, num_parallel_workers: as for `batch`.
+            pad_info: a dict from a column to (shape, value): None in a shape is the batch's largest
+                size; default: all columns, with 0.
+        """
+        from .batching import PaddedBatchDataset
+        return PaddedBatchDataset(self, batch_size, drop_remainder, num_parallel_workers, pad_info)
 
-        made = _Made(list(self.columns), batched, size, self)
-        made.batch_size = batch_size
-        return made
+    def bucket_batch_by_length(self, column_names: Any, bucket_boundaries: list[int],
+                               bucket_batch_sizes: list[int],
+                               element_length_function: Callable[..., int] | None = None,
+                               pad_info: Any = None, pad_to_bucket_boundary: bool = False,
+                               drop_remainder: bool = False) -> Dataset:
+        """Batch rows of similar length together.
+
+        Args:
+            column_names: the columns that the length is found from.
+            bucket_boundaries: the upper ends, not included, of the buckets but the last.
+            bucket_batch_sizes: the size of the batches of each bucket, one more than boundaries.
+            element_length_function: gives a row's length; default: the first dimension's size.
+            pad_info: how to pad, as for `padded_batch`; default: all columns, with 0.
+            pad_to_bucket_boundary: whether None in a shape is the bucket's boundary - 1.
+            drop_remainder: whether to leave out the last, smaller batches.
+        """
+        from .batching import BucketBatchByLengthDataset
+        return BucketBatchByLengthDataset(self, column_names, bucket_boundaries, bucket_batch_sizes,
+                                          element_length_function, pad_info, pad_to_bucket_boundary,
+                                          drop_remainder)
 
     def shuffle(self, buffer_size: int) -> Dataset:
         """Draw each row at random from the next `buffer_size`."""
-        if isinstance(buffer_size, bool) or not isinstance(buffer_size, int) or buffer_size < 1:
-            raise ValueError(f"For 'shuffle', 'buffer_size' must be an int of 1 or more, "
-                             f"but got {buffer_size!r}.")
-
-        def shuffled() -> Iterator[Row]:
-            rng, rows = config.generator(), self.rows()
-            buffer = list(itertools.islice(rows, buffer_size))
-            for row in rows:
-                place = rng.integers(len(buffer))
-                yield buffer[place]
-                buffer[place] = row
-            for place in rng.permutation(len(buffer)):
-                yield buffer[place]
-
-        return _Made(list(self.columns), shuffled, self.get_dataset_size, self)
+        from .moving import ShuffleDataset
+        return ShuffleDataset(self, buffer_size)
 
     def repeat(self, count: int | None = None) -> Dataset:
         """The rows `count` times over; without end where None or -1."""
-        if count is not None and (not isinstance(count, int) or count == 0 or count < -1):
-            raise ValueError(f"For 'repeat', 'count' must be a positive int, -1 or None, "
-                             f"but got {count!r}.")
-        times = itertools.count() if count in (None, -1) else range(count)  # type: ignore[arg-type]
-
-        def repeated() -> Iterator[Row]:
-            for _ in times:
-                yield from self.rows()
-
-        made = _Made(list(self.columns), repeated,
-                     lambda: self.get_dataset_size() * (count if count and count > 0 else 1), self)
-        made.repeat_count = count or -1
-        return made
+        from .moving import RepeatDataset
+        return RepeatDataset(self, count)
 
     def take(self, count: int = -1) -> Dataset:
         """The first `count` rows; all where -1."""
-        stop = None if count == -1 else count
-        return _Made(list(self.columns), lambda: itertools.islice(self.rows(), stop),
-                     lambda: min(self.get_dataset_size(), self.get_dataset_size()
-                                 if stop is None else stop), self)
+        from .moving import TakeDataset
+        return self if count == -1 else TakeDataset(self, count)
 
     def skip(self, count: int) -> Dataset:
         """All but the first `count` rows."""
-        return _Made(list(self.columns), lambda: itertools.islice(self.rows(), count, None),
-                     lambda: max(0, self.get_dataset_size() - count), self)
+        from .moving import SkipDataset
+        return SkipDataset(self, count)
+
+    def split(self, sizes: list[int] | list[float], randomize: bool = True) -> Any:
+        """Divide the rows.
+
+        Args:
+            sizes: how many rows each part has, or what share of all, which sum up to all of them.
+            randomize: whether to shuffle before, the same for every epoch.
+
+        Returns:
+            A tuple of datasets.
+        """
+        from .moving import split
+        return split(self, sizes, randomize)
+
+    def zip(self, datasets: Any) -> Dataset:
+        """Rows side by side with those of other datasets, up to the shortest."""
+        from .moving import ZipDataset
+        if isinstance(datasets, (list, tuple)):
+            return ZipDataset((self, *datasets))
+        if not isinstance(datasets, Dataset):
+            raise TypeError(f"For 'zip', 'datasets' must be a Dataset or a tuple of them, but got "
+                            f"{type(datasets).__name__}.")
+        return ZipDataset((self, datasets))
+
+    def concat(self, datasets: Any) -> Dataset:
+        """These rows, then those of other datasets with the same columns."""
+        from .moving import ConcatDataset
+        others = datasets if isinstance(datasets, (list, tuple)) else [datasets]
+        return ConcatDataset([self, *others])
+
+    def __add__(self, datasets: Any) -> Dataset:
+        return self.concat(datasets)
+
+    def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
+        """Other names for columns."""
+        from .moving import RenameDataset
+        return RenameDataset(self, input_columns, output_columns)
+
+    def project(self, columns: Any) -> Dataset:
+        """Only these columns, in this order."""
+        from .moving import ProjectDataset
+        return ProjectDataset(self, columns)
 
     def filter(self, predicate: Callable[..., Any], input_columns: Any = None,
                num_parallel_workers: int | None = None) -> Dataset:
         """The rows for which `predicate`, given `input_columns` (default: all), is true."""
-        names = self._listed("filter", input_columns or self.columns)
-        places = [self.columns.index(name) for name in names]
-
-        def kept() -> Iterator[Row]:
-            return (row for row in self.rows() if bool(predicate(*(row[p] for p in places))))
-
-        return _Made(list(self.columns), kept, None, self)
-
-    def project(self, columns: Any) -> Dataset:
-        """Only these columns, in this order."""
-        names = self._listed("project", columns)
-        places = [self.columns.index(name) for name in names]
-        return _Made(names, lambda: (tuple(row[p] for p in places) for row in self.rows()),
-                     self.get_dataset_size, self)
-
-    def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
-        """Other names for columns."""
-        old, new = self._listed("rename", input_columns), _names(output_columns)
-        if len(old) != len(new):
-            raise ValueError(f"For 'rename', as many names must come out as go in, but got {old} "
-                             f"and {new}.")
-        changed = dict(builtins.zip(old, new, strict=True))
-        return _Made([changed.get(name, name) for name in self.columns], self.rows,
-                     self.get_dataset_size, self)
-
-    def concat(self, datasets: Any) -> Dataset:
-        """These rows, then those of other datasets with the same columns."""
-        parts = [self, *(datasets if isinstance(datasets, (list, tuple)) else [datasets])]
-        for part in parts:
-            if part.columns != self.columns:
-                raise ValueError(f"For 'concat', all datasets must have the columns "
-                                 f"{self.columns}, but got {part.columns}.")
-        return _Made(list(self.columns),
-                     lambda: itertools.chain.from_iterable(p.rows() for p in parts),
-                     lambda: sum(p.get_dataset_size() for p in parts), self)
-
-    __add__ = concat
-
-    def zip(self, datasets: Any) -> Dataset:
-        """Rows side by side with those of other datasets, up to the shortest."""
-        return zip((self, *(datasets if isinstance(datasets, tuple) else (datasets,))))
+        from .mapping import FilterDataset
+        return FilterDataset(self, predicate, input_columns, num_parallel_workers)
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What `apply_func` makes of this dataset."""
+        if not callable(apply_func):
+            raise TypeError(f"For 'apply', 'apply_func' must be a function, but got "
+                            f"{type(apply_func).__name__}.")
         made = apply_func(self)
         if not isinstance(made, Dataset):
             raise TypeError(f"For 'apply', 'apply_func' must return a Dataset, "
                             f"but it returned {type(made).__name__}.")
         return made
 
+    def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
+        """The rows of the datasets that `func` makes of each row, one after the other."""
+        from .moving import ConcatDataset
+        if not callable(func):
+            raise TypeError(f"For 'flat_map', 'func' must be a function, but got "
+                            f"{type(func).__name__}.")
+        parts = []
+        for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):
+            part = func(row)
+            if not isinstance(part, Dataset):
+                raise TypeError(f"For 'flat_map', 'func' must return a Dataset, but it returned "
+                                f"{type(part).__name__}.")
+            parts.append(part)
+        if not parts:
+            raise ValueError("For 'flat_map', the dataset has no rows.")
+        return parts[0] if len(parts) == 1 else ConcatDataset(parts)
+
+    def sync_wait(self, condition_name: str, num_batch: int = 1,
+                  callback: Callable[..., Any] | None = None) -> Dataset:
+        """Let `num_batch` rows pass, then wait for `sync_update` of the same condition."""
+        from .waiting import SyncWaitDataset
+        return SyncWaitDataset(self, condition_name, num_batch, callback)
+
+    def device_que(self, send_epoch_end: bool = True, create_data_info_queue: bool = False,
+                   queue_name: str = "") -> Dataset:
+        """A dataset whose rows are sent to a queue; here the queue is this process's own."""
+        from .waiting import TransferDataset
+        return TransferDataset(self, send_epoch_end, create_data_info_queue, queue_name)
+
     # -- reading ---------------------------------------------------------------------------------
 
     def create_tuple_iterator(self, columns: Any = None, num_epochs: int = -1,
-                              output_numpy: bool = False, do_copy: bool = False) -> Any:
-        """An iterator over rows as lists; each ``iter`` of it reads one epoch.
+                              output_numpy: bool = False, do_copy: bool = False) -> TupleIterator:
+        """An iterator over rows as lists.
 
         Args:
             columns: which columns; default: all.
-            num_epochs: how many epochs will be read; accepted as MindSpore does.
+            num_epochs: how many epochs will be read; -1: any number.
             output_numpy: give NumPy arrays instead of Tensors.
-            do_copy: accepted as MindSpore does.
+            do_copy: accepted as MindSpore does; Tensors own their memory.
         """
-        return _Epochs(self if columns is None else self.project(columns), list, output_numpy)
+        chosen = self if columns is None else self.project(columns)
+        return TupleIterator(chosen, num_epochs, output_numpy)
 
     def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False,
-                             do_copy: bool = False) -> Any:
+                             do_copy: bool = False) -> DictIterator:
         """As `create_tuple_iterator`, with rows as dicts by column name."""
-        return _Epochs(self, dict, output_numpy)
+        return DictIterator(self, num_epochs, output_numpy)
 
     def __iter__(self) -> Iterator[list[Any]]:
-        return iter(self.create_tuple_iterator())
+        return self.create_tuple_iterator(num_epochs=1)
 
     def get_col_names(self) -> list[str]:
         """The names of the columns."""
         return list(self.columns)
 
-    def output_shapes(self, estimate: bool = False) -> list[list[int]]:
-        """The shape of each column in the first row."""
-        return [list(value.shape) for value in next(self.rows())]
+    def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
+        """The shape of each column.
 
-    def output_types(self) -> list[Type]:
-        """The data type of each column in the first row."""
-        return [pytype_to_dtype(value.dtype.type) for value in next(self.rows())]
+        Args:
+            estimate: read all rows, and give None for sizes that vary; else the first row's.
+        """
+        if not isinstance(estimate, bool):
+            raise TypeError(f"For 'output_shapes', 'estimate' must be a bool, but got "
+                            f"{estimate!r}.")
+        run = Run(self)
+        try:
+            found: list[list[int | None]] = []
+            for row in self._rows(run):
+                shapes: list[list[int | None]] = [list(value.shape) for value in row]
+                if not estimate:
+                    return shapes
+                found = found or shapes
+                for known, shape in zip(found, shapes, strict=True):
+                    if len(known) != len(shape):
+                        raise in_pipeline(f"The number of dimensions varies: {known} and {shape}.")
+                    known[:] = [a if a == b else None for a, b in zip(known, shape, strict=True)]
+            return found
+        finally:
+            run.close()
 
-    def get_batch_size(self) -> int:
-        """How many rows of the source a row holds."""
-        return 1
-
-    def get_repeat_count(self) -> int:
-        """How often the rows are repeated."""
-        return 1
-
-    def reset(self) -> None:
-        """Start again with the next epoch; every ``iter`` does."""
-
-    def _listed(self, where: str, columns: Any) -> list[str]:
-        names = _names(columns)
-        for name in names:
-            if name not in self.columns:
-                raise ValueError(f"For '{where}', there is no column {name!r}; the columns are "
-                                 f"{self.columns}.")
-        return names
-
-
-class _Made(Dataset):
-    """A dataset that an operation made."""
-
-    batch_size: int | None = None
-    repeat_count: int | None = None
-
-    def __init__(self, columns: list[str], rows: Callable[[], Iterator[Row]],
-                 size: Callable[[], int] | None, of: Dataset):
-        super().__init__(columns)
-        self._rows, self._size, self._of = rows, size, of
-
-    def rows(self) -> Iterator[Row]:
-        """The rows of one epoch."""
-        return iter(self._rows())
+    def output_types(self) -> list[np.dtype]:
+        """The NumPy data type of each column, from the first row."""
+        run = Run(self)
+        try:
+            row = next(iter(self._rows(run)), ())
+            return [value.dtype for value in row]
+        finally:
+            run.close()
 
     def get_dataset_size(self) -> int:
         """The number of rows of one epoch."""
-        return super().get_dataset_size() if self._size is None else self._size()
+        if self._counted is None:
+            self._counted = self._count()
+        return self._counted
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
 
     def get_batch_size(self) -> int:
         """How many rows of the source a row holds."""
-        return self._of.get_batch_size() if self.batch_size is None else self.batch_size
+        return self.children[0].get_batch_size() if self.children else 1
 
     def get_repeat_count(self) -> int:
         """How often the rows are repeated."""
-        return self._of.get_repeat_count() if self.repeat_count is None else self.repeat_count
+        return self.children[0].get_repeat_count() if self.children else 1
+
+    def get_class_indexing(self) -> dict[str, Any]:
+        """The number of each class by name, where the source knows classes."""
+        return self.children[0].get_class_indexing() if self.children else {}
+
+    def num_classes(self) -> int | None:
+        """The number of classes, where the source knows it."""
+        return self.children[0].num_classes() if self.children else None
+
+    def reset(self) -> None:
+        """Start again with the next epoch; iterators do so by themselves."""
+
+    def is_shuffled(self) -> bool:
+        """Whether the order of rows is random."""
+        return any(child.is_shuffled() for child in self.children)
+
+    def is_sharded(self) -> bool:
+        """Whether only a part of the source is read."""
+        return any(child.is_sharded() for child in self.children)
+
+    def set_init_step(self, init_step: int) -> None:
+        """Set the step that training starts from."""
+        self._init_step = init_step
+
+    def get_init_step(self) -> int:
+        """The step that training starts from."""
+        if self._init_step is not None:
+            return self._init_step
+        return self.children[0].get_init_step() if len(self.children) == 1 else 0
+
+    def copy_batch_size(self, value: int) -> None:
+        """Set what `get_batch_size` gives."""
+        self.get_batch_size = lambda: value  # type: ignore[method-assign]
+
+    def get_sync_notifiers(self) -> dict[str, Any]:
+        """The functions that `sync_update` calls, by condition."""
+        return self.children[0].get_sync_notifiers() if self.children else {}
+
+    def is_sync(self) -> bool:
+        """Whether a `sync_wait` is among the operations."""
+        return any(child.is_sync() for child in self.children)
+
+    def disable_sync(self) -> None:
+        """Let all rows pass from now on."""
+        for child in self.children:
+            child.disable_sync()
+
+    def sync_update(self, condition_name: str, num_batch: int | None = None,
+                    data: Any = None) -> None:
+        """Let the next rows pass that wait for a condition.
+
+        Args:
+            condition_name: which.
+            num_batch: how many rows; default: what `sync_wait` says.
+            data: for the callback of `sync_wait`.
+        """
+        notifiers = self.get_sync_notifiers()
+        if condition_name not in notifiers:
+            self.disable_sync()
+            raise RuntimeError(f"For 'sync_update', there is no condition {condition_name!r}; "
+                               f"there are {sorted(notifiers)}.")
+        if num_batch is not None and (isinstance(num_batch, bool) or not isinstance(num_batch, int)
+                                      or num_batch <= 0):
+            self.disable_sync()
+            raise RuntimeError(f"For 'sync_update', 'num_batch' must be a positive int, but got "
+                               f"{num_batch!r}.")
+        notifiers[condition_name](num_batch, data)
+
+    def to_json(self, filename: str = "") -> dict[str, Any]:
+        """The pipeline as a dict, written to a JSON file where `filename` says one."""
+        from .serializing import serialize
+        return serialize(self, filename)
+
+    def _listed(self, where: str, columns: Any) -> list[str]:
+        found = names(where, columns)
+        for name in found:
+            if name not in self.columns:
+                raise in_pipeline(f"Invalid column, For '{where}', there is no column {name!r}; "
+                                  f"the columns are {self.columns}.")
+        return found
 
 
-class _Epochs:
-    """An iterator that can be read epoch after epoch."""
-
-    def __init__(self, dataset: Dataset, form: type, output_numpy: bool):
-        self.dataset, self.form, self.output_numpy = dataset, form, output_numpy
-        self.current: Iterator[Row] | None = None
-
-    def __iter__(self) -> _Epochs:
-        self.current = self.dataset.rows()
-        return self
-
-    def __next__(self) -> Any:
-        if self.current is None:
-            self.current = self.dataset.rows()
-        row = next(self.current)
-        values = list(row) if self.output_numpy else [Tensor(value) for value in row]
-        if self.form is list:
-            return values
-        return dict(builtins.zip(self.dataset.columns, values, strict=True))
+class SourceDataset(Dataset):
+    """A dataset that reads rows from somewhere."""
 
 
-def zip(datasets: tuple[Dataset, ...]) -> Dataset:
-    """Rows of several datasets side by side, up to the shortest.
+def names(where: str, columns: Any) -> list[str]:
+    """Names of columns as a list.
 
-    Examples:
-        >>> import lamella.dataset as ds
-        >>> a = ds.NumpySlicesDataset({"a": [1, 2]}, shuffle=False)
-        >>> b = ds.NumpySlicesDataset({"b": [3, 4]}, shuffle=False)
-        >>> [[int(v) for v in row] for row in ds.zip((a, b))]
-        [[1, 3], [2, 4]]
+    Raises:
+        TypeError: if they are none.
+        ValueError: if one comes twice or is empty.
     """
-    if not isinstance(datasets, tuple) or len(datasets) < 2:
-        raise ValueError("For 'zip', a tuple of two datasets or more is expected.")
-    columns = [name for part in datasets for name in part.columns]
-    if len(set(columns)) != len(columns):
-        raise ValueError(f"For 'zip', the datasets must have different columns, but got {columns}.")
-    return _Made(columns,
-                 lambda: (tuple(itertools.chain.from_iterable(rows)) for rows in builtins.zip(
-                     *(part.rows() for part in datasets), strict=False)),
-                 lambda: min(part.get_dataset_size() for part in datasets), datasets[0])
+    found = [columns] if isinstance(columns, str) else columns
+    if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
+        raise TypeError(f"For '{where}', names of columns must be a str or a list of str, but got "
+                        f"{columns!r}.")
+    if "" in found:
+        raise ValueError(f"For '{where}', a name of a column must not be empty.")
+    if len(set(found)) != len(found):
+        raise ValueError(f"For '{where}', names of columns must differ, but got {list(found)}.")
+    return list(found)
 
 
-def _names(columns: Any) -> list[str]:
-    return [columns] if isinstance(columns, str) else list(columns)
+class MappableDataset(SourceDataset):
+    """A source whose rows have numbers, read in the order that a sampler gives."""
 
+    sampler: Any
 
-def _stacked(name: str, values: tuple[np.ndarray, ...]) -> np.ndarray:
-    shapes = {value.shape for value in values}
-    if len(shapes) != 1:
-        raise ValueError(f"For 'batch', the rows of a batch must have one shape, but column "
-                         f"{name!r} has {sorted(shapes)}.")
-    return np.stack(values)
+    def _order(self, run: Run) -> Any:
+        from .state import Passes
+        table = self._table()
+        assert table is not None  # every source of this kind has one
+        return run.keep(self, lambda: Passes(self.sampler.epochs(table.size, run.seed)))
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        order = self._order(run).next()
+        return skipped([order], skip) if skip else iter([order])
+
+    def _advance(self, run: Run) -> None:
+        self._order(run).next()
+
+    def _count(self) -> int:
+        table = self._table()
+        return self.sampler.count(table.size) if table is not None else super()._count()
+
+    def is_shuffled(self) -> bool:
+        """Whether the order of rows is random."""
+        return self.sampler.is_shuffled()
+
+    def is_sharded(self) -> bool:
+        """Whether only a part of the source is read."""
+        return self.sampler.is_sharded()
+
+    def add_sampler(self, new_sampler: Any) -> None:
+        """Choose, with another sampler, among the rows that this source reads."""
+        from .samplers import BuiltinSampler
+        if not isinstance(new_sampler, BuiltinSampler):
+            raise TypeError(f"For 'add_sampler', 'new_sampler' must be a sampler, but got "
+                            f"{type(new_sampler).__name__}.")
+        if self.sampler is not None:
+            new_sampler.add_child(self.sampler)
+        self.sampler, self._counted = new_sampler, None
+
+    def use_sampler(self, new_sampler: Any) -> None:
+        """Read in the order of another sampler instead."""
+        from .samplers import BuiltinSampler
+        if new_sampler is None:
+            raise TypeError("For 'use_sampler', 'new_sampler' must not be None.")
+        if not isinstance(new_sampler, BuiltinSampler):
+            raise TypeError(f"For 'use_sampler', 'new_sampler' must be a sampler, but got "
+                            f"{type(new_sampler).__name__}.")
+        inner = self.sampler.child_sampler if self.sampler is not None else None
+        if inner is not None and new_sampler.child_sampler is None:
+            new_sampler.child_sampler = inner
+        self.sampler, self._counted = new_sampler, None

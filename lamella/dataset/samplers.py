@@ -1,17 +1,106 @@
-"""The order in which rows of a source are read."""
+"""The order in which rows of a source are read: streams of row numbers, one array an epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from . import config
+from .numbers import Mt19937, exponential, weighted
 
 
-class Sampler:
-    """The base of samplers: a subclass gives the numbers of the rows to read in ``__iter__``.
+class Shuffle(str, Enum):
+    """How a source is shuffled: not at all, all rows, or only the order of its files."""
+
+    FALSE = "false"
+    ADAPTIVE = "adaptive"
+    GLOBAL = "global"
+    PARTIAL = "partial"
+    FILES = "files"
+    INFILE = "infile"
+
+
+class BuiltinSampler:
+    """The base of samplers. A child sampler, if one is added, says which rows there are."""
+
+    def __init__(self, num_samples: int | None = None):
+        name = type(self).__name__
+        if num_samples is not None:
+            if isinstance(num_samples, bool) or not isinstance(num_samples, int):
+                raise TypeError(f"For '{name}', 'num_samples' must be an int, but got "
+                                f"{num_samples!r}.")
+            if num_samples < 0:
+                raise ValueError(f"For '{name}', 'num_samples' must be 0 or more, but got "
+                                 f"{num_samples}.")
+        self.num_samples = num_samples or None
+        self.child_sampler: BuiltinSampler | None = None
+
+    def epochs(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        """The numbers of the rows to read out of `size`, an array an epoch, without end."""
+        if self.child_sampler is None:
+            yield from self._orders(size, seed)
+            return
+        inner = self.child_sampler.epochs(size, seed)
+        first = next(inner)
+        for places in self._orders(len(first), seed):
+            yield first[places]
+            first = next(inner)
+
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        raise NotImplementedError(f"'{type(self).__name__}' must define '_orders'.")
+
+    def count(self, size: int) -> int:
+        """How many rows an epoch has; found without drawing an order."""
+        if self.child_sampler is not None:
+            size = self.child_sampler.count(size)
+        return self._count(size)
+
+    def _count(self, size: int) -> int:
+        return min(size, self.num_samples or size)
+
+    def add_child(self, sampler: BuiltinSampler) -> None:
+        """Choose among the rows that `sampler` gives.
+
+        Raises:
+            RuntimeError: if there is a child already.
+        """
+        if self.child_sampler is not None:
+            raise RuntimeError(f"For '{type(self).__name__}', 'add_child' was called before: a "
+                               f"sampler has one child.")
+        self.child_sampler = sampler
+
+    def get_child(self) -> BuiltinSampler | None:
+        """The child sampler, if there is one."""
+        return self.child_sampler
+
+    def get_num_samples(self) -> int | None:
+        """How many rows are read at most, children counted in; None without a limit."""
+        own, inner = self.num_samples, None
+        if self.child_sampler is not None:
+            inner = self.child_sampler.get_num_samples()
+        return min(n for n in (own, inner) if n) if own or inner else None
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return self.child_sampler is not None and self.child_sampler.is_shuffled()
+
+    def is_sharded(self) -> bool:
+        """Whether only a part of the rows is read."""
+        return self.child_sampler is not None and self.child_sampler.is_sharded()
+
+    def get_shuffle_mode(self) -> Shuffle:
+        """How the rows are shuffled."""
+        return Shuffle.FALSE
+
+
+class Sampler(BuiltinSampler):
+    """The base of samplers of one's own: ``__iter__`` gives numbers of rows.
+
+    ``self.dataset_size`` is the number of rows there are. `reset`, if defined, is called before
+    each further epoch.
 
     Args:
         num_samples: read at most this many.
@@ -22,98 +111,192 @@ class Sampler:
         ...     def __iter__(self):
         ...         yield from range(self.dataset_size - 1, -1, -1)
         >>> data = ds.NumpySlicesDataset([1, 2, 3], sampler=Backwards())
-        >>> [int(row[0]) for row in data.create_tuple_iterator(output_numpy=True)]
+        >>> [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
         [3, 2, 1]
     """
 
     def __init__(self, num_samples: int | None = None):
-        if num_samples is not None and (not isinstance(num_samples, int) or num_samples < 0):
-            raise ValueError(f"For '{type(self).__name__}', 'num_samples' must be an int of 0 or "
-                             f"more, or None, but got {num_samples!r}.")
-        self.num_samples = num_samples
+        super().__init__(num_samples)
         self.dataset_size = 0
+        if self.num_samples is None and hasattr(self, "__len__"):
+            self.num_samples = len(self)  # type: ignore[arg-type]
 
     def __iter__(self) -> Any:
         raise NotImplementedError(f"'{type(self).__name__}' must define '__iter__'.")
 
-    def places(self, size: int) -> list[int]:
-        """The numbers of the rows to read out of `size`."""
+    def reset(self) -> None:
+        """Called before each epoch but the first."""
+
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
         self.dataset_size = size
-        found = [int(place) for place in self]
-        return found[: self.num_samples] if self.num_samples else found
+        while True:
+            yield self._checked(size)
+            self.reset()
+
+    def _checked(self, size: int) -> np.ndarray:
+        found: list[int] = []
+        for place in self:
+            found.extend(place if isinstance(place, (list, tuple, np.ndarray)) else [place])
+            if self.num_samples and len(found) >= self.num_samples:
+                break
+        return _numbers(type(self).__name__, found[: self.num_samples], size)
+
+    def _count(self, size: int) -> int:
+        self.dataset_size = size
+        return len(self._checked(size))
 
 
-class SequentialSampler(Sampler):
-    """Rows in order, from `start_index` on."""
+class SequentialSampler(BuiltinSampler):
+    """Rows in order.
+
+    Args:
+        start_index: the first row.
+        num_samples: read at most this many.
+    """
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None):
         super().__init__(num_samples)
+        if start_index is not None and (isinstance(start_index, bool)
+                                        or not isinstance(start_index, int)):
+            raise TypeError(f"For 'SequentialSampler', 'start_index' must be an int, but got "
+                            f"{start_index!r}.")
+        if start_index is not None and start_index < 0:
+            raise ValueError(f"For 'SequentialSampler', 'start_index' must be 0 or more, but got "
+                             f"{start_index}.")
         self.start_index = start_index or 0
 
-    def __iter__(self) -> Any:
-        return iter(range(self.start_index, self.dataset_size))
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        order = np.arange(self.start_index, self.start_index + self._count(size))
+        while True:
+            yield order
+
+    def _count(self, size: int) -> int:
+        left = max(0, size - self.start_index)
+        return min(left, self.num_samples or left)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(BuiltinSampler):
     """Rows in random order.
 
     Args:
         replacement: whether a row may come again.
         num_samples: read at most this many.
+        shuffle: for the formats that are read by parts.
     """
 
-    def __init__(self, replacement: bool = False, num_samples: int | None = None):
+    def __init__(self, replacement: bool = False, num_samples: int | None = None,
+                 shuffle: Any = Shuffle.GLOBAL):
         super().__init__(num_samples)
-        self.replacement = replacement
+        if not isinstance(replacement, bool):
+            raise TypeError(f"For 'RandomSampler', 'replacement' must be a bool, but got "
+                            f"{replacement!r}.")
+        self.replacement, self.shuffle = replacement, shuffle
+        self.reshuffle = True
 
-    def __iter__(self) -> Any:
-        rng = config.generator()
-        if self.replacement:
-            return iter(rng.integers(0, self.dataset_size, self.num_samples or self.dataset_size))
-        return iter(rng.permutation(self.dataset_size))
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        count, order, epoch = self._count(size), list(range(size)), 0
+        while True:
+            generator = Mt19937(seed + epoch)
+            if self.replacement:
+                yield np.array([generator.integer(0, size - 1) for _ in range(count)], np.int64)
+            else:
+                if epoch == 0 or self.reshuffle:
+                    generator.shuffle(order)  # the order of the epoch before
+                yield np.array(order[:count], np.int64)
+            epoch += 1
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return True
+
+    def get_shuffle_mode(self) -> Shuffle:
+        """How the rows are shuffled."""
+        return self.shuffle
 
 
-class SubsetSampler(Sampler):
+class SubsetSampler(BuiltinSampler):
     """The rows with these numbers, in this order."""
 
-    def __init__(self, indices: Iterable[int], num_samples: int | None = None):
+    def __init__(self, indices: Iterable[int] | int, num_samples: int | None = None):
         super().__init__(num_samples)
-        self.indices = [indices] if isinstance(indices, int) else list(indices)
+        listed = [indices] if isinstance(indices, (int, np.integer)) else list(indices)
+        for index in listed:
+            if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
+                raise TypeError(f"For '{type(self).__name__}', 'indices' must be ints, but got "
+                                f"{index!r}.")
+        self.indices = [int(i) for i in listed]
 
-    def __iter__(self) -> Any:
-        for index in self.indices:
-            if not 0 <= index < self.dataset_size:
-                raise IndexError(f"For '{type(self).__name__}', the index {index} is out of range "
-                                 f"for {self.dataset_size} rows.")
-        return iter(self.indices)
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)]
+        while True:
+            yield order
+
+    def _count(self, size: int) -> int:
+        return min(len(self.indices), self.num_samples or len(self.indices))
 
 
 class SubsetRandomSampler(SubsetSampler):
     """The rows with these numbers, in random order."""
 
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)].tolist()
+        while True:
+            Mt19937(seed).shuffle(order)  # the same permutation again, of the order before
+            yield np.array(order, np.int64)
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return True
+
+
+class IterSampler(Sampler):
+    """Row numbers from any iterable, read again for each epoch."""
+
+    def __init__(self, sampler: Iterable[int], num_samples: int | None = None):
+        if num_samples is None and hasattr(sampler, "__len__"):
+            num_samples = len(sampler)  # type: ignore[arg-type]
+        super().__init__(num_samples)
+        self.sampler = sampler
+
     def __iter__(self) -> Any:
-        return iter(config.generator().permutation(list(super().__iter__())))
+        return iter(self.sampler)
 
 
-class WeightedRandomSampler(Sampler):
-    """Rows drawn with these probabilities, up to a factor."""
+class WeightedRandomSampler(BuiltinSampler):
+    """Rows drawn with these probabilities, up to a factor.
+
+    Args:
+        weights: a number of 0 or more for each row.
+        num_samples: how many to draw; default: as many as there are rows.
+        replacement: whether a row may come again.
+    """
 
     def __init__(self, weights: Iterable[float], num_samples: int | None = None,
                  replacement: bool = True):
         super().__init__(num_samples)
-        self.weights = np.asarray(list(weights), np.float64)
+        if not isinstance(replacement, bool):
+            raise TypeError(f"For 'WeightedRandomSampler', 'replacement' must be a bool, but got "
+                            f"{replacement!r}.")
+        self.weights = np.asarray(list(weights), np.float32)
         self.replacement = replacement
         if not len(self.weights) or (self.weights < 0).any() or not self.weights.sum():
             raise ValueError("For 'WeightedRandomSampler', 'weights' must be 0 or more, and not "
                              "all 0.")
 
-    def __iter__(self) -> Any:
-        count = self.num_samples or len(self.weights)
-        return iter(config.generator().choice(len(self.weights), count, self.replacement,
-                                              self.weights / self.weights.sum()))
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        if len(self.weights) > size:
+            raise RuntimeError(f"For 'WeightedRandomSampler', there are {len(self.weights)} "
+                               f"weights, but {size} rows.")
+        draw = weighted if self.replacement else exponential
+        while True:
+            yield np.array(draw(Mt19937(seed), self.weights, self._count(size)), np.int64)
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return True
 
 
-class DistributedSampler(Sampler):
+class DistributedSampler(BuiltinSampler):
     """One of `num_shards` equal parts of the rows; the first rows fill up the last part.
 
     Args:
@@ -121,25 +304,169 @@ class DistributedSampler(Sampler):
         shard_id: which part to read.
         shuffle: whether the order is random, the same for all parts.
         num_samples: read at most this many.
-        seed: of the order; counted up with every epoch.
+        offset: which part gets the first row; -1: part 0.
+
+    Examples:
+        >>> import lamella.dataset as ds
+        >>> part = ds.DistributedSampler(3, 1, shuffle=False)
+        >>> data = ds.NumpySlicesDataset(list(range(7)), sampler=part)
+        >>> [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+        [1, 4, 0]
     """
 
-    def __init__(self, num_shards: int, shard_id: int, shuffle: bool = True,
-                 num_samples: int | None = None, seed: int | None = None, offset: int = -1):
+    def __init__(self, num_shards: int, shard_id: int, shuffle: Any = True,
+                 num_samples: int | None = None, offset: int = -1):
         super().__init__(num_samples)
-        if not isinstance(num_shards, int) or num_shards <= 0:
+        for name, value in (("num_shards", num_shards), ("shard_id", shard_id),
+                            ("offset", offset)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"For 'DistributedSampler', '{name}' must be an int, but got "
+                                f"{value!r}.")
+        if num_shards <= 0:
             raise ValueError(f"For 'DistributedSampler', 'num_shards' must be a positive int, "
                              f"but got {num_shards!r}.")
-        if not isinstance(shard_id, int) or not 0 <= shard_id < num_shards:
+        if not 0 <= shard_id < num_shards:
             raise ValueError(f"For 'DistributedSampler', 'shard_id' must be in [0, {num_shards}), "
                              f"but got {shard_id!r}.")
-        self.num_shards, self.shard_id, self.shuffle = num_shards, shard_id, shuffle
-        self.seed, self.epoch = seed or 0, 0
+        if not isinstance(shuffle, (bool, Shuffle)):
+            raise TypeError(f"For 'DistributedSampler', 'shuffle' must be a bool or a Shuffle, but "
+                            f"got {shuffle!r}.")
+        self.num_shards, self.shard_id, self.offset = num_shards, shard_id, offset
+        self.shuffle = (Shuffle.GLOBAL if shuffle else Shuffle.FALSE) if isinstance(
+            shuffle, bool) else shuffle
+        self.seed = config.pipeline_seed(shared=True)
 
-    def __iter__(self) -> Any:
-        order = np.arange(self.dataset_size)
-        if self.shuffle:
-            order = np.random.default_rng((self.seed, self.epoch)).permutation(order)
-            self.epoch += 1
-        length = -(-self.dataset_size // self.num_shards)
-        return iter(np.resize(order, length * self.num_shards)[self.shard_id::self.num_shards])
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        order, epoch = list(range(size)), 0
+        count = self._count(size)
+        shift = self.shard_id if self.offset == -1 else self.shard_id - self.offset
+        while True:
+            if self.shuffle is not Shuffle.FALSE:
+                Mt19937(self.seed + 1 + epoch).shuffle(order)
+                epoch += 1
+            places = (shift + self.num_shards * np.arange(count)) if shift >= 0 else (
+                np.concatenate([[0], shift + self.num_shards * np.arange(1, count)]))
+            yield np.array(order, np.int64)[places % max(1, size)]
+
+    def _count(self, size: int) -> int:
+        length = -(-size // self.num_shards)
+        if self.offset > self.shard_id and size % self.num_shards:
+            length = -(-(size + self.offset) // self.num_shards)
+        return min(length, self.num_samples or length)
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return self.shuffle is not Shuffle.FALSE
+
+    def is_sharded(self) -> bool:
+        """Whether only a part of the rows is read."""
+        return self.num_shards > 1
+
+    def set_offset(self, offset: int) -> DistributedSampler:
+        """Set which part gets the first row."""
+        self.offset = offset
+        return self
+
+    def get_shuffle_mode(self) -> Shuffle:
+        """How the rows are shuffled."""
+        return self.shuffle
+
+
+class PKSampler(BuiltinSampler):
+    """`num_val` rows of each class, class after class; for sources that know their classes.
+
+    Args:
+        num_val: how many rows of each class.
+        num_class: not supported, as in MindSpore.
+        shuffle: whether the order of classes is random.
+        class_column: the column of the class, for `MindDataset`.
+        num_samples: read at most this many.
+    """
+
+    def __init__(self, num_val: int, num_class: int | None = None, shuffle: bool = False,
+                 class_column: str = "label", num_samples: int | None = None):
+        super().__init__(num_samples)
+        if isinstance(num_val, bool) or not isinstance(num_val, int):
+            raise TypeError(f"For 'PKSampler', 'num_val' must be an int, but got {num_val!r}.")
+        if num_class is not None:
+            raise NotImplementedError("For 'PKSampler', 'num_class' is not supported.")
+        if not isinstance(shuffle, bool):
+            raise TypeError(f"For 'PKSampler', 'shuffle' must be a bool, but got {shuffle!r}.")
+        if not isinstance(class_column, str):
+            raise TypeError(f"For 'PKSampler', 'class_column' must be a str, but got "
+                            f"{class_column!r}.")
+        self.num_val, self.shuffle, self.class_column = num_val, shuffle, class_column
+        self.labels: np.ndarray | None = None
+
+    def _classes(self) -> list[np.ndarray]:
+        if self.labels is None:
+            raise RuntimeError("For 'PKSampler', the source doesn't know the classes of its rows.")
+        return [np.flatnonzero(self.labels == label)[: self.num_val]
+                for label in np.unique(self.labels)]
+
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        generator = Mt19937(seed)
+        parts = self._classes()
+        while True:
+            if self.shuffle:
+                generator.shuffle(parts)
+            yield np.concatenate(parts)[: self._count(size)]
+
+    def _count(self, size: int) -> int:
+        count = sum(len(part) for part in self._classes())
+        return min(count, self.num_samples or count)
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return self.shuffle
+
+
+def _numbers(name: str, found: list[int], size: int) -> np.ndarray:
+    order = np.asarray(found, np.int64).reshape(-1)
+    bad = order[(order < 0) | (order >= size)]
+    if len(bad):
+        raise RuntimeError(f"For '{name}', the index {bad[0]} is out of range for {size} rows.")
+    return order
+
+
+def select_sampler(name: str, num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any,
+                   shard_id: Any) -> BuiltinSampler:
+    """The sampler that a source's arguments ask for.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type, or two exclude each other.
+    """
+    if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
+        raise TypeError(f"For '{name}', 'shuffle' must be a bool, a Shuffle or None, but got "
+                        f"{shuffle!r}.")
+    if num_samples is not None and (isinstance(num_samples, bool)
+                                    or not isinstance(num_samples, int)):
+        raise TypeError(f"For '{name}', 'num_samples' must be an int, but got {num_samples!r}.")
+    if num_samples is not None and num_samples < 0:
+        raise ValueError(f"For '{name}', 'num_samples' must be 0 or more, but got {num_samples}.")
+    if (num_shards is None) is not (shard_id is None):
+        raise RuntimeError(f"For '{name}', 'num_shards' and 'shard_id' go together, but got "
+                           f"{num_shards!r} and {shard_id!r}.")
+    if sampler is None:
+        mixed = shuffle in (None, True) or (shuffle is not False and shuffle is not Shuffle.FALSE)
+        if num_shards is not None:
+            return DistributedSampler(num_shards, shard_id, mixed, num_samples)
+        if mixed:
+            return RandomSampler(bool(num_samples), num_samples)
+        return SequentialSampler(None, num_samples)
+    given = [n for n, v in (("shuffle", shuffle), ("num_shards", num_shards),
+                            ("num_samples", num_samples)) if v is not None]
+    if isinstance(sampler, BuiltinSampler):
+        if given:
+            raise ValueError(f"For '{name}', 'sampler' excludes {given[0]!r}.")
+        return sampler
+    if shuffle is not None or num_shards is not None:
+        raise RuntimeError(f"For '{name}', 'sampler' excludes {given[0]!r}.")
+    if isinstance(sampler, int):
+        return SubsetSampler([sampler])
+    if isinstance(sampler, (list, tuple, np.ndarray)):
+        return SubsetSampler(sampler, num_samples)
+    if isinstance(sampler, Iterable) and not isinstance(sampler, str):
+        return IterSampler(sampler, num_samples)
+    raise TypeError(f"For '{name}', 'sampler' must be a Sampler or an iterable of row numbers, but "
+                    f"got {type(sampler).__name__}.")

@@ -1,0 +1,346 @@
+"""Operations that stack rows: `batch`, `padded_batch`, `bucket_batch_by_length`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import config
+from .errors import DataError, in_pipeline, in_user_code
+from .node import Dataset, names
+from .order import Row, batched
+from .rows import as_array, stacked
+from .state import Run
+
+
+class BatchInfo:
+    """What a function of `batch` is told: which batch of which epoch it makes."""
+
+    def __init__(self, batch_num: int, epoch_num: int):
+        self._batch, self._epoch = batch_num, epoch_num
+
+    def get_batch_num(self) -> int:
+        """The number of the batch in its epoch, from 0."""
+        return self._batch
+
+    def get_epoch_num(self) -> int:
+        """The number of the epoch, from 0."""
+        return self._epoch
+
+
+class BatchDataset(Dataset):
+    """The dataset that `Dataset.batch` gives."""
+
+    fresh = True
+
+    def __init__(self, child: Dataset, batch_size: Any, drop_remainder: bool = False,
+                 num_parallel_workers: int | None = None, per_batch_map: Any = None,
+                 input_columns: Any = None, output_columns: Any = None,
+                 python_multiprocessing: bool = False, max_rowsize: Any = None):
+        super().__init__(child, num_parallel_workers)
+        name = self._what = "padded_batch" if isinstance(self, PaddedBatchDataset) else "batch"
+        if not callable(batch_size):
+            if isinstance(batch_size, bool) or not isinstance(batch_size, int):
+                raise TypeError(f"For '{name}', 'batch_size' must be a positive int or a function, "
+                                f"but got {batch_size!r}.")
+            if batch_size < 1:
+                raise ValueError(f"For '{name}', 'batch_size' must be a positive int, but got "
+                                 f"{batch_size!r}.")
+        if not isinstance(drop_remainder, bool):
+            raise TypeError(f"For '{name}', 'drop_remainder' must be a bool, but got "
+                            f"{drop_remainder!r}.")
+        if per_batch_map is not None and not callable(per_batch_map):
+            raise TypeError(f"For '{name}', 'per_batch_map' must be a function, but got "
+                            f"{type(per_batch_map).__name__}.")
+        self.workers = config.checked_workers(name, num_parallel_workers)
+        self.batch_size: Any = batch_size
+        self.drop_remainder = drop_remainder
+        self.per_batch_map, self.python_multiprocessing = per_batch_map, python_multiprocessing
+        self.input_columns = None if input_columns is None else names(name, input_columns)
+        self.output_columns = None if output_columns is None else names(name, output_columns)
+
+    def _named(self) -> list[str]:
+        before = self.children[0].columns
+        if self.per_batch_map is None:
+            return before
+        taken = self._taken()
+        given = taken if self.output_columns is None else self.output_columns
+        if len(given) == len(taken):
+            return [given[taken.index(n)] if n in taken else n for n in before]
+        return [*given, *(n for n in before if n not in taken and n not in given)]
+
+    def _taken(self) -> list[str]:
+        child = self.children[0]
+        if self.input_columns is None:
+            return child.columns
+        return child._listed(self._what, self.input_columns)
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        child, size = self.children[0], self.batch_size
+        table = child._table()
+        if isinstance(size, int):
+            plain = self.per_batch_map is None and type(self) is BatchDataset
+            if table is not None and table.stacks and plain:
+                numbers = child._numbers(run, skip * size)
+                return map(table.gather, batched(numbers, size, self.drop_remainder))
+            lists = self._lists(iter(child._rows(run, skip * size)), size)
+            return self._made(lists, run, skip)
+        return itertools.islice(self._made(self._sized(run), run, 0), skip, None)
+
+    def _lists(self, rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
+        while found := list(itertools.islice(rows, size)):
+            if len(found) == size or not self.drop_remainder:
+                yield found
+
+    def _sized(self, run: Run) -> Iterator[list[Row]]:
+        rows = iter(self.children[0]._rows(run))
+        for number in itertools.count():
+            size = self.batch_size(BatchInfo(number, run.epoch))
+            if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+                raise in_user_code("batch operation: [batch_size]", ValueError(
+                    f"For 'batch', the function 'batch_size' must return a positive int, but it "
+                    f"returned {size!r}."))
+            found = list(itertools.islice(rows, int(size)))
+            if not found or (len(found) < size and self.drop_remainder):
+                return
+            yield found
+
+    def _made(self, lists: Iterator[list[Row]], run: Run, skip: int) -> Iterator[Row]:
+        epoch = run.epoch
+        items = zip(lists, itertools.count(skip), strict=False)
+        if (self.per_batch_map is not None and self.python_multiprocessing and self.workers > 1
+                and not config.get_debug_mode()):
+            return self._in_processes(items, run, epoch)
+        return (self._batch(rows, BatchInfo(number, epoch)) for rows, number in items)
+
+    def _in_processes(self, items: Iterator[Any], run: Run, epoch: int) -> Iterator[Row]:
+        from .processes import Processes
+        pool = run.keep(self, _Pool)
+        if pool.processes is None:
+            self.columns  # noqa: B018  (found out before there are processes)
+            pool.processes = Processes(
+                lambda item, _: self._batch(item[0], BatchInfo(item[1], item[2])), [],
+                "batch operation: [per_batch_map]", self.workers, run.seed)
+            run.closers.append(pool.processes.close)
+        numbered: Iterator[Any] = ((rows, number, epoch) for rows, number in items)
+        return (row for row, _ in pool.processes.rows(numbered, 0) if row is not None)
+
+    def _batch(self, rows: list[Row], info: BatchInfo) -> Row:
+        before = self.children[0].columns
+        for row in rows:
+            if len(row) != len(before):
+                raise in_pipeline(f"For 'batch', each row must have the columns {before}, but one "
+                                  f"has {len(row)} values.")
+        values = {name: list(column) for name, column in zip(
+            before, zip(*rows, strict=True), strict=True)}
+        if self.per_batch_map is not None:
+            taken = self._taken()
+            given = taken if self.output_columns is None else self.output_columns
+            try:
+                given_back: Any = self.per_batch_map(*(values[name] for name in taken), info)
+                out = given_back if isinstance(given_back, tuple) else (given_back,)
+                if len(out) != len(given):
+                    raise ValueError(f"For 'batch', 'per_batch_map' gave {len(out)} columns, but "
+                                     f"there are to be {len(given)}: {given}.")
+                for column in out:
+                    if not isinstance(column, (list, tuple, np.ndarray)):
+                        raise TypeError(f"For 'batch', 'per_batch_map' must give a tuple of lists, "
+                                        f"but got {type(column).__name__}.")
+                values.update({name: [as_array(v) for v in column]
+                               for name, column in zip(given, out, strict=True)})
+            except DataError:
+                raise
+            except Exception as error:
+                raise in_user_code("batch operation: [per_batch_map]", error) from error
+        return self._stacked([(name, values[name]) for name in self.columns])
+
+    def _stacked(self, columns: list[tuple[str, list[np.ndarray]]]) -> Row:
+        return tuple([stacked(number, values) for number, (_, values) in enumerate(columns)])
+
+    def _count(self) -> int:
+        if callable(self.batch_size):
+            return super()._count()
+        count = self.children[0].get_dataset_size()
+        return count // self.batch_size if self.drop_remainder else -(-count // self.batch_size)
+
+    def get_batch_size(self) -> int:
+        """How many rows of the source a row holds."""
+        return -1 if callable(self.batch_size) else self.batch_size
+
+
+class _Pool:
+    """The processes of a reading; they remember nothing."""
+
+    processes: Any = None
+
+    def state(self) -> None:
+        """Nothing."""
+
+    def restore(self, state: Any) -> None:
+        """Nothing."""
+
+
+class PaddedBatchDataset(BatchDataset):
+    """The dataset that `Dataset.padded_batch` gives."""
+
+    def __init__(self, child: Dataset, batch_size: Any, drop_remainder: bool = False,
+                 num_parallel_workers: int | None = None, pad_info: Any = None):
+        super().__init__(child, batch_size, drop_remainder, num_parallel_workers)
+        self.pad_info = checked_pad_info("padded_batch", pad_info)
+
+    def _stacked(self, columns: list[tuple[str, list[np.ndarray]]]) -> Row:
+        return padded(columns, self.pad_info)
+
+
+class BucketBatchByLengthDataset(Dataset):
+    """The dataset that `Dataset.bucket_batch_by_length` gives."""
+
+    fresh = True
+
+    def __init__(self, child: Dataset, column_names: Any, bucket_boundaries: Any,
+                 bucket_batch_sizes: Any, element_length_function: Callable[..., Any] | None,
+                 pad_info: Any, pad_to_bucket_boundary: bool, drop_remainder: bool):
+        super().__init__(child)
+        name = "bucket_batch_by_length"
+        self.column_names = names(name, column_names)
+        for argument, value in (("bucket_boundaries", bucket_boundaries),
+                                ("bucket_batch_sizes", bucket_batch_sizes)):
+            if not isinstance(value, list) or not value:
+                raise TypeError(f"For '{name}', '{argument}' must be a list of ints, but got "
+                                f"{value!r}.")
+            if any(isinstance(v, bool) or not isinstance(v, int) for v in value):
+                raise TypeError(f"For '{name}', '{argument}' must be a list of ints, but got "
+                                f"{value!r}.")
+            if any(v <= 0 for v in value):
+                raise ValueError(f"For '{name}', '{argument}' must be positive, but got {value!r}.")
+        if any(b <= a for a, b in itertools.pairwise(bucket_boundaries)):
+            raise ValueError(f"For '{name}', 'bucket_boundaries' must increase, but got "
+                             f"{bucket_boundaries}.")
+        if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
+            raise ValueError(f"For '{name}', 'bucket_batch_sizes' must have one more than "
+                             f"'bucket_boundaries', but got {bucket_batch_sizes} and "
+                             f"{bucket_boundaries}.")
+        if element_length_function is None and len(self.column_names) != 1:
+            raise ValueError(f"For '{name}', 'element_length_function' must be given where there "
+                             f"are several 'column_names'.")
+        self.boundaries, self.sizes = bucket_boundaries, bucket_batch_sizes
+        self.length_function, self.drop_remainder = element_length_function, drop_remainder
+        self.pad_info = checked_pad_info(name, pad_info)
+        self.pad_to_boundary = pad_to_bucket_boundary
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        return itertools.islice(self._made(run), skip, None)
+
+    def _made(self, run: Run) -> Iterator[Row]:
+        child = self.children[0]
+        places = [child.columns.index(n)
+                  for n in child._listed("bucket_batch_by_length", self.column_names)]
+        buckets: list[list[Row]] = [[] for _ in self.sizes]
+        for row in child._rows(run):
+            length = self._length([row[p] for p in places])
+            bucket = int(np.searchsorted(self.boundaries, length, "right"))
+            buckets[bucket].append(row)
+            if len(buckets[bucket]) == self.sizes[bucket]:
+                yield self._batch(bucket, buckets[bucket])
+                buckets[bucket] = []
+        if not self.drop_remainder:
+            for bucket, rows in enumerate(buckets):
+                if rows:
+                    yield self._batch(bucket, rows)
+
+    def _length(self, values: list[np.ndarray]) -> int:
+        if self.length_function is None:
+            if not values[0].ndim:
+                raise in_pipeline("For 'bucket_batch_by_length', the column must have a dimension.")
+            return len(values[0])
+        try:
+            length = self.length_function(*values)
+        except Exception as error:
+            raise in_user_code("bucket_batch_by_length: [PyFunc]", error) from error
+        if not np.issubdtype(np.asarray(length).dtype, np.integer) or length < 0:
+            raise in_user_code("bucket_batch_by_length: [PyFunc]", TypeError(
+                f"'element_length_function' must return an int of 0 or more, but it returned "
+                f"{length!r}."))
+        return int(length)
+
+    def _batch(self, bucket: int, rows: list[Row]) -> Row:
+        columns = [(name, list(values)) for name, values in zip(
+            self.columns, zip(*rows, strict=True), strict=True)]
+        fill = None
+        if self.pad_to_boundary:
+            if bucket == len(self.boundaries):
+                raise in_pipeline("For 'bucket_batch_by_length', a row is longer than the last "
+                                  "boundary, so it can't be padded to it.")
+            fill = self.boundaries[bucket] - 1
+        return padded(columns, self.pad_info, fill)
+
+
+def checked_pad_info(name: str, pad_info: Any) -> dict[str, tuple[Any, Any]] | None:
+    """`pad_info` of an operation.
+
+    Raises:
+        TypeError: if it isn't a dict from columns to (shape, value).
+    """
+    if pad_info is None:
+        return None
+    if not isinstance(pad_info, dict):
+        raise TypeError(f"For '{name}', 'pad_info' must be a dict, but got {pad_info!r}.")
+    for column, info in pad_info.items():
+        if not isinstance(info, tuple) or len(info) != 2 or not isinstance(
+                info[0], (list, type(None))):
+            raise TypeError(f"For '{name}', 'pad_info' must have (shape, value) for each column, "
+                            f"but got {info!r} for {column!r}.")
+    return pad_info
+
+
+def padded(columns: list[tuple[str, list[np.ndarray]]], pad_info: dict[str, Any] | None,
+           fill: int | None = None) -> Row:
+    """Columns padded to one shape each, and stacked.
+
+    Args:
+        columns: names and values.
+        pad_info: how, by column; None: all columns, with 0.
+        fill: the size that None in a shape stands for; default: the largest there is.
+    """
+    for column in pad_info or ():
+        if column not in [name for name, _ in columns]:
+            raise in_pipeline(f"For 'pad_info', there is no column {column!r}; the columns are "
+                              f"{[name for name, _ in columns]}.")
+    out = []
+    for number, (name, values) in enumerate(columns):
+        if pad_info is None or name in pad_info:
+            shape, value = (None, None) if pad_info is None else pad_info[name]
+            values = _padded(name, values, shape, value, fill)
+        out.append(stacked(number, values))
+    return tuple(out)
+
+
+def _padded(name: str, values: list[np.ndarray], shape: Any, value: Any,
+            fill: int | None) -> list[np.ndarray]:
+    rank = values[0].ndim
+    if any(v.ndim != rank for v in values):
+        raise in_pipeline(f"Cannot pad column {name!r}: its values differ in the number of "
+                          f"dimensions.")
+    wanted = [None] * rank if shape is None else list(shape)
+    if len(wanted) != rank:
+        raise in_pipeline(f"Cannot pad column {name!r}: it has {rank} dimensions, but the shape "
+                          f"is {wanted}.")
+    largest = [max(sizes) for sizes in zip(*(v.shape for v in values), strict=True)]
+    # a boundary stands for the first free size only where there is no shape
+    full = [(big if fill is None else fill) if w is None or w == -1 else w
+            for w, big in zip(wanted, largest, strict=True)]
+    if any(s > w for v in values for s, w in zip(v.shape, full, strict=True)):
+        raise in_pipeline(f"Cannot pad column {name!r} to {full}: a value has a larger shape.")
+    kind = values[0].dtype
+    if kind.kind in "US":
+        kind = np.result_type(*values, *(() if value is None else [np.asarray(value)]))
+    out = []
+    for v in values:
+        made = np.full(full, ("" if kind.kind == "U" else b"" if kind.kind == "S" else 0)
+                       if value is None else value, kind)
+        made[tuple(slice(s) for s in v.shape)] = v
+        out.append(made)
+    return out

@@ -1,0 +1,55 @@
+"""What a pipeline raises: the same three kinds of message for everything that goes wrong in it."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from types import ModuleType
+
+_RULE = "-" * 66
+
+
+class DataError(RuntimeError):
+    """An error of a pipeline that is explained; outer operations pass it on as it is."""
+
+
+class SkippedRow(Exception):
+    """Raised to leave a row out, where `config.set_error_samples_mode` says so."""
+
+
+def in_user_code(what: str, error: BaseException) -> RuntimeError:
+    """The error to raise when a function of the user's failed, with its call stack."""
+    if isinstance(error, (DataError, KeyboardInterrupt)):
+        return error  # type: ignore[return-value]
+    stack = "".join(traceback.format_exception(error)).rstrip()
+    return DataError(
+        f"Exception thrown from user defined Python function in dataset. \n\n{_RULE}\n"
+        f"- Python Call Stack: \n{_RULE}\n{what} failed. Error description:\n"
+        f"{type(error).__name__}: {stack}\n\n{_RULE}\n- Dataset Pipeline Error Message: \n{_RULE}\n"
+        f"[ERROR] Execute user Python code failed, check 'Python Call Stack' above.\n")
+
+
+def in_pipeline(message: str) -> RuntimeError:
+    """The error to raise when rows don't fit an operation."""
+    return DataError(
+        f"Exception thrown from dataset pipeline. Refer to 'Dataset Pipeline Error Message'. \n\n"
+        f"{_RULE}\n- Dataset Pipeline Error Message: \n{_RULE}\n[ERROR] {message}\n")
+
+
+def needs(extra: str, module: str, package: str | None = None) -> ModuleType:
+    """Import an optional package.
+
+    Args:
+        extra: which of Lamella's extras brings it.
+        module: what is imported.
+        package: its name for pip, if it differs.
+
+    Raises:
+        ImportError: if it isn't there; the message says what to install.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"This needs the package '{package or module}'. Install it with "
+            f"'pip install lamella[{extra}]', or 'pip install {package or module}'.") from error

@@ -1,0 +1,139 @@
+"""Iterators over a pipeline: rows as lists or dicts, epoch after epoch, from any place on."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .order import Row
+from .rows import as_tensor
+from .state import Run
+
+if TYPE_CHECKING:
+    from .node import Dataset
+
+
+class _Iterator:
+    """An iterator that gives one epoch after another; each ends with StopIteration.
+
+    Args:
+        dataset: the pipeline.
+        num_epochs: how many epochs there are; -1: any number.
+        output_numpy: give NumPy arrays instead of Tensors.
+    """
+
+    def __init__(self, dataset: Dataset, num_epochs: int = -1, output_numpy: bool = False):
+        if isinstance(num_epochs, bool) or not isinstance(num_epochs, int):
+            raise TypeError(f"'num_epochs' must be an int, but got {num_epochs!r}.")
+        if num_epochs != -1 and num_epochs < 1:
+            raise ValueError(f"'num_epochs' must be -1 or positive, but got {num_epochs}.")
+        if not isinstance(output_numpy, bool):
+            raise TypeError(f"'output_numpy' must be a bool, but got {output_numpy!r}.")
+        self.dataset, self.num_epochs, self.output_numpy = dataset, num_epochs, output_numpy
+        self._run = Run(dataset)
+        self._rows: Iterator[Row] | None = None
+        self._given = 0
+        self._stopped = False
+        self._fresh = dataset.fresh
+        self._closing = weakref.finalize(self, Run.close, self._run)
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        if self._rows is None:
+            self._start()
+        try:
+            row = next(self._rows)  # type: ignore[arg-type]
+        except StopIteration:
+            self._rows = None
+            self._given = 0
+            self._run.epoch += 1
+            self._run.begin()
+            if self._run.epoch == self.num_epochs:
+                self._run.close()
+            raise
+        except BaseException:
+            self._rows = None
+            self._stopped = True
+            self._run.close()
+            raise
+        self._given += 1
+        return self._formed(row)
+
+    def _start(self) -> None:
+        if self._stopped:
+            raise StopIteration
+        if self._run.epoch == self.num_epochs:
+            raise RuntimeError(f"The iterator was made for {self.num_epochs} epochs, which it has "
+                               f"given. Make it with a larger 'num_epochs', or -1.")
+        self._rows = iter(self.dataset._rows(self._run, self._given))
+
+    def _values(self, row: Row) -> list[Any]:
+        if self.output_numpy:
+            return list(row) if self._fresh else [
+                np.array(v) if v.base is not None else v for v in row]
+        fresh = self._fresh
+        return [as_tensor(value, fresh) for value in row]
+
+    def _formed(self, row: Row) -> Any:
+        raise NotImplementedError
+
+    def get_next(self) -> Any:
+        """The next row, as `next` gives it."""
+        return next(self)
+
+    def stop(self) -> None:
+        """End it, with its threads and processes."""
+        self._stopped, self._rows = True, None
+        self._run.close()
+
+    def release(self) -> None:
+        """End it, with its threads and processes."""
+        self.stop()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is: what `load_state_dict` needs to go on with the same rows, bit for bit.
+
+        Only what a user's own functions keep between calls isn't in it.
+
+        Examples:
+            >>> import lamella.dataset as ds
+            >>> data = ds.NumpySlicesDataset(list(range(6)), shuffle=False).batch(2)
+            >>> rows = data.create_tuple_iterator()
+            >>> print(next(rows)[0])
+            [0 1]
+            >>> later = data.create_tuple_iterator()
+            >>> later.load_state_dict(rows.state_dict())
+            >>> print(next(later)[0])
+            [2 3]
+        """
+        return self._run.state(self._given)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state that an iterator over the same pipeline gave.
+
+        Raises:
+            RuntimeError: if rows were read already.
+        """
+        if self._rows is not None or self._run.epoch:
+            raise RuntimeError("For 'load_state_dict', the iterator must be a new one.")
+        self._run.restore(state)
+        self._given = state["given"]
+
+
+class TupleIterator(_Iterator):
+    """Rows as lists, a value a column."""
+
+    def _formed(self, row: Row) -> list[Any]:
+        return self._values(row)
+
+
+class DictIterator(_Iterator):
+    """Rows as dicts, a value by each column's name."""
+
+    def _formed(self, row: Row) -> dict[str, Any]:
+        return dict(zip(self.dataset.columns, self._values(row), strict=True))

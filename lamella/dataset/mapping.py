@@ -1,0 +1,377 @@
+"""Operations that run functions on rows: `map` and `filter`."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import config, threads
+from .callback import notified
+from .errors import DataError, SkippedRow, in_pipeline, in_user_code
+from .node import Dataset, names
+from .order import MappedTable, Row, Table, flat
+from .rows import as_row
+from .state import Run
+from .transforms.operation import Streams, TensorOperation, flattened
+
+_TRIED = 8  # rows that are run in this thread to see what they cost
+_SLOW = 1e-4  # seconds a row from which on threads pay
+_BLOCK = 8  # rows that a thread does at a time
+
+
+class MapDataset(Dataset):
+    """The dataset that `Dataset.map` gives."""
+
+    fresh = False
+
+    def __init__(self, child: Dataset, operations: Any, input_columns: Any = None,
+                 output_columns: Any = None, num_parallel_workers: int | None = None,
+                 python_multiprocessing: bool = False, cache: Any = None, callbacks: Any = None,
+                 max_rowsize: Any = None, offload: Any = None):
+        super().__init__(child, num_parallel_workers, cache)
+        listed = operations if isinstance(operations, (list, tuple)) else [operations]
+        if not listed:
+            raise ValueError("For 'map', 'operations' must not be empty.")
+        for function in listed:
+            if not callable(function) or isinstance(function, type):
+                raise ValueError(f"For 'map', each of 'operations' must be a function or a "
+                                 f"transform, but got {function!r}. A class is given as an object "
+                                 f"of it.")
+        if not isinstance(python_multiprocessing, bool):
+            raise TypeError(f"For 'map', 'python_multiprocessing' must be a bool, but got "
+                            f"{python_multiprocessing!r}.")
+        self.operations: list[Any] = []
+        for operation in listed:
+            self.operations.extend(operation.unfolded() if hasattr(operation, "unfolded")
+                                   else [operation])
+        self.workers = config.checked_workers("map", num_parallel_workers)
+        self.input_columns = None if input_columns is None else names("map", input_columns)
+        self.output_columns = None if output_columns is None else names("map", output_columns)
+        self.python_multiprocessing = python_multiprocessing
+        self.callbacks = [] if callbacks is None else (
+            list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks])
+        self._mapped: Table | None = None
+
+    # -- columns ---------------------------------------------------------------------------------
+
+    def _named(self) -> list[str]:
+        before = self.children[0].columns
+        taken = self._taken()
+        given = taken if self.output_columns is None else self.output_columns
+        if len(given) == len(taken):
+            found = [given[taken.index(n)] if n in taken else n for n in before]
+        else:
+            found = [*given, *(n for n in before if n not in taken and n not in given)]
+        if len(set(found)) != len(found):
+            raise in_pipeline(f"For 'map', names of columns must differ, but got {found}.")
+        return found
+
+    def _taken(self) -> list[str]:
+        columns = self.children[0].columns
+        if self.input_columns is None:
+            return columns[:1]
+        return self.children[0]._listed("map", self.input_columns)
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def _table(self) -> Table | None:
+        if self._mapped is None:
+            table = self.children[0]._table()
+            blocks = [getattr(operation, "block", None) for operation in self.operations]
+            if (table is None or not table.stacks or None in blocks or self.callbacks
+                    or config.get_debug_mode() or len(self._taken()) != 1
+                    or len(self.output_columns or [0]) != 1):
+                return None
+            place = self.children[0].columns.index(self._taken()[0])
+            self._mapped = MappedTable(table, lambda row: self._stacked(row, place, blocks))
+        return self._mapped
+
+    def _stacked(self, row: Row, place: int, blocks: list[Any]) -> Row:
+        value = row[place]
+        for operation, block in zip(self.operations, blocks, strict=True):
+            try:
+                value = block(value)
+            except (TypeError, ValueError, RuntimeError) as error:
+                raise self._failed(operation, error) from error
+        return (*row[:place], value, *row[place + 1:])
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        return self.children[0]._numbers(run, skip)
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        if self._table() is not None:
+            return super()._rows(run, skip)
+        work: Any = run.keep(self, lambda: _Work(self, run))
+        rows = work.rows(run, skip)
+        if self.callbacks:
+            return notified(self.callbacks, rows, run, self.get_dataset_size)
+        return rows
+
+    def _advance(self, run: Run) -> None:
+        super()._advance(run)
+        if self._table() is None:
+            run.keep(self, lambda: _Work(self, run)).advance(self.children[0])
+
+    def _count(self) -> int:
+        return self.children[0].get_dataset_size()
+
+    def applied(self, row: Row, streams: Streams) -> Row:
+        """The row that the operations make of a row."""
+        places, before, columns = self._plan()
+        values: Any = tuple([row[p] for p in places])
+        for operation in self.operations:
+            try:
+                if isinstance(operation, TensorOperation):
+                    values = operation.run(values, streams)
+                else:
+                    values = operation(*[v.copy() if isinstance(v, np.ndarray) and v.base is not
+                                         None else v for v in values])
+                    values = values if isinstance(values, tuple) else (values,)
+            except (DataError, SkippedRow):
+                raise
+            except Exception as error:
+                raise self._failed(operation, error) from error
+            for hook in config.debug_hooks():
+                hook(*values)
+        try:
+            out = as_row(values)
+        except TypeError as error:
+            raise self._failed(self.operations[-1], error) from error
+        if len(out) != len(self._given):
+            raise in_user_code("map operation", ValueError(
+                f"For 'map', the operations gave {len(out)} columns, but 'output_columns' names "
+                f"{len(self._given)}: {self._given}."))
+        named = {**dict(zip(before, row, strict=True)), **dict(zip(self._given, out, strict=True))}
+        return tuple([named[name] for name in columns])
+
+    def _plan(self) -> tuple[list[int], list[str], list[str]]:
+        if self.__dict__.get("_planned") is None:
+            before, taken = self.children[0].columns, self._taken()
+            self._given = taken if self.output_columns is None else self.output_columns
+            self._planned = ([before.index(n) for n in taken], before, self.columns)
+        return self._planned
+
+    def _failed(self, operation: Any, error: BaseException) -> RuntimeError:
+        name = type(operation).__name__
+        if isinstance(operation, TensorOperation) and not operation.python:
+            return in_pipeline(f"map operation: [{name}] failed. {error}")
+        what = name if isinstance(operation, TensorOperation) else "PyFunc"
+        return in_user_code(f"map operation: [{what}]", error)
+
+    def in_python(self) -> bool:
+        """Whether an operation runs Python code, which threads don't speed up."""
+        return any(not isinstance(op, TensorOperation) or op.python
+                   for op in flattened(self.operations))
+
+
+class _Work:
+    """One reading's work of a `map`: who does which row, and from where it can go on."""
+
+    def __init__(self, node: MapDataset, run: Run):
+        self.node, self.workers = node, node.workers
+        self.random = [op for op in flattened(node.operations) if getattr(op, "draws", False)]
+        self.streams = [Streams(run.seed + k, self.random) for k in range(self.workers)]
+        self.passes, self.place, self.turn = 0, 0, 0
+        self.lanes: threads.Lanes | None = None
+        self.processes: Any = None
+        self.latest: Any = None  # a mark of the last block, where work is done ahead
+        self.restored = run.mark(node)
+
+    states: Any = None
+
+    # what an epoch begins with
+    def state(self) -> dict[str, Any]:
+        """What the epoch begins with."""
+        return self.mark()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Begin an epoch as it was begun before."""
+        self.passes, self.turn = state["passes"], state["turn"]
+        self.place = 0
+        self._set(state)
+
+    def _set(self, state: dict[str, Any]) -> None:
+        for streams, kept in zip(self.streams, state["streams"], strict=True):
+            streams.restore(kept)
+        self.states = state["python"]
+
+    def mark(self) -> dict[str, Any]:
+        """A place from which it can go on without running what lies before."""
+        return self.latest or self._marked(self.place, self.turn)
+
+    def _marked(self, place: int, turn: int, streams: Any = None) -> dict[str, Any]:
+        return {"passes": self.passes, "place": place, "turn": turn,
+                "streams": streams or [s.state() for s in self.streams],
+                "python": self.processes.states if self.processes else self.states}
+
+    def advance(self, child: Dataset) -> None:
+        """Leave out an epoch; a mark in a later one says what was drawn in it."""
+        self.passes += 1
+        self.turn = (self.turn + child.get_dataset_size() + 1) % self.workers
+
+    def rows(self, run: Run, skip: int) -> Iterator[Row]:
+        """The rows of an epoch, from `skip` on."""
+        mark, self.restored = self.restored, None
+        start = 0
+        if mark is not None and skip and (mark["passes"], mark["place"]) == (self.passes + 1, 0):
+            self._set(mark)  # this epoch was over, but for its end
+            self.passes, self.turn = mark["passes"], mark["turn"]
+            self.node.children[0]._advance(run)
+            return iter(())
+        if mark is not None and mark["passes"] == self.passes and mark["place"] <= skip:
+            self._set(mark)
+            start, self.turn = mark["place"], mark["turn"]
+        elif not self.random and not self._pooled():
+            start, self.turn = skip, (self.turn + skip) % self.workers
+        at = mark is not None and mark["passes"] == self.passes and mark["place"] == start
+        if not at and not self._pooled() and self.node.in_python():
+            run.rewind()
+        self.place = start
+        rows = self._made(run, start)
+        return itertools.islice(rows, skip - start, None) if skip > start else rows
+
+    def _made(self, run: Run, start: int) -> Iterator[Row]:
+        node, child = self.node, self.node.children[0]
+        table = child._table()
+        items: Iterator[Any]
+        items = flat(child._numbers(run, start)) if table else iter(child._rows(run, start))
+        if self._pooled():
+            yield from self._in_processes(run, items, table)
+        elif node.in_python() or config.get_debug_mode():
+            yield from self._here(items, table)
+        else:
+            began, count = time.perf_counter(), 0
+            for row in self._here(itertools.islice(items, _TRIED), table):
+                count += 1
+                spent = time.perf_counter() - began
+                yield row
+                began = time.perf_counter() - spent
+            slow = count and (time.perf_counter() - began) / count > _SLOW
+            yield from (self._in_threads(run, items, table) if slow else self._here(items, table))
+        self.passes, self.place, self.latest = self.passes + 1, 0, None
+        self.turn = (self.turn + 1) % self.workers  # the end of an epoch takes a turn too
+
+    def _pooled(self) -> bool:
+        return (self.node.python_multiprocessing and self.workers > 1 and self.node.in_python()
+                and not config.get_debug_mode())
+
+    def _here(self, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
+        for item in items:
+            streams = self.streams[self.turn]
+            self.turn, self.place = (self.turn + 1) % self.workers, self.place + 1
+            row = self._row(item, table, streams)
+            if row is not None:
+                yield row
+
+    def _row(self, item: Any, table: Table | None, streams: Streams) -> Row | None:
+        mode = config.get_error_samples_mode()
+        try:
+            return self.node.applied(table.row(item) if table else item, streams)
+        except RuntimeError:
+            if mode == config.ErrorSamplesMode.RETURN:
+                raise
+            if mode == config.ErrorSamplesMode.REPLACE and self.good is not None:
+                return self.node.applied(table.row(self.good) if table else self.good, streams)
+            return None
+        finally:
+            if mode == config.ErrorSamplesMode.REPLACE and self.good is None:
+                self.good = item
+
+    good: Any = None  # an item that takes the place of one that fails
+
+    def _in_threads(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
+        if self.lanes is None:
+            self.lanes = threads.Lanes(self.workers)
+            run.closers.append(self.lanes.close)
+        lanes, size = self.lanes, _BLOCK * self.workers
+        reads = table if table is not None and table.parallel else None
+
+        def work(lane: int, part: list[Any]) -> Any:
+            rows = [self._row(item, reads, self.streams[lane]) for item in part]
+            return rows, self.streams[lane].state() if self.random else {}
+
+        def start(block: list[Any]) -> Any:
+            turn = self.turn
+            if table is not None and reads is None:
+                block = [table.row(item) for item in block]
+            begun = [lanes.submit(k, work, k, block[(k - turn) % self.workers::self.workers])
+                     for k in range(self.workers)]
+            self.turn = (turn + len(block)) % self.workers
+            return begun, len(block), turn
+
+        blocks = iter(lambda: list(itertools.islice(items, size)), [])
+        place = self.place
+        for begun, length, turn in threads.ahead(blocks, start, lambda started: started):
+            parts = [future.result() for future in begun]
+            for number in range(length):
+                row = parts[(turn + number) % self.workers][0][number // self.workers]
+                if number == length - 1:
+                    place += length
+                    self.latest = self._marked(place, (turn + length) % self.workers,
+                                               [part[1] for part in parts])
+                if row is not None:
+                    yield row
+
+    def _in_processes(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
+        from .processes import Processes
+        if self.processes is None:
+            node = self.node
+
+            def make(item: Any, streams: Streams) -> Row:
+                row = self._row(item, table, streams)
+                if row is None:
+                    raise SkippedRow
+                return row
+
+            node._plan()
+            self.processes = Processes(make, self.random, "map operation: [PyFunc]", self.workers,
+                                       run.seed, self.states)
+            run.closers.append(self.processes.close)
+        place, turn, since = self.place, self.turn, 0
+        self.latest = self._marked(place, turn)
+        for row, whole in self.processes.rows(items, turn):
+            since += 1
+            if whole:
+                place, turn, since = place + since, (turn + since) % self.workers, 0
+                self.latest = self._marked(place, turn)
+                self.latest["python"] = list(self.processes.states)
+            if row is not None:
+                yield row
+        self.turn = turn
+
+
+class FilterDataset(Dataset):
+    """The dataset that `Dataset.filter` gives."""
+
+    def __init__(self, child: Dataset, predicate: Callable[..., Any], input_columns: Any = None,
+                 num_parallel_workers: int | None = None):
+        super().__init__(child, num_parallel_workers)
+        if not callable(predicate):
+            raise TypeError(f"For 'filter', 'predicate' must be a function, but got "
+                            f"{type(predicate).__name__}.")
+        config.checked_workers("filter", num_parallel_workers)
+        self.predicate = predicate
+        self.input_columns = None if input_columns is None else names("filter", input_columns)
+        self.fresh = child.fresh
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        child = self.children[0]
+        listed = self.input_columns or child.columns
+        places = [child.columns.index(n) for n in child._listed("filter", listed)]
+        return itertools.islice((row for row in child._rows(run) if self._keeps(
+            [row[p] for p in places])), skip, None)
+
+    def _keeps(self, values: list[np.ndarray]) -> bool:
+        try:
+            kept = self.predicate(*values)
+        except Exception as error:
+            raise in_user_code("filter operation: [PyFunc]", error) from error
+        if not isinstance(kept, (bool, np.bool_, int, np.ndarray)):
+            raise in_user_code("filter operation: [PyFunc]", TypeError(
+                f"For 'filter', 'predicate' must return a bool, but it returned "
+                f"{type(kept).__name__}."))
+        return bool(kept)

@@ -1,0 +1,417 @@
+"""Operations that only move rows: on row numbers where there is a table, else on the rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import in_pipeline
+from .node import Dataset, MappableDataset, names
+from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
+from .samplers import RandomSampler, SequentialSampler
+from .state import Run
+
+
+def _int(name: str, argument: str, value: Any, low: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"For '{name}', '{argument}' must be an int, but got {value!r}.")
+    if not low <= value <= 2**31 - 1:
+        raise ValueError(f"For '{name}', '{argument}' must be an int of {low} or more, but got "
+                         f"{value!r}.")
+    return value
+
+
+class _Moved(Dataset):
+    """An operation on the rows of one dataset that leaves each row as it is."""
+
+    def __init__(self, child: Dataset):
+        super().__init__(child)
+        self.fresh = child.fresh
+
+    def _table(self) -> Table | None:
+        return self.children[0]._table()
+
+
+class ShuffleDataset(_Moved):
+    """The dataset that `Dataset.shuffle` gives."""
+
+    def __init__(self, child: Dataset, buffer_size: int):
+        super().__init__(child)
+        self.buffer_size = _int("shuffle", "buffer_size", buffer_size, 1)
+
+    def _buffer(self, run: Run) -> Any:
+        return run.keep(self, lambda: _Held(Buffer(self.buffer_size, run.seed)))
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        mixed = self._buffer(run).mixed(flat(self.children[0]._numbers(run)))
+        return chunked(itertools.islice(mixed, skip, None))
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        if self._table() is not None:
+            return super()._rows(run, skip)
+        return itertools.islice(self._buffer(run).mixed(iter(self.children[0]._rows(run))), skip,
+                                None)
+
+    def _advance(self, run: Run) -> None:
+        for _ in self._buffer(run).mixed(iter(range(self.children[0].get_dataset_size()))):
+            pass
+        super()._advance(run)
+
+    def _count(self) -> int:
+        return self.children[0].get_dataset_size()
+
+    def is_shuffled(self) -> bool:
+        """Whether the order of rows is random."""
+        return True
+
+
+class _Held:
+    """A Buffer as a reading remembers it."""
+
+    def __init__(self, buffer: Buffer):
+        self.mixed, self.generator = buffer.mixed, buffer.generator
+        self.state, self.restore = buffer.generator.state, buffer.generator.restore
+
+
+class RepeatDataset(_Moved):
+    """The dataset that `Dataset.repeat` gives."""
+
+    def __init__(self, child: Dataset, count: int | None = None):
+        super().__init__(child)
+        if count is not None and count != -1:
+            if isinstance(count, bool) or not isinstance(count, int):
+                raise TypeError(f"For 'repeat', 'count' must be an int or None, but got {count!r}.")
+            if count < 1:
+                raise ValueError(f"For 'repeat', 'count' must be a positive int, -1 or None, but "
+                                 f"got {count!r}.")
+        self.count = -1 if count is None else count
+
+    def _passes(self, run: Run, skip: int, read: Any) -> Iterator[Any]:
+        child, done = self.children[0], 0
+        if skip:
+            size = child.get_dataset_size()
+            while size and skip >= size and (self.count < 0 or done < self.count):
+                child._advance(run)
+                skip, done = skip - size, done + 1
+        while self.count < 0 or done < self.count:
+            empty = True
+            for item in read(run, skip):
+                empty = False
+                yield item
+            if empty and not skip and self.count < 0:
+                return  # nothing, without end
+            skip, done = 0, done + 1
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        return self._passes(run, skip, self.children[0]._numbers)
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        if self._table() is not None:
+            return super()._rows(run, skip)
+        return self._passes(run, skip, self.children[0]._rows)
+
+    def _advance(self, run: Run) -> None:
+        for _ in range(max(self.count, 0)):
+            self.children[0]._advance(run)
+
+    def _count(self) -> int:
+        return self.children[0].get_dataset_size() * max(self.count, 1)
+
+    def get_repeat_count(self) -> int:
+        """How often the rows are repeated."""
+        return self.count
+
+
+class TakeDataset(_Moved):
+    """The dataset that `Dataset.take` gives."""
+
+    def __init__(self, child: Dataset, count: int):
+        super().__init__(child)
+        if isinstance(count, bool) or not isinstance(count, int):
+            raise TypeError(f"For 'take', 'count' must be an int, but got {count!r}.")
+        if count < 1:
+            raise ValueError(f"For 'take', 'count' must be -1 or positive, but got {count}.")
+        self.count = count
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        left = max(0, self.count - skip)
+        return taken(self.children[0]._numbers(run, skip), left) if left else iter(())
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        if self._table() is not None:
+            return super()._rows(run, skip)
+        return itertools.islice(self.children[0]._rows(run, skip), max(0, self.count - skip))
+
+    def _count(self) -> int:
+        return min(self.count, self.children[0].get_dataset_size())
+
+
+class SkipDataset(_Moved):
+    """The dataset that `Dataset.skip` gives."""
+
+    def __init__(self, child: Dataset, count: int):
+        super().__init__(child)
+        self.count = _int("skip", "count", count, 0)
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        return skipped(self.children[0]._numbers(run), self.count + skip)
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        if self._table() is not None:
+            return super()._rows(run, skip)
+        if skip:
+            return iter(self.children[0]._rows(run, self.count + skip))
+        return itertools.islice(self.children[0]._rows(run), self.count, None)
+
+    def _count(self) -> int:
+        return max(0, self.children[0].get_dataset_size() - self.count)
+
+
+class RenameDataset(_Moved):
+    """The dataset that `Dataset.rename` gives."""
+
+    def __init__(self, child: Dataset, input_columns: Any, output_columns: Any):
+        super().__init__(child)
+        old, new = names("rename", input_columns), names("rename", output_columns)
+        if len(old) != len(new):
+            raise ValueError(f"For 'rename', as many names must come out as go in, but got {old} "
+                             f"and {new}.")
+        self.input_columns, self.output_columns = old, new
+
+    def _named(self) -> list[str]:
+        old = self.children[0]._listed("rename", self.input_columns)
+        changed = dict(zip(old, self.output_columns, strict=True))
+        found = [changed.get(name, name) for name in self.children[0].columns]
+        if len(set(found)) != len(found):
+            raise in_pipeline(f"For 'rename', names of columns must differ, but got {found}.")
+        return found
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        return self.children[0]._numbers(run, skip)
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        self.columns  # noqa: B018  (checks the names)
+        return self.children[0]._rows(run, skip)
+
+    def _count(self) -> int:
+        return self.children[0].get_dataset_size()
+
+
+class ProjectDataset(_Moved):
+    """The dataset that `Dataset.project` gives."""
+
+    def __init__(self, child: Dataset, columns: Any):
+        super().__init__(child)
+        self.chosen = names("project", columns)
+        if not self.chosen:
+            raise ValueError("For 'project', 'columns' must not be empty.")
+        self._kept: Table | None = None
+
+    def _named(self) -> list[str]:
+        return self.children[0]._listed("project", self.chosen)
+
+    def _places(self) -> list[int]:
+        return [self.children[0].columns.index(name) for name in self.columns]
+
+    def _table(self) -> Table | None:
+        table = self.children[0]._table()
+        if table is None:
+            return None
+        if self._kept is None:
+            self._kept = ChosenTable(table, self._places())
+        return self._kept
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        return self.children[0]._numbers(run, skip)
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        places = self._places()
+        return (tuple([row[p] for p in places]) for row in self.children[0]._rows(run, skip))
+
+    def _count(self) -> int:
+        return self.children[0].get_dataset_size()
+
+
+class ConcatDataset(Dataset):
+    """The dataset that `Dataset.concat` gives."""
+
+    def __init__(self, datasets: list[Dataset]):
+        for part in datasets:
+            if not isinstance(part, Dataset):
+                raise TypeError(f"For 'concat', each of 'datasets' must be a Dataset, but got "
+                                f"{type(part).__name__}.")
+        super().__init__(datasets)
+        self.sampler: Any = None
+        self._joined: Table | None = None
+
+    def _table(self) -> Table | None:
+        if self.sampler is None and all(type(c._table()) is not type(None) for c in self.children):
+            if self._joined is None:
+                self._joined = JoinedTable([c._table() for c in self.children])  # type: ignore
+            self._checked()
+            return self._joined
+        return None
+
+    def _checked(self) -> None:
+        first = self.children[0].columns
+        for part in self.children[1:]:
+            if part.columns != first:
+                raise in_pipeline(f"For 'concat', all datasets must have the columns {first}, but "
+                                  f"got {part.columns}.")
+
+    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
+        table = self._table()
+        assert isinstance(table, JoinedTable)
+        for start, part in zip(table.starts, self.children, strict=False):
+            size = part.get_dataset_size() if skip else 0
+            if skip and skip >= size:
+                part._advance(run)
+                skip -= size
+                continue
+            for chunk in part._numbers(run, skip):
+                yield chunk + start
+            skip = 0
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        if self.sampler is not None:
+            return self._sampled(run, skip)
+        self._checked()
+        return self._typed(run) if not skip else itertools.islice(self._typed(run), skip, None)
+
+    def _typed(self, run: Run) -> Iterator[Row]:
+        known: list[np.dtype] | None = None
+        for part in self.children:
+            for number, row in enumerate(part._rows(run)):
+                if number == 0:
+                    types = [v.dtype if v.dtype.kind not in "US" else np.dtype(v.dtype.kind)
+                             for v in row]
+                    if known is not None and types != known:
+                        raise in_pipeline(f"For 'concat', all datasets must have the same types, "
+                                          f"but got {known} and {types}.")
+                    known = types
+                yield row
+
+    def use_sampler(self, sampler: Any) -> None:
+        """Read a part of each dataset's rows: what a DistributedSampler gives of all of them."""
+        from .samplers import DistributedSampler
+        if not isinstance(sampler, DistributedSampler):
+            raise TypeError(f"For 'use_sampler', 'sampler' must be a DistributedSampler, but got "
+                            f"{type(sampler).__name__}.")
+        if sampler.is_shuffled():
+            raise ValueError("For 'use_sampler', the sampler of a concatenation must not shuffle.")
+        if sampler.num_samples is not None:
+            raise ValueError("For 'use_sampler', the sampler of a concatenation must not have "
+                             "'num_samples'.")
+        self.sampler, self._counted = sampler, None
+
+    def _sampled(self, run: Run, skip: int) -> Iterator[Row]:
+        shards, shard = self.sampler.num_shards, self.sampler.shard_id
+        self._checked()
+        rows = itertools.chain.from_iterable(part._rows(run) for part in self.children)
+        return itertools.islice(rows, shard + skip * shards, None, shards)
+
+    def _count(self) -> int:
+        count = sum(part.get_dataset_size() for part in self.children)
+        if self.sampler is not None:
+            count = len(range(self.sampler.shard_id, count, self.sampler.num_shards))
+        return count
+
+
+class ZipDataset(Dataset):
+    """The dataset that `zip` gives."""
+
+    def __init__(self, datasets: tuple[Dataset, ...]):
+        if not isinstance(datasets, tuple) or len(datasets) < 2:
+            raise ValueError("For 'zip', a tuple of two datasets or more is expected.")
+        for part in datasets:
+            if not isinstance(part, Dataset):
+                raise TypeError(f"For 'zip', each of 'datasets' must be a Dataset, but got "
+                                f"{type(part).__name__}.")
+        super().__init__(datasets)
+        self.fresh = all(part.fresh for part in datasets)
+
+    def _named(self) -> list[str]:
+        found = [name for part in self.children for name in part.columns]
+        if len(set(found)) != len(found):
+            raise in_pipeline(f"For 'zip', the datasets must have different columns, but got "
+                              f"{found}.")
+        return found
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        self.columns  # noqa: B018  (checks the names)
+        return (tuple(itertools.chain.from_iterable(rows)) for rows in zip(
+            *(part._rows(run, skip) for part in self.children), strict=False))
+
+    def _count(self) -> int:
+        return min(part.get_dataset_size() for part in self.children)
+
+
+def split(dataset: Dataset, sizes: Any, randomize: bool) -> tuple[Dataset, ...]:
+    """Divide the rows of a dataset; see `Dataset.split`."""
+    counts = _sizes(dataset.get_dataset_size(), sizes, randomize)
+    parts, start = [], 0
+    for count in counts:
+        if isinstance(dataset, MappableDataset) and dataset._table() is not None:
+            parts.append(_part(dataset, start, count, randomize))
+        else:
+            part: Dataset = dataset
+            if randomize:
+                shuffled = ShuffleDataset(dataset, max(1, dataset.get_dataset_size()))
+                shuffled._buffer = lambda run, of=shuffled: _Held(  # type: ignore[method-assign]
+                    Buffer(of.buffer_size, run.seed))  # the same order in every epoch
+                part = shuffled
+            if start:
+                part = part.skip(start)
+            parts.append(part.take(count))
+        start += count
+    return tuple(parts)
+
+
+def _part(dataset: MappableDataset, start: int, count: int, randomize: bool) -> Dataset:
+    import copy
+    part = copy.copy(dataset)
+    part._counted = None
+    chosen = SequentialSampler(start, count)
+    if randomize:
+        order = RandomSampler()
+        order.reshuffle = False
+        chosen.add_child(order)
+    old = dataset.sampler
+    if isinstance(old, SequentialSampler) and not old.start_index and not old.num_samples:
+        part.sampler = chosen
+    else:
+        part.sampler = copy.copy(old)
+        last = part.sampler
+        while last.child_sampler is not None:
+            last.child_sampler = copy.copy(last.child_sampler)
+            last = last.child_sampler
+        last.child_sampler = chosen
+    return part
+
+
+def _sizes(total: int, sizes: Any, randomize: Any) -> list[int]:
+    if not isinstance(sizes, list):
+        raise TypeError(f"For 'split', 'sizes' must be a list, but got {sizes!r}.")
+    if not isinstance(randomize, bool):
+        raise TypeError(f"For 'split', 'randomize' must be a bool, but got {randomize!r}.")
+    if not sizes:
+        raise ValueError("For 'split', 'sizes' must not be empty.")
+    if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
+        if any(s <= 0 for s in sizes):
+            raise ValueError(f"For 'split', 'sizes' must be positive, but got {sizes}.")
+        if sum(sizes) != total:
+            raise RuntimeError(f"For 'split', 'sizes' must sum up to the {total} rows of the "
+                               f"dataset, but got {sizes}.")
+        return sizes
+    if not all(isinstance(s, float) for s in sizes):
+        raise ValueError(f"For 'split', 'sizes' must be ints, or floats, but got {sizes}.")
+    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-6:
+        raise ValueError(f"For 'split', shares must be in (0, 1] and sum up to 1, but got {sizes}.")
+    counts = [round(share * total) for share in sizes]
+    if 0 in counts:
+        raise RuntimeError(f"For 'split', a part would have no rows: {sizes} of {total} rows.")
+    counts[0] += total - sum(counts)
+    return counts

@@ -1,0 +1,182 @@
+"""Random numbers as the C++ standard library draws them, so that orders are MindSpore's.
+
+MindSpore 2.10 is built with a libstdc++ whose `uniform_int_distribution` divides by the largest
+whole scale and rejects the rest; newer ones multiply, which gives other numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_MAX = 0xFFFFFFFF
+
+
+class Mt19937:
+    """``std::mt19937(seed)`` with the distributions that data pipelines draw from.
+
+    Examples:
+        >>> Mt19937(5489).word()  # the generator's first number, by its definition
+        3499211612
+    """
+
+    __slots__ = ("_bits", "_left")
+
+    def __init__(self, seed: int):
+        self._bits = np.random.MT19937()
+        self._bits._legacy_seeding(seed & _MAX)  # type: ignore[attr-defined]
+        self._left: list[int] = []
+
+    def word(self) -> int:
+        """The next 32 random bits."""
+        if not self._left:
+            self._left = self._bits.random_raw(64).tolist()
+            self._left.reverse()
+        return self._left.pop()
+
+    def integer(self, low: int, high: int) -> int:
+        """``std::uniform_int_distribution<>(low, high)``: both ends included."""
+        size = high - low + 1
+        if size == _MAX + 1:
+            return low + self.word()
+        scale = _MAX // size
+        past = size * scale
+        word = self.word()
+        while word >= past:
+            word = self.word()
+        return low + word // scale
+
+    def float32(self, low: float, high: float) -> float:
+        """``std::uniform_real_distribution<float>(low, high)``."""
+        ratio = np.float32(self.word()) * np.float32(2.0**-32)
+        if ratio >= 1:
+            ratio = np.nextafter(np.float32(1), np.float32(0))
+        first, last = np.float32(low), np.float32(high)
+        return float(ratio * (last - first) + first)
+
+    def canonical(self) -> float:
+        """``std::generate_canonical<double, 53>``: in [0, 1), of two words."""
+        ratio = (self.word() + self.word() * 4294967296.0) / 18446744073709551616.0
+        return min(ratio, float(np.nextafter(1.0, 0.0)))
+
+    def float64(self, low: float, high: float) -> float:
+        """``std::uniform_real_distribution<double>(low, high)``."""
+        return self.canonical() * (high - low) + low
+
+    def bernoulli(self, chance: float) -> bool:
+        """``std::bernoulli_distribution(chance)``."""
+        return self.canonical() < chance
+
+    def normal(self, mean: float, deviation: float, kept: list[float]) -> float:
+        """``std::normal_distribution<float>``: Marsaglia's polar method, which makes two at a time.
+
+        Args:
+            mean, deviation: of the distribution.
+            kept: where the second one waits for the next call.
+        """
+        if kept:
+            return float(np.float32(kept.pop()) * np.float32(deviation) + np.float32(mean))
+        one = np.float32(1)
+        while True:
+            x = np.float32(2) * np.float32(self.float32(0, 1)) - one
+            y = np.float32(2) * np.float32(self.float32(0, 1)) - one
+            square = x * x + y * y
+            if 0 < square <= 1:
+                break
+        factor = np.sqrt(np.float32(-2) * np.log(square) / square)
+        kept.append(float(x * factor))
+        return float(y * factor * np.float32(deviation) + np.float32(mean))
+
+    def shuffle(self, items: list[Any]) -> None:
+        """``std::shuffle``, in place: two swaps a draw where the ranges fit in 32 bits."""
+        count = len(items)
+        if count < 2:
+            return
+        place = 1
+        if _MAX // count >= count:
+            if count % 2 == 0:
+                self._swap(items, 1, self.integer(0, 1))
+                place = 2
+            while place < count:
+                first, second = divmod(self.integer(0, (place + 1) * (place + 2) - 1), place + 2)
+                items[place], items[first] = items[first], items[place]
+                place += 1
+                items[place], items[second] = items[second], items[place]
+                place += 1
+            return
+        for place in range(1, count):
+            self._swap(items, place, self.integer(0, place))
+
+    @staticmethod
+    def _swap(items: list[Any], one: int, other: int) -> None:
+        items[one], items[other] = items[other], items[one]
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on from here."""
+        return {"bits": self._bits.state, "left": list(self._left)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where `state` was taken."""
+        self._bits.state = state["bits"]
+        self._left = list(state["left"])
+
+
+class Mt19937x64:
+    """``std::mt19937_64(seed)``, which orders the rows of `shuffle`.
+
+    Examples:
+        >>> Mt19937x64(5489).word()
+        14514284786278117030
+    """
+
+    _SIZE, _MIDDLE = 312, 156
+
+    def __init__(self, seed: int):
+        words = [seed & 0xFFFFFFFFFFFFFFFF]
+        for i in range(1, self._SIZE):
+            last = words[-1]
+            words.append((6364136223846793005 * (last ^ last >> 62) + i) & 0xFFFFFFFFFFFFFFFF)
+        self.words, self.place = words, self._SIZE
+
+    def word(self) -> int:
+        """The next 64 random bits."""
+        if self.place == self._SIZE:
+            self._twist()
+        x = self.words[self.place]
+        self.place += 1
+        x ^= x >> 29 & 0x5555555555555555
+        x ^= x << 17 & 0x71D67FFFEDA60000
+        x ^= x << 37 & 0xFFF7EEE000000000
+        return x ^ x >> 43
+
+    def _twist(self) -> None:
+        words = self.words
+        for i in range(self._SIZE):
+            x = words[i] & 0xFFFFFFFF80000000 | words[(i + 1) % self._SIZE] & 0x7FFFFFFF
+            odd = 0xB5026F5AA96619E9 if x & 1 else 0
+            words[i] = words[(i + self._MIDDLE) % self._SIZE] ^ x >> 1 ^ odd
+        self.place = 0
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on from here."""
+        return {"words": list(self.words), "place": self.place}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where `state` was taken."""
+        self.words, self.place = list(state["words"]), state["place"]
+
+
+def weighted(generator: Mt19937, weights: np.ndarray, count: int) -> list[int]:
+    """`count` draws of ``std::discrete_distribution`` with these weights."""
+    shares = weights.astype(np.float32).astype(np.float64)
+    sums = np.cumsum(shares / shares.sum())
+    sums[-1] = 1.0
+    return [int(np.searchsorted(sums, generator.canonical(), "left")) for _ in range(count)]
+
+
+def exponential(generator: Mt19937, weights: np.ndarray, count: int) -> list[int]:
+    """`count` different numbers, by exponential keys divided by the weights, smallest first."""
+    keys = [-np.log1p(-generator.canonical()) / weight if weight else np.inf
+            for weight in weights.astype(np.float64)]
+    return np.argsort(keys, kind="stable")[:count].tolist()

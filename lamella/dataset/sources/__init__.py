@@ -1,0 +1,1 @@
+"""Sources of rows, a file a format. Imported when first named."""

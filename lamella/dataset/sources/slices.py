@@ -1,0 +1,119 @@
+"""Rows from arrays in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..node import MappableDataset, names
+from ..order import ArrayTable, Table
+from ..samplers import BuiltinSampler, PKSampler, select_sampler
+
+
+class ArraysDataset(MappableDataset):
+    """The base of sources that hold all their columns as arrays. `_arrays` gives them."""
+
+    _class_column: str | None = None  # where a PKSampler finds classes
+
+    def __init__(self, column_names: list[str], sampler: BuiltinSampler,
+                 num_parallel_workers: int | None = None, cache: Any = None):
+        super().__init__(None, num_parallel_workers, cache)
+        self._columns, self.sampler = column_names, sampler
+        self._held: ArrayTable | None = None
+
+    def _arrays(self) -> list[np.ndarray]:
+        raise NotImplementedError
+
+    def _table(self) -> Table | None:
+        if self._held is None:
+            self._held = ArrayTable(self._arrays())
+            if isinstance(self.sampler, PKSampler) and self._class_column in self.columns:
+                place = self.columns.index(self._class_column)  # type: ignore[arg-type]
+                self.sampler.labels = self._held.columns[place]
+        return self._held
+
+
+class NumpySlicesDataset(ArraysDataset):
+    """Rows from arrays, along their first dimension.
+
+    Args:
+        data: an array or list; a tuple of them, a column each; or a dict of them by column name.
+        column_names: the names of the columns; default: the keys of a dict, else ``column_0``, ...
+        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as for
+            `GeneratorDataset`.
+
+    Raises:
+        ValueError: if the columns' lengths differ, or there are none.
+
+    Examples:
+        >>> import lamella.dataset as ds
+        >>> data = ds.NumpySlicesDataset({"x": [[1, 2], [3, 4]], "y": [5, 6]}, shuffle=False)
+        >>> for x, y in data.batch(2):
+        ...     print(x.shape, y)
+        (2, 2) [5 6]
+    """
+
+    def __init__(self, data: Any, column_names: Any = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = 1, shuffle: bool | None = None,
+                 sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None):
+        if isinstance(data, dict):
+            found, arrays = list(data), list(data.values())
+        else:
+            arrays = list(data) if isinstance(data, tuple) else [data]
+            found = [f"column_{i}" for i in range(len(arrays))]
+        if not arrays:
+            raise ValueError("For 'NumpySlicesDataset', 'data' must not be empty.")
+        columns = [a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in arrays]
+        lengths = {len(c) if c.ndim else -1 for c in columns}
+        if len(lengths) != 1 or -1 in lengths:
+            raise ValueError(f"For 'NumpySlicesDataset', all columns must have one length, but got "
+                             f"shapes {[c.shape for c in columns]}.")
+        if any(c.dtype == object for c in columns):
+            raise TypeError("For 'NumpySlicesDataset', 'data' must be arrays of numbers or "
+                            "strings, but got one of objects.")
+        given = found if column_names is None else names("NumpySlicesDataset", column_names)
+        if len(given) != len(columns):
+            raise ValueError(f"For 'NumpySlicesDataset', 'column_names' must have as many as there "
+                             f"are columns, {len(columns)}, but got {given}.")
+        chosen = select_sampler("NumpySlicesDataset", num_samples, sampler, shuffle, num_shards,
+                                shard_id)
+        if isinstance(chosen, PKSampler):
+            raise ValueError("For 'NumpySlicesDataset', a PKSampler is not supported.")
+        super().__init__(given, chosen, num_parallel_workers)
+        self._data = columns
+
+    def _arrays(self) -> list[np.ndarray]:
+        return self._data
+
+    def __getitem__(self, index: int) -> Any:
+        row = ArrayTable(self._data).row(index)
+        return row[0] if len(row) == 1 else row
+
+
+class PaddedDataset(MappableDataset):
+    """Rows given as dicts, to fill up another dataset with.
+
+    Args:
+        padded_samples: a list of dicts, a value by column name.
+    """
+
+    def __init__(self, padded_samples: list[dict[str, Any]]):
+        if not isinstance(padded_samples, list):
+            raise TypeError(f"For 'PaddedDataset', 'padded_samples' must be a list of dicts, but "
+                            f"got {type(padded_samples).__name__}.")
+        if not padded_samples:
+            raise ValueError("For 'PaddedDataset', 'padded_samples' must not be empty.")
+        if not all(isinstance(sample, dict) for sample in padded_samples):
+            raise TypeError("For 'PaddedDataset', each of 'padded_samples' must be a dict.")
+        from ..rows import as_array
+        from ..samplers import SequentialSampler
+        super().__init__()
+        self._columns = list(padded_samples[0])
+        self.padded_samples, self.sampler = padded_samples, SequentialSampler()
+        self._rows_table = Table(lambda i: tuple(
+            [as_array(padded_samples[i][n]) for n in self.columns]), len(padded_samples))
+
+    def _table(self) -> Table | None:
+        return self._rows_table

@@ -1,0 +1,48 @@
+"""Worker threads, for operations whose kernels release the interpreter's lock."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+AHEAD = 2  # blocks that are worked on before they are asked for
+
+
+class Lanes:
+    """Threads that each do their own work in the order it was given.
+
+    Args:
+        count: how many.
+    """
+
+    def __init__(self, count: int):
+        self.pools = [ThreadPoolExecutor(1, f"lamella-data-{k}") for k in range(count)]
+
+    def submit(self, lane: int, function: Callable[..., Any], *args: Any) -> Future:
+        """Have thread `lane` call a function."""
+        return self.pools[lane].submit(function, *args)
+
+    def close(self) -> None:
+        """End the threads; what hasn't begun is dropped."""
+        for pool in self.pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def ahead(blocks: Iterator[Any], start: Callable[[Any], Any],
+          finish: Callable[[Any], Any]) -> Iterator[Any]:
+    """Start work on some blocks before the first is finished, and give them in order.
+
+    Args:
+        blocks: what to work on.
+        start: starts the work on one.
+        finish: waits for it and gives what came out.
+    """
+    begun: collections.deque[Any] = collections.deque()
+    for block in blocks:
+        begun.append(start(block))
+        if len(begun) > AHEAD:
+            yield finish(begun.popleft())
+    while begun:
+        yield finish(begun.popleft())

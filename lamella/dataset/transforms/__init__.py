@@ -1,0 +1,1 @@
+"""Operations on rows of any kind."""

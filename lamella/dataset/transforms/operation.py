@@ -1,0 +1,124 @@
+"""What an operation on rows is, and where its random numbers come from.
+
+An operation is a function of arrays. Called by a program it draws from a new generator each time;
+in a `map`, worker k has one generator for each operation, which goes on from row to row and from
+epoch to epoch. So drawing and applying are apart: an operation asks the `Streams` it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..numbers import Mt19937
+from ..rows import as_array
+
+Values = tuple[Any, ...]
+
+
+class Streams:
+    """The generators of one worker, one for each operation.
+
+    Args:
+        seed: what each of them starts from.
+        operations: all that may ask; their places in this list name them in `state`.
+    """
+
+    def __init__(self, seed: int, operations: Iterable[Any] = ()):
+        self.seed = seed
+        self.places = {id(operation): place for place, operation in enumerate(operations)}
+        self.generators: dict[int, Mt19937] = {}
+
+    def of(self, operation: Any) -> Mt19937:
+        """The generator of an operation."""
+        place = self.places.setdefault(id(operation), len(self.places))
+        found = self.generators.get(place)
+        if found is None:
+            found = self.generators[place] = Mt19937(self.seed)
+        return found
+
+    def state(self) -> dict[int, Any]:
+        """What `restore` needs to go on from here."""
+        return {place: generator.state() for place, generator in self.generators.items()}
+
+    def restore(self, state: dict[int, Any]) -> None:
+        """Go on from where `state` was taken."""
+        self.generators = {}
+        for place, kept in state.items():
+            self.generators[place] = Mt19937(self.seed)
+            self.generators[place].restore(kept)
+
+
+class TensorOperation:
+    """The base of operations. A subclass gives `transform`, of one array, or `run`."""
+
+    draws = False  # whether it asks for random numbers
+    python = False  # whether it runs Python code of a user's, or Pillow's
+    block: Callable[[np.ndarray], np.ndarray] | None = None  # on stacked rows, if each goes alone
+
+    def __call__(self, *values: Any) -> Any:
+        if not values:
+            raise RuntimeError(f"For '{type(self).__name__}', an input is expected, but got none.")
+        streams = Streams(config.pipeline_seed())
+        out = self.run(tuple(self.accept(value) for value in values), streams)
+        out = tuple(self.give(value) for value in out)
+        return out[0] if len(out) == 1 else out
+
+    def accept(self, value: Any) -> Any:
+        """The input as an array, an image of Pillow's as it is.
+
+        Raises:
+            TypeError: if it is neither.
+        """
+        if is_pillow(value):
+            return value
+        if isinstance(value, (list, tuple)):
+            return np.asarray(value)
+        try:
+            return as_array(value)
+        except TypeError:
+            raise TypeError(f"For '{type(self).__name__}', the input must be a NumPy array or an "
+                            f"image of Pillow's, but got {type(value).__name__}.") from None
+
+    def give(self, value: Any) -> Any:
+        """The output of a call, from what `run` gave."""
+        return value
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The outputs, a tuple, of the inputs, each column alone."""
+        return tuple([self.transform(value) for value in values])
+
+    def transform(self, value: Any) -> Any:
+        """The output of one input."""
+        raise NotImplementedError(f"'{type(self).__name__}' must define 'transform'.")
+
+    def inner(self) -> Iterator[Any]:
+        """The operations that it runs."""
+        return iter(())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its name and arguments."""
+        arguments = {k: v for k, v in vars(self).items() if not k.startswith("_")}
+        return {"tensor_op_name": type(self).__name__, "tensor_op_params": arguments}
+
+
+class PyTensorOperation(TensorOperation):
+    """The base of operations in Python; programs derive their own from it."""
+
+    python = True
+
+
+def is_pillow(value: Any) -> bool:
+    """Whether a value is an image of Pillow's, without importing it."""
+    return type(value).__module__.startswith("PIL.")
+
+
+def flattened(operations: Iterable[Any]) -> Iterator[Any]:
+    """All operations, those inside of others too, in a fixed order."""
+    for operation in operations:
+        yield operation
+        if isinstance(operation, TensorOperation):
+            yield from flattened(operation.inner())

@@ -1,0 +1,120 @@
+"""Iterators that go on where another was: the same rows, bit for bit."""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import lamella.dataset as ds
+from lamella.dataset.transforms.operation import TensorOperation
+
+
+class Noise(TensorOperation):
+    draws = True
+
+    def run(self, values, streams):
+        return (values[0] + streams.of(self).word() % 1000 * 1000,)
+
+
+def numbers(count=23, **kwargs):
+    return ds.NumpySlicesDataset({"n": list(range(count))}, **kwargs)
+
+
+class Source:
+    def __len__(self):
+        return 23
+
+    def __getitem__(self, place):
+        return (np.int64(place * 1000 + random.randrange(1000)),)
+
+
+def noisy(n):
+    return n * 1000 + random.randrange(1000) + np.random.randint(1000) * 1000000
+
+
+PIPELINES = {
+    "rows": lambda: numbers(),
+    "batches": lambda: numbers().batch(4),
+    "shuffled": lambda: numbers().shuffle(7).repeat(2).batch(4),
+    "random operation": lambda: numbers().map(Noise(), num_parallel_workers=2).batch(4),
+    "random operation, shuffled after": lambda: numbers().map(
+        Noise(), num_parallel_workers=2).shuffle(5).batch(3),
+    "repeated after a random operation": lambda: numbers().map(
+        Noise(), num_parallel_workers=2).repeat(3).batch(5),
+    "filtered": lambda: numbers().map(Noise()).filter(lambda n: n % 3 > 0).batch(2),
+    "concatenated": lambda: (numbers(5) + numbers(8)).skip(2).batch(3),
+    "zipped": lambda: ds.zip((numbers(9), numbers(9).rename("n", "m").map(Noise(), "m"))).take(7),
+    "python function": lambda: numbers().map(noisy, num_parallel_workers=1).batch(4),
+    "processes": lambda: numbers().map(noisy, num_parallel_workers=2,
+                                       python_multiprocessing=True).batch(4),
+    "source in processes": lambda: ds.GeneratorDataset(
+        Source(), ["n"], num_parallel_workers=2, shuffle=True).batch(3),
+}
+
+
+def take(rows, count):
+    out = []
+    while len(out) < count:
+        try:
+            out.append([value.tolist() for value in next(rows)])
+        except StopIteration:
+            out.append("epoch")
+    return out
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_an_iterator_goes_on_bit_for_bit(name):
+    ds.config.set_seed(11)
+    rows = PIPELINES[name]().create_tuple_iterator(output_numpy=True)
+    stops, states = (0, 2, 9, 20), []
+    whole, at = [], 0
+    for stop in stops:
+        whole += take(rows, stop - at)
+        at = stop
+        states.append(pickle.dumps(rows.state_dict()))
+    whole += take(rows, 10)
+    rows.stop()
+    for stop, state in zip(stops, states, strict=True):
+        ds.config.set_seed(99)
+        again = PIPELINES[name]().create_tuple_iterator(output_numpy=True)
+        again.load_state_dict(pickle.loads(state))
+        assert take(again, 10) == whole[stop:stop + 10], stop
+        again.stop()
+
+
+def test_threads_go_on_bit_for_bit(monkeypatch):
+    monkeypatch.setattr("lamella.dataset.mapping._SLOW", 0)  # threads at once
+    ds.config.set_seed(5)
+
+    def pipeline():
+        return numbers(200).map(Noise(), num_parallel_workers=2).batch(4)
+
+    rows = pipeline().create_tuple_iterator(output_numpy=True)
+    whole = take(rows, 7)
+    state = rows.state_dict()
+    rest = take(rows, 60)
+    later = pipeline().create_tuple_iterator(output_numpy=True)
+    later.load_state_dict(state)
+    assert take(later, 60) == rest
+    rows.stop()
+    later.stop()
+    monkeypatch.setattr("lamella.dataset.mapping._SLOW", 1e9)
+    ds.config.set_seed(5)
+    assert take(pipeline().create_tuple_iterator(output_numpy=True), 67) == whole + rest
+
+
+def test_a_state_needs_a_new_iterator():
+    rows = numbers().create_tuple_iterator()
+    next(rows)
+    with pytest.raises(RuntimeError, match="must be a new one"):
+        rows.load_state_dict(rows.state_dict())
+
+
+def test_an_iterator_of_one_epoch_ends():
+    rows = numbers(2).create_tuple_iterator(num_epochs=1)
+    assert len(list(rows)) == 2
+    with pytest.raises(RuntimeError, match="made for 1 epochs"):
+        next(rows)
+    endless = numbers(2).create_tuple_iterator()
+    assert [len(list(endless)) for _ in range(3)] == [2, 2, 2]
