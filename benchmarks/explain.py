@@ -133,10 +133,10 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
 
 def effects(name: str) -> dict[str, float]:
     """For each pass, and for all: the time without it, as a multiple of the time with all."""
-    from lamella.explaining.undo import copied, undone
+    from lamella.graph.guards.reach import Reach
     from lamella.graph.passes.trial import _run, copies
-    from lamella.graph.reach import Reach
-    from lamella.graph.trace import held_data, run_traced
+    from lamella.graph.tracing.trace import held_data, run_traced
+    from lamella.insight.roofline.undo import copied, undone
 
     _, step, data, _ = prepared(name)
     data = copied(data)
@@ -177,7 +177,7 @@ def _improved(recorded: Any, inputs: list[torch.Tensor]) -> Any:
 
 
 def limits_table(found: dict[str, Found]) -> Table:
-    from lamella.explaining.text import time as text
+    from lamella.insight.roofline.text import time as text
 
     lines = []
     for name, f in found.items():
@@ -217,7 +217,7 @@ def passes_table(found: dict[str, dict[str, float]]) -> Table:
 
 
 def peaks_line(found: dict[str, Found]) -> str:
-    from lamella.explaining.text import bandwidth, rate
+    from lamella.insight.roofline.text import bandwidth, rate
 
     report = next(iter(found.values())).report
     rates = ", ".join(f"{rate(value)} in {kind}" for kind, value in report.rates.items())
@@ -261,7 +261,7 @@ def main(arguments: list[str] | None = None) -> None:
     texts = {}
     where = f"{machine(Settings())}, float32."
     if "limits" not in chosen.skip:
-        from lamella.explaining.peaks import peaks_of
+        from lamella.insight.roofline.peaks import peaks_of
 
         peaks = peaks_of(torch.device("cpu"))
         peaks.of_products("float32")

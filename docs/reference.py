@@ -24,7 +24,7 @@ NAMESPACES = ("lamella", "lamella.amp", "lamella.common.initializer",
 BY_FAMILY = ("lamella.nn", "lamella.ops")
 
 DETAILED = {"lamella.tensor.Tensor", "lamella.parameter.Parameter", "lamella.nn.cell.Cell",
-            "lamella.inspect.report.GradientReport"}
+            "lamella.insight.gradients.report.GradientReport"}
 WITH_METHODS = "    options: {members: null, inherited_members: true}\n"
 
 

@@ -9,9 +9,7 @@ from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
 from . import amp, autodiff, common, context, dataset, dtype, nn, train
 from .autodiff import (
-    GradientError,
     _Function,
-    check_grads,
     derivative,
     get_grad,
     grad,
@@ -98,9 +96,22 @@ from .graph import (
     mutable,
     no_inline,
 )
-from .inspect import GradientReport, inspect_gradients
-from .memory import keep_freed_memory as _keep_freed_memory
+from .insight.gradcheck import GradientError, check_grads
+from .insight.gradients import GradientReport, inspect_gradients
+from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
+from .parallel.settings import (
+    ParallelMode,
+    get_algo_parameters,
+    get_auto_parallel_context,
+    get_ps_context,
+    reset_algo_parameters,
+    reset_auto_parallel_context,
+    reset_ps_context,
+    set_algo_parameters,
+    set_auto_parallel_context,
+    set_ps_context,
+)
 from .parameter import Parameter, ParameterTuple
 from .random import (
     Generator,
@@ -117,7 +128,7 @@ from .tensor import Tensor, from_numpy, is_tensor, tensor
 
 from .conversion import from_dlpack  # isort: skip
 from . import inplace_methods  # isort: skip
-from .explaining import explain
+from .insight.roofline import explain
 from .train.serialization import (
     async_ckpt_thread_status,
     ckpt_to_safetensors,

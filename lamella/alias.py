@@ -98,7 +98,12 @@ _PLACES: dict[str, str] = {
         train.metrics.topk""",
     "train,": "train.serialization",
     "amp,train": "train.amp",
-    ",communication": "communication.management",
+    "communication,communication.groups": """
+        communication.management communication._comm_helper""",
+    "context,parallel.settings": "context",
+    "parallel.settings": """
+        parallel._utils parallel._auto_parallel_context parallel._ps_context
+        parallel._cost_model_context parallel.algo_parameter_config""",
     "numpy": """
         numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops
         numpy.utils numpy.utils_const""",
@@ -111,13 +116,13 @@ _SOURCES: dict[str, tuple[str, ...]] = {
 # The rooms, and the files in `ops`, `nn`, `common`, `train` and `amp`, that MindSpore has too. What
 # else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
 _SHARED = frozenset("""
-    _checkparam amp boost common common.generator common.initializer communication context dataset
-    device_context dtype experimental hal log mindrecord mint multiprocessing nn nn.cell
-    nn.dynamic_lr nn.learning_rate_schedule nn.probability nn.sparse numpy ops ops._primitive_cache
-    ops.primitive parallel profiler rewrite runtime safeguard scipy train train.serialization utils
-    version
+    _checkparam amp boost common common.generator common.initializer communication
+    communication.comm_func context dataset device_context dtype experimental hal log mindrecord
+    mint multiprocessing nn nn.cell nn.dynamic_lr nn.learning_rate_schedule nn.probability
+    nn.sparse numpy ops ops._primitive_cache ops.primitive parallel profiler rewrite runtime
+    safeguard scipy train train.serialization utils version
     """.split())
-_ROOMS = frozenset(["", "amp", "common", "nn", "nn.optim", "ops", "train"])
+_ROOMS = frozenset(["", "amp", "common", "communication", "nn", "nn.optim", "ops", "train"])
 
 # Functions that MindSpore shows where it has a file of the same name.
 _FUNCTIONS = frozenset(

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from . import unsigned
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -130,9 +132,14 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
                 ZeroDivisionError) as error:
+            if unsigned.refused(error):
+                try:
+                    return unsigned.retried(function, args, kwargs)
+                except (RuntimeError, TypeError, ValueError) as refusal:
+                    error = refusal
             explained = _explain(function, name or function.__name__, args, kwargs, error)
             if explained is error:
-                raise
+                raise error
             raise explained from error
 
     setattr(call, "is_op", True)  # noqa: B010
@@ -145,4 +152,5 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as mismatch:
         return TypeError(f"For '{name}', {mismatch}. It takes {inspect.signature(function)}.")
-    return op_error(name, error, **bound.arguments)
+    given = {k: v for k, v in bound.arguments.items() if k != "self" or hasattr(v, "_raw")}
+    return op_error(name, error, **given)

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from .construction import WIDE_UNSIGNED
 from .errors import describe
 from .inplace import _has_alias, in_place
 from .state import state
+from .unsigned import refused
 
 _ALL = slice(None)
 _index = torch.ops.aten.index.Tensor
@@ -50,6 +52,9 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
     except (IndexError, TypeError, ValueError) as error:
         raise _explained("__setitem__", error, raw, index) from None
     except RuntimeError as error:
+        if refused(error):
+            in_place(tensor, lambda own: _assign_bits(own, index, source))
+            return
         if "shape mismatch" in str(error) or "expanded size" in str(error):
             shape = tuple(getattr(value, "shape", ()))
             raise ValueError(
@@ -164,6 +169,14 @@ def _assign(raw: torch.Tensor, index: Any, source: Any) -> None:
         raw[native] = source
     else:
         _Layout(raw, index).write(source)
+
+
+def _assign_bits(raw: torch.Tensor, index: Any, source: Any) -> None:
+    """As `_assign`, of a type whose kernels PyTorch lacks: as the signed type of its width."""
+    signed = WIDE_UNSIGNED[raw.dtype]
+    if not isinstance(source, torch.Tensor):
+        source = torch.tensor(source, dtype=raw.dtype, device=raw.device)
+    _assign(raw.view(signed), index, source.view(signed))
 
 
 class _Layout:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .state import is_nested
+
+power_of_any_order: Any = None  # `a` ** `b` with right derivatives; `autodiff.power` puts it here
 
 
 def minus(a: Any, b: Any) -> torch.Tensor:
@@ -45,55 +48,79 @@ def power(a: Any, b: Any) -> torch.Tensor:
     if not (is_nested() and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
             and (a.is_floating_point() or a.is_complex())):
         return a ** b
-    from .autodiff.hooks import varies
-
-    return _power(a, b, varies(b) and (b.is_floating_point() or b.is_complex()))
-
-
-def _power(a: torch.Tensor, b: torch.Tensor, moving: bool) -> torch.Tensor:
-    """`a` ** `b`, where `moving` says whether there are derivatives by `b`, too."""
-    from .autodiff.node import Rule, attach
-    from .autodiff.stop import no_grad
-
-    def slopes(a: torch.Tensor, b: torch.Tensor) -> list[Any]:
-        """The derivatives by the base, and by the exponent if that may vary."""
-        by_base = b * _power(a, torch.where(b == 0, 1, b - 1), moving)
-        if not moving:
-            return [by_base, None]
-        known = (a == 0) & (b == 0 if b.is_complex() else b >= 0)
-        return [by_base, torch.where(known, 0, _power(a, b, True) * torch.where(known, 1, a).log())]
-
-    def pull(inputs: Any, outs: Any, gradients: Any) -> list[Any]:
-        return [None if slope is None
-                else (gradients[0] * slope.conj()).sum_to_size(raw.shape).to(raw.dtype)
-                for raw, slope in zip(inputs, slopes(*inputs), strict=True)]
-
-    def push(inputs: Any, outs: Any, tangents: Any) -> list[torch.Tensor]:
-        moved = torch.zeros_like(outs[0])
-        for tangent, slope in zip(tangents, slopes(*inputs), strict=True):
-            moved = moved if tangent is None or slope is None else moved + tangent * slope
-        return [moved.to(outs[0].dtype)]
-
-    with no_grad():
-        out = a ** b
-    return attach(Rule("pow", pull, push), [out], [a, b])[0]
+    return power_of_any_order(a, b)
 
 
 def floor_quotient(a: Any, b: Any) -> torch.Tensor:
-    """`a` // `b`, with the gradient zero that PyTorch's own ``//`` lacks."""
+    """`a` // `b`, with the gradient zero that PyTorch's own ``//`` lacks.
+
+    Whole numbers by 0 are as far as the type reaches, with the sign of `a`, and 0 by 0 is 0.
+    """
     if not isinstance(a, torch.Tensor):
-        a = torch.full((), a, dtype=torch.result_type(b, a), device=b.device)
-    return torch.div(a, b, rounding_mode="floor")
+        a = _like(a, b)
+    try:
+        return torch.div(a, b, rounding_mode="floor")
+    except RuntimeError as error:
+        return _rescued(_floor, a, b, error, farthest)
 
 
-def trunc_quotient(a: Any, b: Any) -> torch.Tensor:
-    """`a` / `b` rounded towards 0.
+def trunc_quotient(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
+                   ) -> torch.Tensor:
+    """`a` / `b` rounded towards 0; whole numbers by 0 are what `by_zero` says, or `lowest`.
 
     The least number of a whole type by -1 wraps around to itself; PyTorch's kernel ends the process
     there, with the processor's trap.
     """
     if not isinstance(a, torch.Tensor):
-        a = torch.full((), a, dtype=torch.result_type(b, a), device=b.device)
+        a = _like(a, b)
+    try:
+        return _trunc(a, b)
+    except RuntimeError as error:
+        return _rescued(_trunc, a, b, error, by_zero or lowest)
+
+
+def floor_rest(a: Any, b: Any) -> torch.Tensor:
+    """What `a` // `b` leaves, with the sign of `b`; `a` itself where `b` is 0."""
+    try:
+        return torch.remainder(a, b)
+    except RuntimeError as error:
+        return _rescued(torch.remainder, a, b, error, _itself)
+
+
+def modulo(a: Any, b: Any) -> torch.Tensor:
+    """``a % b``, as `floor_rest`; where `b` is 0 what `lowest` says."""
+    try:
+        return torch.remainder(a, b)
+    except RuntimeError as error:
+        return _rescued(torch.remainder, a, b, error, lowest)
+
+
+def trunc_rest(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
+               ) -> torch.Tensor:
+    """What division rounded towards 0 leaves, with the sign of `a`; `a` itself where `b` is 0."""
+    if type(b) is int and b < 0:
+        b = -b  # which doesn't matter, and unsigned types hold it
+    try:
+        return torch.fmod(a, b)
+    except RuntimeError as error:
+        return _rescued(torch.fmod, a, b, error, by_zero or _itself)
+
+
+def lowest(a: torch.Tensor) -> torch.Tensor:
+    """What 2.10 gives for the rest of a division of whole numbers by 0.
+
+    It is the least number of int32 and int64, and 0 in the other types: what the processor makes of
+    a number that isn't one.
+    """
+    wide = a.dtype in (torch.int32, torch.int64)
+    return torch.full_like(a, torch.iinfo(a.dtype).min if wide else 0)
+
+
+def _floor(a: Any, b: Any) -> torch.Tensor:
+    return torch.div(a, b, rounding_mode="floor")
+
+
+def _trunc(a: torch.Tensor, b: Any) -> torch.Tensor:
     kind = torch.result_type(a, b)
     if kind.is_floating_point or kind.is_complex or not kind.is_signed or kind is torch.bool:
         return torch.div(a, b, rounding_mode="trunc")
@@ -102,3 +129,58 @@ def trunc_quotient(a: Any, b: Any) -> torch.Tensor:
     by_minus_one = b == -1
     quotient = torch.div(a, b.masked_fill(by_minus_one, 1), rounding_mode="trunc")
     return torch.where(by_minus_one, -quotient, quotient)
+
+
+def farthest(a: torch.Tensor) -> torch.Tensor:
+    info = torch.iinfo(a.dtype)
+    return torch.where(a > 0, info.max, torch.where(a < 0, info.min, 0)).to(a.dtype)
+
+
+def _itself(a: torch.Tensor) -> torch.Tensor:
+    return a
+
+
+def _like(number: Any, other: torch.Tensor) -> torch.Tensor:
+    return torch.full((), number, dtype=torch.result_type(other, number), device=other.device)
+
+
+def _rescued(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any, error: RuntimeError,
+             by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """`kernel` of whole numbers and truth values where PyTorch has refused.
+
+    Where `b` is 0 it is `by_zero` of `a`.
+
+    Raises:
+        RuntimeError: `error`, if that was about something else.
+    """
+    kind = torch.result_type(a, b)
+    truth = kind is torch.bool and "'Bool'" in str(error)
+    whole = kind is torch.uint64 and "'UInt64'" in str(error)
+    if not (truth or whole or "ZeroDivision" in str(error)):
+        raise error
+    a = a.to(kind) if isinstance(a, torch.Tensor) else _like(a, b)
+    b = b.to(kind) if isinstance(b, torch.Tensor) else _like(b, a)
+    if truth:
+        a, b = a.byte(), b.byte()
+    if whole:
+        a, b = torch.broadcast_tensors(a.view(torch.int64), b.view(torch.int64))
+        kernel = _unsigned(kernel)
+    zero = b == 0
+    out = torch.where(zero, by_zero(a), kernel(a, b.masked_fill(zero, 1)))
+    if whole:
+        out = torch.where(zero & (a != 0), -1, out) if by_zero is farthest else out
+        return torch.where(zero, 0, out).view(kind) if by_zero is lowest else out.view(kind)
+    return out.to(kind)
+
+
+def _unsigned(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
+    """A quotient or rest of numbers of 64 bits without a sign, which come and go as int64."""
+    def quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        least = torch.iinfo(torch.int64).min
+        half = ((a >> 1) & ~least) // b.masked_fill(b < 0, 1) << 1  # right, or one too little
+        more = ((a - half * b) ^ least) >= (b ^ least)
+        return torch.where(b < 0, ((a ^ least) >= (b ^ least)).long(), half + more)
+
+    if kernel in (_floor, _trunc):
+        return quotient
+    return lambda a, b: a - quotient(a, b) * b

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from .construction import NUMBERS, WIDE_UNSIGNED
+from . import unsigned
+from .construction import NUMBERS
 from .errors import op_error
-from .kernels import floor_quotient, minus, power
+from .kernels import floor_quotient, minus, modulo, power
 from .tensor import Tensor, operand, promote, promote_factors, wrap
 
 _new = object.__new__
@@ -53,29 +54,13 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
             complaint: str) -> torch.Tensor | None:
     """The result where PyTorch's kernel refuses types that MindSpore computes with."""
     whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
-    if "ZeroDivision" in complaint:
-        raise ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. "
-                                f"Convert it to a floating type first.")
     if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
         return kernel(a, float(b))
     if "negative integer powers" in complaint:
         return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
-    if "not implemented for 'Bool'" in complaint and name in ("floordiv", "mod") and whole:
-        return kernel(a.byte(), b.byte() if isinstance(b, torch.Tensor) else b).to(
-            torch.result_type(a, b))
-    if a.dtype in WIDE_UNSIGNED and whole and "not implemented" in complaint:
-        left, right = _as_int64(a), _as_int64(b) if isinstance(b, torch.Tensor) else b
-        negative = (left < 0).any() or (torch.as_tensor(right) < 0).any()
-        if negative and name not in ("add", "sub", "mul", "pow"):
-            return None  # uint64 numbers that int64 can't hold, where that matters
-        out = kernel(left, right)
-        return out if out.dtype is torch.bool else (
-            out.view(a.dtype) if a.dtype is torch.uint64 else out.to(a.dtype))
+    if whole and any(words in complaint for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
+        return unsigned.binary(kernel, name, a, b)
     return None
-
-
-def _as_int64(raw: torch.Tensor) -> torch.Tensor:
-    return raw.view(torch.int64) if raw.dtype is torch.uint64 else raw.long()
 
 
 def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Callable[..., Any]:
@@ -97,7 +82,7 @@ def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any
 
 for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
                        "truediv": operator.truediv, "floordiv": floor_quotient,
-                       "mod": operator.mod, "pow": power, "matmul": operator.matmul,
+                       "mod": modulo, "pow": power, "matmul": operator.matmul,
                        "and": operator.and_, "or": operator.or_, "xor": operator.xor,
                        "lshift": operator.lshift, "rshift": operator.rshift}.items():
     setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))

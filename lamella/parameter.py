@@ -22,6 +22,7 @@ import torch
 from . import context
 from .state import state
 from .tensor import Tensor, as_raw, wrap
+from .wrappers import differs, settled
 
 _GENERATED = "Parameter#"  # what the name of an unnamed Parameter begins with
 _name_numbers = itertools.count(1)
@@ -303,8 +304,6 @@ class Parameter(Tensor):
     def _assign_in_vmap(self, alias: torch.Tensor, raw: torch.Tensor,
                         overlay: dict[Any, torch.Tensor]) -> None:
         """Inside `vmap`: where each example has its own data, it keeps its own; else all share."""
-        from .autodiff.level import differs, settled
-
         if self in overlay:
             per_example = differs(overlay[self])
             overlay[self] = alias

@@ -15,15 +15,13 @@ import torch
 
 from .construction import as_array
 from .dtype import NARROW, Type
-from .state import functorch
+from .wrappers import functorch, of_all_examples
 
 _EDGE = 3  # elements shown on each side of an ellipsis
 
 
 def _array(raw: torch.Tensor) -> np.ndarray:
     if functorch.is_functorch_wrapped_tensor(raw):
-        from .autodiff.level import of_all_examples
-
         raw = of_all_examples(raw)
     with torch._C._DisableFuncTorch():
         return as_array(raw)

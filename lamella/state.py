@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-# PyTorch's levels: what kind of wrapper a raw tensor is, and what is inside
-functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+from .wrappers import plain
 
 
 class _ThreadState(threading.local):
@@ -59,8 +58,6 @@ def numbers(raw: torch.Tensor) -> Any:
     """
     if state.trace is None:
         if torch._C._are_functorch_transforms_active():
-            from .autodiff.level import plain
-
             raw = plain(raw)
         return raw.tolist()
     if raw.is_floating_point() or raw.is_complex() or raw.numel() > MOST_NUMBERS:

@@ -31,7 +31,8 @@ from .dtype import Type, from_raw, promote_types
 from .errors import op
 from .indexing import get_item, set_item
 from .picked import note_pick, picked, write_back
-from .state import functorch, numbers, state
+from .state import numbers, state
+from .wrappers import functorch, plain
 
 _new = object.__new__
 
@@ -251,8 +252,6 @@ class Tensor:
         raw = self._raw
         if (torch._C._are_functorch_transforms_active()
                 or functorch.is_functorch_wrapped_tensor(raw)):
-            from .autodiff.level import plain
-
             raw = plain(raw)
             with torch._C._DisableFuncTorch():
                 return as_array(raw)

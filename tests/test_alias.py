@@ -23,7 +23,7 @@ def mindspore():
 
 def run(code, *options, **kwargs):
     return subprocess.run([sys.executable, *options, "-c", textwrap.dedent(code)], text=True,
-                          capture_output=True, timeout=120, **kwargs)
+                          capture_output=True, timeout=300, **kwargs)
 
 
 def test_objects_are_lamellas_own(mindspore):
@@ -170,7 +170,7 @@ def test_pytest_plugin(tmp_path):
         "import mindspore\n\ndef test():\n    assert mindspore.__version__ == '2.10.0'\n")
     result = subprocess.run(
         [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "lamella.alias", "-p",
-         "no:cacheprovider", str(tmp_path)], capture_output=True, text=True, timeout=120,
+         "no:cacheprovider", str(tmp_path)], capture_output=True, text=True, timeout=300,
         cwd=tmp_path)
     assert "1 passed" in result.stdout, result.stdout + result.stderr
 

@@ -126,7 +126,7 @@ def test_a_stopped_worker_ends_with_the_harness():
         "except harness.Failed: print(p.process.pid, flush=True)\n"
         "os.kill(os.getpid(), 9)")
     done = subprocess.run([sys.executable, "-c", harness_dies], cwd=harness.ROOT, text=True,
-                          stdout=subprocess.PIPE, timeout=60)
+                          stdout=subprocess.PIPE, timeout=300)
     pid = int(done.stdout)
     for _ in range(100):
         try:

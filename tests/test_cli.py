@@ -12,12 +12,12 @@ from lamella import __version__, cli
 
 def lamella(*args, **kwargs):
     return subprocess.run([sys.executable, "-m", "lamella", *map(str, args)], text=True,
-                          capture_output=True, timeout=120, **kwargs)
+                          capture_output=True, timeout=300, **kwargs)
 
 
 def python(*args, **kwargs):
     return subprocess.run([sys.executable, *map(str, args)], text=True, capture_output=True,
-                          timeout=120, **kwargs)
+                          timeout=300, **kwargs)
 
 
 @pytest.fixture

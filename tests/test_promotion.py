@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lamella as ms
-from lamella import Tensor
+from lamella import Tensor, ops
 from lamella.dtype import from_raw, promote_types
 
 TYPES = {
@@ -275,11 +275,24 @@ def test_whole_powers():
     assert (Tensor([1, 2, 3]) ** Tensor([-1, 0, 2])).tolist() == [1, 1, 9]
 
 
-def test_dividing_whole_numbers_by_zero_is_an_error():
-    for run in (operator.floordiv, operator.mod):
-        with pytest.raises(ZeroDivisionError, match="can't be divided by zero. Convert it"):
-            run(Tensor([7, -7]), 0)
+def test_whole_numbers_divided_by_zero_are_what_mindspore_gives():
+    most, least = 2**31 - 1, -2**31
+    x, zero = Tensor([7, -7, 0], ms.int32), Tensor(0, ms.int32)
+    assert (x // zero).tolist() == (x // 0).tolist() == [most, least, 0]
+    assert (x % zero).tolist() == (x % 0).tolist() == [least] * 3
+    assert ops.remainder(x, 0).tolist() == ops.fmod(x, zero).tolist() == [7, -7, 0]
+    assert (Tensor([7, 0], ms.uint8) // 0).tolist() == [255, 0]
+    assert (Tensor([True, False]) // Tensor([False, False])).tolist() == [True, False]
     assert str(Tensor([7, -7]) / 0) == "[ inf -inf]"
+
+
+def test_divisors_and_multiples_of_the_least_numbers():
+    for kind, bits in ((ms.int16, 16), (ms.int32, 32), (ms.int64, 64)):
+        least, most = -2**(bits - 1), 2**(bits - 1) - 1
+        a, b = Tensor([least, 7, least], kind), Tensor([most, least, 6], kind)
+        assert ops.gcd(a, b).tolist() == [1, 1, 2]
+        assert ops.lcm(a, b).tolist() == [least] * 3
+    assert ops.lcm(Tensor([4, 0]), Tensor([6, 0])).tolist() == [12, 0]
 
 
 def test_no_warning_slips_out():

@@ -15,10 +15,11 @@ import numpy as np
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
-from ..ops.primitive import Primitive
 from ..parameter import Parameter
+from ..primitive import Primitive
 from ..tensor import Tensor, tensor_methods, wrap
-from .level import Level, current, entered, functorch, lifted, watched
+from ..wrappers import functorch
+from .level import Level, current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
 from .tree import map_tensors, same_structure, tensors

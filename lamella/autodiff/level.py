@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..state import functorch, state
+from ..state import state
 
 
 class Level:
@@ -119,62 +119,3 @@ def watched(raws: Any) -> bool:
     if lifted():
         return torch.is_grad_enabled() or torch._C._is_fwd_grad_enabled()
     return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)
-
-
-def settled(raw: torch.Tensor, where: str) -> torch.Tensor:
-    """A copy of a value that outlives the running transformations and their derivatives.
-
-    Raises:
-        RuntimeError: if it differs between the examples of a `vmap`.
-    """
-    if differs(raw):
-        raise RuntimeError(f"For '{where}', a value that differs between the examples of 'vmap' "
-                           f"can't be kept outside of it; return it instead.")
-    raw = physical(raw)
-    with torch._C._DisableFuncTorch():
-        return raw.detach().clone()
-
-
-def differs(raw: torch.Tensor) -> bool:
-    """Whether a tensor differs between the examples of any `vmap`."""
-    while functorch.is_functorch_wrapped_tensor(raw):
-        if functorch.is_batchedtensor(raw):
-            return True
-        raw = functorch.get_unwrapped(raw)
-    return False
-
-
-def plain(raw: torch.Tensor) -> torch.Tensor:
-    """The data of a tensor that is about to leave the running transformations.
-
-    Raises:
-        RuntimeError: if it differs between the examples of a `vmap`.
-    """
-    if differs(raw):
-        raise RuntimeError("Inside 'vmap' a Tensor stands for many examples, so it can't become "
-                           "an array of NumPy's or Python numbers; return it instead.")
-    with torch._C._DisableFuncTorch():
-        return physical(raw).detach()
-
-
-def of_all_examples(raw: torch.Tensor) -> torch.Tensor:
-    """The data of a tensor, those of all examples: a dimension in front for each `vmap`."""
-    def unwrapped(raw: torch.Tensor) -> torch.Tensor:
-        if not functorch.is_functorch_wrapped_tensor(raw):
-            return raw
-        inner = functorch.get_unwrapped(raw)
-        if not functorch.is_batchedtensor(raw):
-            return unwrapped(inner)
-        whole = unwrapped(inner)
-        more = whole.dim() - inner.dim()
-        return whole.movedim(functorch.maybe_get_bdim(raw) + more, more)
-
-    with torch._C._DisableFuncTorch():
-        return unwrapped(raw).detach()
-
-
-def physical(raw: torch.Tensor) -> torch.Tensor:
-    """The memory behind a tensor, with every dimension that `vmap` hides."""
-    while functorch.is_functorch_wrapped_tensor(raw):
-        raw = functorch.get_unwrapped(raw)
-    return raw

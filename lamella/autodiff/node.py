@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from ..state import state
-from .level import Level, batching, current, entered, functorch, physical, pushes
+from ..wrappers import functorch, physical
+from .level import Level, batching, current, entered, pushes
 
 Raws = Sequence[torch.Tensor]
 

@@ -15,8 +15,9 @@ import torch
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from ..wrappers import functorch
 from .hooks import attached_hook, raw_hook
-from .level import Level, batching, current, functorch, lifted, recording
+from .level import Level, batching, current, lifted, recording
 from .rules import rule_name
 from .tree import map_tensors, tensors
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..ops.primitive import primitive
+from ..primitive import primitive
 from ..tensor import Tensor, wrap
 from .tree import map_tensors
 

@@ -11,7 +11,8 @@ from ..construction import NUMBERS
 from ..errors import of_vmap
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
-from .level import Level, current, entered, functorch
+from ..wrappers import functorch
+from .level import Level, current, entered
 from .run import as_value, cut, detached
 from .tree import map_tensors, tensors
 
@@ -191,9 +192,7 @@ class _Batch:
 
 def _ensemble(fn: Any) -> list[Any] | None:
     """The Cells of a CellList, checked to be alike; None for anything else."""
-    from ..nn.container import CellList
-
-    if not isinstance(fn, CellList):
+    if not getattr(type(fn), "is_ensemble", False):
         return None
     cells = list(fn)
     if not cells:

@@ -1,8 +1,13 @@
 """Whole functions as one graph of kernels: recorded on the first call, replayed from then on."""
 
-from . import mode
-from .compiled import Compiled
-from .config import JitConfig
-from .jit import jit
-from .marks import enable_dynamic, jit_class, lazy_inline, ms_memory_recycle, no_inline
-from .mutable import mutable
+from ..nn.cell_compile import register_compiler
+from .runtime.compiled import Compiled
+from .surface import mode
+from .surface.ahead import compile_ahead
+from .surface.config import JitConfig, declared_arguments
+from .surface.jit import jit
+from .surface.marks import enable_dynamic, jit_class, lazy_inline, ms_memory_recycle, no_inline
+from .surface.mutable import mutable
+
+register_compiler(compile_ahead=compile_ahead, compiled_cell=mode.compiled_cell,
+                  declared_arguments=declared_arguments, JitConfig=JitConfig)

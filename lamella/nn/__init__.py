@@ -26,5 +26,6 @@ from .padding import *
 from .pooling import *
 from .rectifier import *
 from .recurrent import *
+from .sync_normalization import *
 from .transformer import *
 from .wrap import *

@@ -11,6 +11,23 @@ from ..tensor import wrap
 from .cell_tree import CellTree
 
 
+class _Compiler:
+    """What compiles Cells: the functions that `register_compiler` was given."""
+
+    compile_ahead: Callable[..., None]
+    compiled_cell: Callable[[Any], Callable[..., Any]]
+    declared_arguments: Callable[..., list[Any]]
+    JitConfig: type
+
+
+_compiler = _Compiler()
+
+
+def register_compiler(**functions: Any) -> None:
+    """Name what compiles Cells; the compiler, which stands above this room, does so on import."""
+    vars(_compiler).update(functions)
+
+
 class CellCompile(CellTree):
     """Compilation ahead of calls, and what is declared for it."""
 
@@ -26,9 +43,7 @@ class CellCompile(CellTree):
             >>> net = ms.nn.Dense(2, 1)
             >>> net.compile(ms.ops.ones((3, 2)))
         """
-        from ..graph.ahead import compile_ahead
-
-        compile_ahead(self, args, kwargs)
+        _compiler.compile_ahead(self, args, kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Cell compiled, in either mode.
@@ -38,9 +53,7 @@ class CellCompile(CellTree):
             >>> print(ms.nn.ReLU().compile_and_run(ms.Tensor([-1.0, 2.0])))
             [0. 2.]
         """
-        from ..graph.mode import compiled_cell
-
-        return compiled_cell(self)(*args, **kwargs)  # type: ignore[arg-type]
+        return _compiler.compiled_cell(self)(*args, **kwargs)  # type: ignore[arg-type]
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
         """Declare the inputs of a compiled Cell; dimensions given as None may vary.
@@ -83,13 +96,11 @@ class CellCompile(CellTree):
 
     def declared_inputs(self) -> list[Any] | None:
         """For each input the form that `set_inputs` declared; None where it was never called."""
-        from ..graph.config import declared_arguments
-
         given = self.__dict__.get("_set_inputs")
         if given is None:
             return None
         construct: Any = self.construct  # type: ignore[attr-defined]
-        return declared_arguments(construct, given[0], given[1], "set_inputs")
+        return _compiler.declared_arguments(construct, given[0], given[1], "set_inputs")
 
     def set_jit_config(self, jit_config: Any) -> None:
         """Say how this Cell is compiled; counts once.
@@ -108,9 +119,8 @@ class CellCompile(CellTree):
             'O1'
         """
         from .. import log
-        from ..graph.config import JitConfig
 
-        if not isinstance(jit_config, JitConfig):
+        if not isinstance(jit_config, _compiler.JitConfig):
             raise TypeError(f"For 'set_jit_config', 'jit_config' must be a JitConfig, "
                             f"but got {jit_config!r}.")
         if self.jit_config_dict:

@@ -220,6 +220,8 @@ class CellList(_Numbered):
         )
     """
 
+    is_ensemble = True  # `vmap` of it gives each example to a Cell of its own
+
     def __init__(self, *args: Any, auto_prefix: bool = True, **kwargs: Any):
         super().__init__(auto_prefix=auto_prefix)
         listed = len(args) == 1 and isinstance(args[0], (list, tuple, _Numbered))

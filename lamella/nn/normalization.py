@@ -17,7 +17,7 @@ from .cell import Cell
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm", "LayerNormExt", "GroupNorm",
-    "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
 ]
 
 _STATISTICS = frozenset({"moving_mean", "moving_variance", "gamma", "beta"})
@@ -171,41 +171,6 @@ class BatchNorm3d(Cell):
         checks.rank(shape, (5,), type(self).__name__)
         n, c, d, h, w = shape
         return self.bn2d(x.reshape(n, c, d * h, w)).reshape(shape)
-
-
-class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of several processes.
-
-    In one process it is `BatchNorm2d` (or `BatchNorm1d`).
-
-    Args: those of `BatchNorm1d`, without `data_format`, and
-        process_groups: lists of the ranks that share statistics; None for all, 0 for none.
-
-    Inputs:
-        - **x** - Tensor (N, C) or (N, C, H, W).
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.nn.SyncBatchNorm(3)(ms.ops.ones((2, 3))).shape
-        (2, 3)
-    """
-
-    _ranks = (2, 4)
-
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9,
-                 affine: bool = True, gamma_init: Any = "ones", beta_init: Any = "zeros",
-                 moving_mean_init: Any = "zeros", moving_var_init: Any = "ones",
-                 use_batch_statistics: bool | None = None, process_groups: Any = None,
-                 dtype: Any = mstype.float32):
-        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init,
-                         moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
-        if process_groups is not None and process_groups != 0:
-            checks.of_type(process_groups, list, "process_groups", type(self).__name__)
-            ranks = [r for group in process_groups for r in group]
-            if len(set(ranks)) != len(ranks):
-                raise ValueError(f"For 'SyncBatchNorm', no rank may come twice in "
-                                 f"'process_groups', but got {process_groups}.")
-        self.process_groups = process_groups
 
 
 class LayerNorm(Cell):

@@ -42,6 +42,7 @@ from .primitive import Primitive, primitive
 from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
+from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.image import *
 from .primitives.linalg import *

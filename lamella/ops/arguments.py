@@ -122,3 +122,16 @@ def require(holds: bool, error: Callable[[str], Exception], message: str) -> Non
     """Raise `error` unless a condition on the arguments holds."""
     if not holds:
         raise error(message)
+
+
+def require_values(holds: torch.Tensor, message: str) -> None:
+    """Raise ValueError unless a raw truth value of rank 0, a condition on a tensor's values, holds.
+
+    In a graph the answer is a guard.
+    """
+    if torch._C._are_functorch_transforms_active():
+        from ..autodiff.level import of_all_examples
+
+        holds = of_all_examples(holds).all()
+    if not holds:
+        raise ValueError(message)

@@ -16,7 +16,7 @@ from ..tensor import Tensor, wrap
 from .primitive import Primitive
 
 __all__ = [
-    "HyperMap", "Map", "MultitypeFuncGraph", "Partial", "PyFunc", "ReduceOp", "add_flags",
+    "HyperMap", "Map", "MultitypeFuncGraph", "Partial", "PyFunc", "add_flags",
     "constexpr", "make_list", "make_range", "make_tuple", "mixed_precision_cast", "partial",
     "_primexpr", "prim_arg_register",
     "prim_attr_register", "tuple_getitem", "tuple_len", "typeof",
@@ -272,21 +272,6 @@ class PyFunc(Primitive):
         results = out if isinstance(out, (tuple, list)) else (out,)
         return tuple([Tensor(np.asarray(r), t)
                       for r, t in builtins.zip(results, self.out_types)])  # noqa: B905
-
-
-class ReduceOp:
-    """The names of the ways to combine values of several processes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> ms.ops.ReduceOp.SUM
-        'sum'
-    """
-
-    SUM = "sum"
-    MAX = "max"
-    MIN = "min"
-    PROD = "prod"
 
 
 def constexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True,

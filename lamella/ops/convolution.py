@@ -7,8 +7,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from .. import products
 from ..errors import op
+from ..machine import products
 from ..tensor import Tensor, wrap
 from .windows import each, given_padding, pad_mode_of, symmetric, window_padding
 

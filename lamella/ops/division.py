@@ -6,9 +6,17 @@ from typing import Any
 
 import torch
 
+from ..dtype import from_raw
 from ..errors import op
 from ..inplace import in_place
-from ..kernels import floor_quotient, trunc_quotient
+from ..kernels import (
+    farthest,
+    floor_quotient,
+    floor_rest,
+    modulo,
+    trunc_quotient,
+    trunc_rest,
+)
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, factors, floats, sides, spelled
 
@@ -43,13 +51,19 @@ def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = Non
     if rounding_mode not in (None, "floor", "trunc"):
         raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', "
                          f"but got {rounding_mode!r}.")
+    if rounding_mode is None:
+        return wrap(_quotient(input, other))
     a, b = factors(input, other)
-    if rounding_mode == "trunc":
-        return wrap(trunc_quotient(a, b))
-    return wrap(torch.div(a, b, rounding_mode=rounding_mode))
+    return wrap((trunc_quotient if rounding_mode == "trunc" else floor_quotient)(a, b))
 
 
 divide = div
+
+
+def _quotient(a: Any, b: Any) -> torch.Tensor:
+    if type(a) is int and not getattr(b, "_raw", torch.empty(())).dtype.is_signed:
+        a = float(a)  # types without a sign don't hold numbers below 0
+    return torch.div(*factors(a, b))
 
 
 @op
@@ -71,7 +85,7 @@ def true_divide(dividend: Tensor, divisor: Tensor | float) -> Tensor:
         >>> print(ms.ops.true_divide(ms.Tensor([4, 5]), 2))
         [2.  2.5]
     """
-    return wrap(torch.true_divide(*factors(dividend, divisor)))
+    return wrap(_quotient(dividend, divisor))
 
 
 @op
@@ -120,12 +134,35 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.remainder(ms.Tensor([7.0, -7.0]), 3))
         [1. 2.]
     """
-    return wrap(torch.remainder(*sides(input, other)))
+    return wrap(floor_rest(*sides(input, other)))
 
 
-floor_mod = remainder
-floormod = remainder
-tensor_mod = remainder
+@op
+def floor_mod(x: Tensor, y: Tensor | float) -> Tensor:
+    """What is left of `x` after floor division by `y`; it has the sign of `y`.
+
+    As `remainder`; whole numbers by 0 leave the least number of int32 and int64, and 0 otherwise.
+
+    Args:
+        x: any shape.
+        y: a Tensor that broadcasts with the first one, or a number.
+
+    Returns:
+        Tensor of the shape that the two broadcast to.
+
+    Raises:
+        ValueError: if the shapes don't broadcast.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.floor_mod(ms.Tensor([7.0, -7.0]), 3))
+        [1. 2.]
+    """
+    return wrap(modulo(*sides(x, y)))
+
+
+floormod = floor_mod
+tensor_mod = floor_mod
 
 
 @op
@@ -148,7 +185,7 @@ def fmod(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.fmod(ms.Tensor([7.0, -7.0]), 3))
         [ 1. -1.]
     """
-    return wrap(torch.fmod(*sides(input, other)))
+    return wrap(trunc_rest(*sides(input, other)))
 
 
 @op
@@ -192,7 +229,7 @@ def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
         >>> print(ms.ops.truncate_mod(ms.Tensor([7, -7]), 3))
         [ 1 -1]
     """
-    return wrap(torch.fmod(*sides(x, y)))
+    return wrap(trunc_rest(*sides(x, y), torch.zeros_like))
 
 
 @op
@@ -216,7 +253,25 @@ def tensor_div(x: Tensor, y: Tensor) -> Tensor:
     """
     a, b = both(x, y)
     whole = not (a.is_floating_point() or a.is_complex())
-    return wrap(trunc_quotient(a, b) if whole else torch.div(a, b))
+    return wrap(trunc_quotient(a, b, farthest) if whole else torch.div(a, b))
+
+
+def _whole(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both sides, if they are of whole numbers."""
+    a, b = both(input, other)
+    if a.is_floating_point() or a.is_complex() or a.dtype is torch.bool:
+        raise TypeError(f"For '{name}', the tensors must hold whole numbers, but got "
+                        f"{from_raw[a.dtype]}.")
+    if a.dtype is torch.uint64 and bool(wrap((a.long() | b.long()).lt(0).any())):
+        raise TypeError(f"For '{name}', uint64 numbers of 2**63 and above are more than it "
+                        f"computes with; convert them to float64 first.")
+    return a, b
+
+
+def _divisor(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    # in int64: PyTorch's kernel takes absolute values in the type itself, where the least number
+    # has none, and ends the process in `lcm`
+    return torch.gcd(a.long(), b.long()).abs()
 
 
 @op
@@ -238,7 +293,8 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.gcd(ms.Tensor([12, 18]), ms.Tensor([8, 27])))
         [4 9]
     """
-    return wrap(torch.gcd(*both(input, other)))
+    a, b = _whole(input, other, "gcd")
+    return wrap(_divisor(a, b).to(a.dtype))
 
 
 @op
@@ -260,7 +316,10 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.lcm(ms.Tensor([4, 6]), ms.Tensor([6, 10])))
         [12 30]
     """
-    return wrap(torch.lcm(*both(input, other)))
+    a, b = _whole(input, other, "lcm")
+    divisor = _divisor(a, b)
+    return wrap((a.long().abs() // torch.where(divisor == 0, 1, divisor) * b.long().abs())
+                .to(a.dtype))
 
 
 @op

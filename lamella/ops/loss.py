@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..tensor import Tensor, wrap
+from .arguments import as_int, indices_of, require_values
 
 __all__ = [
     "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
@@ -231,7 +232,9 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         The loss, and the log forward probabilities of shape (N, T, 2 S + 1).
 
     Raises:
-        ValueError: if `reduction` is unknown.
+        TypeError: if `log_probs` is not floating, or labels or lengths are not whole numbers.
+        ValueError: if `reduction` is unknown, shapes don't fit, or a label, a length or `blank` is
+            out of range.
 
     Examples:
         >>> import lamella as ms
@@ -241,16 +244,55 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         0.2876821
     """
     check_reduction("ctc_loss", reduction)
-    raw, where = log_probs._raw, log_probs._raw.device
-    lengths = [_indices(v._raw if isinstance(v, Tensor) else torch.tensor(v, device=where))
-               for v in (input_lengths, target_lengths)]
-    loss, log_alpha = torch.ops.aten._ctc_loss(raw, _indices(targets._raw), *lengths, blank,
-                                               zero_infinity)
+    raw = log_probs._raw
+    labels = indices_of(targets, "ctc_loss", "targets").to(raw.device)
+    inputs = indices_of(input_lengths, "ctc_loss", "input_lengths").to(raw.device)
+    counts = indices_of(target_lengths, "ctc_loss", "target_lengths").to(raw.device)
+    blank = as_int(blank, "ctc_loss", "blank")
+    check_labels(raw, labels, inputs, counts, blank, "ctc_loss")
+    loss, log_alpha = torch.ops.aten._ctc_loss(raw, labels, inputs, counts, blank,
+                                               bool(zero_infinity))
     if zero_infinity:
         loss = torch.where(torch.isinf(loss), 0.0, loss)
     if reduction == "mean":
-        loss = (loss / lengths[1].clamp_min(1)).mean()
+        loss = (loss / counts.clamp_min(1)).mean()
     return wrap(loss.sum() if reduction == "sum" else loss), wrap(log_alpha)
+
+
+def check_labels(scores: torch.Tensor, labels: torch.Tensor, input_lengths: torch.Tensor,
+                 target_lengths: torch.Tensor, blank: int, where: str) -> None:
+    """Refuse what doesn't fit: the kernel of `ctc_loss` reads and writes at labels without a look.
+    """
+    if scores.dim() != 3 or not scores.is_floating_point():
+        raise (TypeError if scores.dim() == 3 else ValueError)(
+            f"For '{where}', the scores must be floating, of shape (T, N, C), "
+            f"but got shape {tuple(scores.shape)} and {scores.dtype}.")
+    steps, count, classes = scores.shape
+    if not 0 <= blank < classes:
+        raise ValueError(f"For '{where}', 'blank' must be one of the {classes} classes, "
+                         f"but got {blank}.")
+    for name, lengths in (("input", input_lengths), ("target", target_lengths)):
+        if lengths.shape != (count,):
+            raise ValueError(f"For '{where}', the {name} lengths must have shape ({count},), one "
+                             f"for each sequence, but got {tuple(lengths.shape)}.")
+    if labels.dim() == 2 and labels.shape[0] == count:
+        most = labels.shape[1]
+        counts = torch.arange(most, device=labels.device) < target_lengths[:, None]
+    elif labels.dim() == 1:  # one target after the other
+        most = labels.shape[0]
+        counts = torch.arange(most, device=labels.device) < target_lengths.sum()
+        require_values(target_lengths.sum() <= most, f"For '{where}', the target lengths must add "
+                       f"up to {most} labels or less.")
+    else:
+        raise ValueError(f"For '{where}', the targets must have shape ({count}, S), "
+                         f"but got {tuple(labels.shape)}.")
+    require_values(((input_lengths >= 0) & (input_lengths <= steps)).all(),
+                   f"For '{where}', the input lengths must be in [0, {steps}].")
+    require_values(((target_lengths >= 0) & (target_lengths <= most)).all(),
+                   f"For '{where}', the target lengths must be in [0, {most}].")
+    inside = (labels >= 0) & (labels < classes)
+    require_values((inside | ~counts).all(),
+                   f"For '{where}', the labels must be in [0, {classes}), the classes.")
 
 
 @op

@@ -64,12 +64,12 @@ def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     return wrap(out), wrap(mean), wrap(rstd.detach().pow(-2) - eps)
 
 
-def _moved(old: Tensor, new: torch.Tensor, momentum: float) -> None:
+def move_statistics(old: Tensor, new: torch.Tensor, momentum: float) -> None:
     """Let a moving statistic take a step to `new`, which counts with the share `momentum`."""
     raw = old._raw
     moved = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
     if torch._C._are_functorch_transforms_active() and not isinstance(old, Parameter):
-        from ..autodiff.level import settled
+        from ..wrappers import settled
 
         moved = settled(moved, "batch_norm")
     old._raw = moved
@@ -119,8 +119,8 @@ def batch_norm_training(input_x: Tensor, running_mean: Tensor, running_var: Tens
     """`batch_norm` in training, with the batch's mean and its biased variance."""
     out, mean, var = batch_statistics(input_x, weight, bias, eps)
     count = input_x.size // input_x.shape[1]
-    _moved(running_mean, mean._raw, momentum)
-    _moved(running_var, var._raw * (count / max(count - 1, 1)), momentum)
+    move_statistics(running_mean, mean._raw, momentum)
+    move_statistics(running_var, var._raw * (count / max(count - 1, 1)), momentum)
     return out, mean, var
 
 

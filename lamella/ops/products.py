@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from .. import products
 from ..errors import op
+from ..machine import products
 from ..tensor import Tensor, promote, tensor_methods, wrap
 from .arguments import axis_in, indices_of
 from .operands import both, spelled

@@ -11,6 +11,7 @@ import torch
 from ..dtype import int32, to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
+from ..unsigned import SIGNED
 from .arguments import kind_or, varargs
 from .operands import axes, flag, floating, floats, spelled
 
@@ -20,7 +21,8 @@ __all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mea
 
 def _prod_type(raw: torch.Tensor, axis: Any) -> torch.dtype:
     # over a tuple of axes MindSpore stays in the type of whole numbers, over one axis it does not
-    kept = raw.is_floating_point() or raw.is_complex() or isinstance(axis, (tuple, list))
+    kept = (raw.is_floating_point() or raw.is_complex() or isinstance(axis, (tuple, list))
+            or raw.dtype in SIGNED)
     return raw.dtype if kept else torch.int64
 
 
@@ -78,6 +80,8 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         [4 6]
     """
     raw = input._raw
+    if dtype is None and raw.dtype in SIGNED:  # these stay, where other whole numbers widen
+        return wrap(torch.sum(raw.long(), axes(dim, raw), keepdim).to(raw.dtype))
     kind = kind_or(dtype, None, "sum")
     return wrap(torch.sum(raw, axes(dim, raw), keepdim, dtype=kind))
 
@@ -136,7 +140,8 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
     raw = input._raw
     kind = to_raw(dtype, "prod") if dtype is not None else _prod_type(raw, axis)
     flag(keep_dims, "prod", "keep_dims")
-    return wrap(_prod(raw.to(kind), axes(axis, raw), keep_dims).to(kind))
+    factors = raw.long() if kind in SIGNED else raw.to(kind)
+    return wrap(_prod(factors, axes(axis, raw), keep_dims).to(kind))
 
 
 @op

@@ -603,7 +603,7 @@ def change(path, value):
     lambda net: net.layers[0].weight.set_data(Tensor(np.full((3, 3), 0.5), ms.float32)),
     lambda net: net.act.register_forward_hook(lambda cell, inputs, out: out * 5),
     lambda net: net.to_float(ms.float16),
-])
+], ids=[f"change{n}" for n in range(24)])
 def test_attributes_that_change(apply):
     net = Configured()
     compiled = jit(net)

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ..ir.draft import copied
 from .constants import MOST_BYTES
 from .forms import Form, form_of
 from .fused import Attention, Hiding, Writer
@@ -47,8 +48,6 @@ def attention(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModul
     Results differ by rounding. What is infinite or not a number in a key that is hidden reaches
     fewer results than before, and a row whose scores are all -inf by themselves gives zeros.
     """
-    from .order import copied
-
     module = copied(module)
     reader = _Reader(module, inputs)
     found = [a for a in map(reader.read, module.graph.nodes) if a is not None]

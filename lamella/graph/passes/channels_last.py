@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..operations import all_written_by
-from ..streams import streams_of, undrawn
+from ..ir.operations import all_written_by
+from ..ir.streams import streams_of, undrawn
 from .forms import form_of, form_of_value
 from .memory import Memory
 from .trial import copies

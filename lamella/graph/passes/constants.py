@@ -7,7 +7,7 @@ import operator
 import torch
 from torch.fx import GraphModule, Node
 
-from ..operations import must_stay
+from ..ir.operations import must_stay
 from .forms import Form, form_of, form_of_value
 from .memory import Memory
 

@@ -15,7 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch.fx import GraphModule, Node
 
-from ...measured import Key, Measured
+from ...machine.measured import Key, Measured
+from ..ir.draft import copied
 from . import winograd
 from .forms import Form, form_of
 from .insert import inserted
@@ -173,8 +174,6 @@ def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphMo
     Raises:
         NotYet: if more has to be timed than should be at once.
     """
-    from .order import copied
-
     module = copied(module)
     memory = Memory(module.graph)
     pairs = list(_pairs(module, memory))

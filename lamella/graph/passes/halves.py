@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch.fx import GraphModule, Node
 
+from ..ir.draft import copied
 from .forms import form_of
 from .insert import inserted
 
@@ -20,8 +21,6 @@ def halves(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule |
     Of equal values the first is taken, as PyTorch's kernel does. Where there are NaNs, the index of
     the greatest may be another's in the window.
     """
-    from .order import copied
-
     module = copied(module)
     found = [n for n in module.graph.nodes if _suits(n)]
     for node in found:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule, Node
 
-from ..lines import NOWHERE
-from ..recorder import Recorder
+from ..tracing.lines import NOWHERE
+from ..tracing.recorder import Recorder
 from .forms import describe, form_of
 
 

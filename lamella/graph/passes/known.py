@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ..operations import must_stay
+from ..ir.operations import must_stay
 from .constants import MOST_BYTES
 from .forms import form_of
 from .memory import Memory

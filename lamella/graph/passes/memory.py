@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch.fx import Graph, Node
 
-from ..operations import all_written_by, bases_of, nodes_in
+from ..ir.operations import all_written_by, bases_of, nodes_in
 
 
 class Memory:

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 
 import torch
-from torch.fx import Graph, GraphModule
+from torch.fx import GraphModule
 
-from .. import cache
-from ..draft import Draft
-from ..operations import must_stay
-from ..stages import lift_constants
-from ..text import NoText, to_text
+from ...machine import cache
+from ..ir.draft import copied
+from ..ir.operations import must_stay
+from ..ir.stages import lift_constants
+from ..ir.text import NoText, to_text
 from .attention import attention
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
@@ -87,14 +87,6 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
 def improved_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether measuring, for this result of `improve`, has been done in an earlier process."""
     return bool(Decisions(graph, inputs))
-
-
-def copied(graph: GraphModule) -> GraphModule:
-    """A graph with the same nodes, and the same tensors as attributes."""
-    own = Graph()
-    result = own.graph_copy(graph.graph, {})
-    own.output(result)
-    return Draft(graph, own)
 
 
 def simplify(module: GraphModule) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ...products import available, routes
+from ...machine.products import available, routes
+from ..ir.draft import copied
 from .forms import Form, form_of
 
 aten = torch.ops.aten
@@ -97,8 +98,6 @@ def _transposed(graph: Graph, node: Node) -> Node:
 
 def plain(graph: GraphModule) -> GraphModule:
     """The graph with PyTorch's own products again, for a compiler that doesn't know others."""
-    from .order import copied
-
     found = copied(graph)
     for node in list(found.graph.nodes):
         if node.target is not torch.ops.mkldnn._linear_pointwise.default:

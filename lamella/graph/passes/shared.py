@@ -6,7 +6,7 @@ from typing import Any
 
 from torch.fx import Graph, Node
 
-from ..operations import must_stay
+from ..ir.operations import must_stay
 from .memory import Memory
 
 

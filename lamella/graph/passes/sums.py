@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from ..ir.draft import copied
 from .forms import Form, form_of
 from .memory import Memory
 from .parts import is_inner, terms_of
@@ -24,8 +25,6 @@ def sums(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | N
 
     The values are added in another order, so the results differ by rounding.
     """
-    from .order import copied
-
     module = copied(module)
     memory = Memory(module.graph)
     count = 0

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch.fx import GraphModule
 
-from ..stages import written_inputs
-from ..streams import streams_of, undrawn
+from ..ir.stages import written_inputs
+from ..ir.streams import streams_of, undrawn
 
 GAIN = 0.97  # of the time before: what it must be to be worth a change
 CLEAR = 1.1  # times the time before: no hope

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch.fx import Graph, Node
 
-from ..lines import NOWHERE
+from ..tracing.lines import NOWHERE
 from .forms import Form, form_of
 from .memory import Memory
 

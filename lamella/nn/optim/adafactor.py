@@ -92,17 +92,23 @@ class AdaFactor(Optimizer):
             self.exp_avg: Any = self.parameters.clone(prefix="exp_avg", init="zeros")
         rows, cols, squares = [], [], []
         for p in self.parameters:
-            shape, kind = p.shape, p.dtype
-            is_matrix = len(shape) > 1
-            rows.append(_zeros(shape[:-1] if is_matrix else (1,), kind, f"exp_avg_sq_row_{p.name}"))
-            cols.append(_zeros(shape[:-2] + shape[-1:] if is_matrix else (1,), kind,
-                               f"exp_avg_sq_col_{p.name}"))
-            if not is_matrix and self.compression:
+            kind = p.dtype
+            row, col, square = self.state_shapes(p)[:3]
+            rows.append(_zeros(row, kind, f"exp_avg_sq_row_{p.name}"))
+            cols.append(_zeros(col, kind, f"exp_avg_sq_col_{p.name}"))
+            if p.ndim < 2 and self.compression:
                 kind = mstype.float16
-            squares.append(_zeros((1,) if is_matrix else shape, kind, f"exp_avg_sq_{p.name}"))
+            squares.append(_zeros(square, kind, f"exp_avg_sq_{p.name}"))
         self.exp_avg_sq_row = ParameterTuple(rows)
         self.exp_avg_sq_col = ParameterTuple(cols)
         self.exp_avg_sq = ParameterTuple(squares)
+
+    def state_shapes(self, parameter: Parameter) -> Any:
+        """Sums of rows and of columns of a matrix; of a vector all squares; a first moment."""
+        shape = parameter.shape
+        if len(shape) > 1:
+            return shape[:-1], shape[:-2] + shape[-1:], (1,), shape
+        return (1,), (1,), shape, shape
 
     @property
     def supports_memory_efficient_fp16(self) -> bool:

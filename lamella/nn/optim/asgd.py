@@ -50,6 +50,10 @@ class ASGD(Optimizer):
         self.eta = ParameterTuple(_scalar(0.0, f"eta_{p.name}") for p in self.parameters)
         self.ax = self.parameters.clone(prefix="ax_", init="zeros")
 
+    def state_shapes(self, parameter: Parameter) -> Any:
+        """Two numbers, and an average of the parameter."""
+        return (), (), parameter.shape
+
     def construct(self, gradients: Any) -> bool:
         """Update the parameters."""
         step = (self.global_step._data + 1).reshape(()).float()

@@ -18,6 +18,7 @@ from ... import context
 from ... import dtype as mstype
 from ...errors import describe
 from ...ops.primitives.update_rules import kernels, like_parameters, off_tape
+from ...ops.primitives.update_states import FittingStates, Shapes
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -125,6 +126,7 @@ class Optimizer(Cell):
         self._parameters: Any = self.parameters
         self.param_length = len(self.parameters)
         self.optim_filter = (True,) * self.param_length
+        self._fitting = FittingStates()
 
     # -- parameters and groups -------------------------------------------------------------------
 
@@ -401,6 +403,8 @@ class Optimizer(Cell):
             True for each parameter.
         """
         self.check_gradients(gradients)
+        if states:
+            self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr
         with torch.no_grad(), off_tape(self.parameters):
             explicit = not prepared and self._is_explicit()
@@ -429,6 +433,10 @@ class Optimizer(Cell):
                     mine, grads = [params[i]._data for i in where], [raws[i] for i in where]
                 rule(mine, grads, *lists, lr=getattr(rate, "_raw", rate), decay=decay, **options)
         return (True,) * self.param_length
+
+    def state_shapes(self, parameter: Parameter) -> Shapes | None:
+        """The shape of each state of `parameter`; None if all have its own."""
+        return None
 
     def _is_explicit(self) -> bool:
         """Whether gradients must be changed one by one before the rule, which then has no decay."""

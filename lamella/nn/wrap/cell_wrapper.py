@@ -9,11 +9,12 @@ from ...autodiff.level import current
 from ...autodiff.reverse import GradOperation, differentiate
 from ...autodiff.run import record
 from ...autodiff.tree import map_tensors, tensors
+from ...parallel.settings import get_auto_parallel_context
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
 from ..cell import Cell
 from ..checks import of_type
-from .grad_reducer import DistributedGradReducer, parallel_setting
+from .grad_reducer import DistributedGradReducer
 
 __all__ = ["ForwardValueAndGrad", "ParameterUpdate", "TrainOneStepCell",
            "VirtualDatasetCellTriple", "WithEvalCell", "WithGradCell", "WithLossCell"]
@@ -236,7 +237,7 @@ class TrainOneStepCell(Cell):
         self.return_grad = return_grad
         if return_grad:
             self.weights_name = [p.name for p in self.weights]
-        self.parallel_mode = parallel_setting("parallel_mode", "stand_alone")
+        self.parallel_mode = get_auto_parallel_context("parallel_mode")
         self.reducer_flag = self.parallel_mode in ("data_parallel", "hybrid_parallel")
         self.grad_reducer: Any = Identity()
         if self.reducer_flag:

@@ -9,6 +9,8 @@ import torch
 from ... import context
 from ... import dtype as mstype
 from ...autodiff.tree import map_tensors, tensors
+from ...communication import exchange
+from ...communication.groups import group_of
 from ...ops.primitives.update_rules import kernels
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
@@ -226,10 +228,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
         """Whether some element of `compute_output` is infinite or no number, in any process."""
         overflow = has_overflow(compute_output)
-        if torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1:
-            count = overflow.float()
-            torch.distributed.all_reduce(count)
-            overflow = count > 0
+        world = group_of(None, "TrainOneStepWithLossScaleCell")
+        if world.size > 1:
+            overflow = exchange.all_reduce("TrainOneStepWithLossScaleCell", overflow, "max", world)
         return wrap(overflow)
 
     def process_loss_scale(self, overflow: Any) -> Any:

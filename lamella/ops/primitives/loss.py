@@ -11,6 +11,7 @@ from ...errors import op
 from ...tensor import Tensor, wrap
 from .. import loss as fn
 from .. import margin_loss
+from ..arguments import indices_of, raw_of
 from ..primitive import primitive
 from .attributed import Attributed
 
@@ -334,13 +335,24 @@ class CTCLoss(Attributed):
 
     def __call__(self, x: Any, labels_indices: Any, labels_values: Any,
                  sequence_length: Any) -> Any:
-        raw, lengths = x._raw, sequence_length._raw.to(torch.int64)
-        where, values = labels_indices._raw, labels_values._raw.to(torch.int64)
+        raw = raw_of(x, "CTCLoss", "x")
+        lengths = indices_of(raw_of(sequence_length, "CTCLoss", "sequence_length"), "CTCLoss",
+                             "sequence_length")
+        where = indices_of(labels_indices, "CTCLoss", "labels_indices")
+        values = indices_of(labels_values, "CTCLoss", "labels_values")
+        if raw.dim() != 3 or where.dim() != 2 or values.shape != where.shape[:1]:
+            raise ValueError(f"For 'CTCLoss', 'x', 'labels_indices' and 'labels_values' must have "
+                             f"shapes (T, N, C), (n, 2) and (n,), but got {x.shape}, "
+                             f"{labels_indices.shape} and {labels_values.shape}.")
+        if not raw.shape[1]:
+            raise ValueError("For 'CTCLoss', 'x' must hold a sequence or more, "
+                             f"but got shape {x.shape}.")
         rows = [values[where[:, 0] == i] for i in range(raw.shape[1])]
         if self.preprocess_collapse_repeated:
             rows = [torch.unique_consecutive(row) for row in rows]
         counts = torch.tensor([len(row) for row in rows], device=raw.device)
         flat = torch.cat(rows)
+        fn.check_labels(raw, flat, lengths, counts, raw.shape[2] - 1, "CTCLoss")
 
         def losses(scores: torch.Tensor) -> torch.Tensor:
             return F.ctc_loss(torch.log_softmax(scores, -1), flat, lengths, counts,

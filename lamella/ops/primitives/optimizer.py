@@ -6,15 +6,18 @@ Python's or Tensors of one element. The formulas are those of `update_rules`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ...errors import describe, op
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..primitive import Primitive
 from . import update_rules as rules
+from .update_states import fit_states
 
 __all__ = [
     "ApplyAddSign", "ApplyGradientDescent", "ApplyKerasMomentum", "ApplyMomentum", "ApplyPowerSign",
@@ -24,12 +27,28 @@ __all__ = [
 
 def number(value: Any) -> float:
     """A Python number; kernels take most hyperparameters so."""
-    return value.item() if isinstance(value, Tensor) else float(value)
+    return _single(value).item() if isinstance(value, Tensor) else _float(value)
 
 
 def rate(value: Any) -> Any:
     """A learning rate: a raw tensor of rank 0, or a number."""
-    return value._raw.detach().reshape(()) if isinstance(value, Tensor) else float(value)
+    return _single(value).reshape(()) if isinstance(value, Tensor) else _float(value)
+
+
+def _single(value: Tensor) -> torch.Tensor:
+    raw = value._raw.detach()
+    if raw.numel() != 1 or raw.is_complex():
+        raise ValueError(f"a number must be a Python number or a real Tensor of one element, "
+                         f"but got {describe(value)}.")
+    return raw
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"a number must be a Python number or a real Tensor of one element, "
+                        f"but got {describe(value)}.") from None
 
 
 class Update(Primitive):
@@ -37,6 +56,10 @@ class Update(Primitive):
 
     if TYPE_CHECKING:  # the attributes given by keyword
         def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls) -> None:
+        # its errors name it, and its arguments
+        cls.__call__ = op(inspect.unwrap(cls.__call__), cls.__name__)
 
     def __init__(self, **attributes: Any):
         super().__init__(type(self).__name__)
@@ -51,6 +74,14 @@ class Update(Primitive):
     def _apply(self, rule: Callable[..., None], parameters: tuple[Any, ...], gradient: Tensor,
                *args: Any, **options: Any) -> tuple[Tensor, ...]:
         """Run `rule` on the raws of `parameters`, the gradient after the first, each in a list."""
+        self._check(parameters, gradient)
+        with torch.no_grad(), rules.off_tape(parameters):
+            first, *others = ([rules.held(p)] for p in parameters)
+            own = rules.like_parameters(parameters[:1], [gradient._raw])
+            rule(first, own, *others, *args, **options)
+        return tuple(wrap(rules.held(p)) for p in parameters)
+
+    def _check(self, parameters: tuple[Any, ...], gradient: Any) -> None:
         for place, parameter in enumerate(parameters):
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"For '{self.name}', argument {place} must be a Parameter, "
@@ -58,11 +89,7 @@ class Update(Primitive):
         if not isinstance(gradient, Tensor):
             raise TypeError(f"For '{self.name}', the gradient must be a Tensor, "
                             f"but got {type(gradient).__name__}.")
-        with torch.no_grad(), rules.off_tape(parameters):
-            first, *others = ([rules.held(p)] for p in parameters)
-            own = rules.like_parameters(parameters[:1], [gradient._raw])
-            rule(first, own, *others, *args, **options)
-        return tuple(wrap(rules.held(p)) for p in parameters)
+        fit_states(self.name, parameters[0], parameters[1:])
 
 
 class Locking(Update):
@@ -173,6 +200,7 @@ class SGD(Update):
     def __call__(self, parameters: Parameter, gradient: Tensor, learning_rate: Any,
                  accum: Parameter, momentum: Any, stat: Parameter) -> Tensor:
         lr, factor, decay = rate(learning_rate), number(momentum), float(self.weight_decay)
+        self._check((parameters, accum, stat), gradient)
         if factor == 0.0:
             return self._apply(_descend, (parameters,), gradient, lr, decay)[0]
         if self.nesterov:
@@ -304,5 +332,8 @@ class LARSUpdate(Update):
 
     def __call__(self, weight: Tensor, gradient: Tensor, norm_weight: Tensor, norm_gradient: Tensor,
                  weight_decay: Any, learning_rate: Any) -> Tensor:
+        if weight.shape != gradient.shape:
+            raise ValueError(f"For 'LARSUpdate', 'weight' and 'gradient' must have one shape, "
+                             f"but got {weight.shape} and {gradient.shape}.")
         return wrap(rules.lars(weight._raw, gradient._raw, rate(weight_decay),
                                rate(learning_rate), self.epsilon, self.hyperpara, self.use_clip))

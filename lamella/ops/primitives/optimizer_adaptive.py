@@ -51,10 +51,13 @@ class Adam(Update):
     def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any,
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any,
                  gradient: Tensor) -> tuple[Tensor, ...]:
+        return self._step((var, m, v), gradient, corrected_rate(lr, beta1_power, beta2_power),
+                          number(beta1), number(beta2), number(epsilon))
+
+    def _step(self, parameters: tuple[Any, ...], gradient: Tensor,
+              *numbers: Any) -> tuple[Tensor, ...]:
         rule = rules.nesterov_adam if self.use_nesterov else rules.adam
-        corrected = corrected_rate(lr, beta1_power, beta2_power)
-        return self._apply(rule, (var, m, v), gradient, corrected,
-                           number(beta1), number(beta2), number(epsilon))
+        return self._apply(rule, parameters, gradient, *numbers)
 
 
 class AdamNoUpdateParam(Adam):
@@ -78,8 +81,8 @@ class AdamNoUpdateParam(Adam):
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any,
                  gradient: Tensor) -> Tensor:
         change = Parameter(wrap(torch.zeros_like(gradient._raw)))
-        return super().__call__(change, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon,
-                                gradient)[0]
+        return self._step((change, m, v), gradient, corrected_rate(lr, beta1_power, beta2_power),
+                          number(beta1), number(beta2), number(epsilon))[0]
 
 
 class AdamWeightDecay(Locking):

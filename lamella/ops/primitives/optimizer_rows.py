@@ -9,6 +9,7 @@ import torch
 
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
+from ..arguments import indices_of, raw_of
 from . import update_rules as rules
 from .optimizer import Update, number, rate
 from .optimizer_adaptive import corrected_rate
@@ -29,6 +30,8 @@ class _Rows(Update):
     def _apply_rows(self, rule: Callable[..., None], parameters: tuple[Parameter, ...],
                     grad: Tensor, indices: Tensor, *args: Any,
                     **options: Any) -> tuple[Tensor, ...]:
+        self._check_rows(parameters, grad, indices)
+
         def on_rows(params: list, grads: list, *others: Any) -> None:
             states, numbers = others[: len(parameters) - 1], others[len(parameters) - 1:]
             wholes = [params[0], *(s[0] for s in states)]
@@ -42,6 +45,19 @@ class _Rows(Update):
             rows, summed = _unique_rows(grad._raw, indices._raw, first[0].shape[0])
             on_rows(first, [summed.to(first[0].dtype)], *others, *args)
         return tuple(wrap(rules.held(p)) for p in parameters)
+
+    def _check_rows(self, parameters: tuple[Parameter, ...], grad: Any, indices: Any) -> None:
+        self._check(parameters, grad)
+        rows = rules.held(parameters[0]).shape
+        if not rows:
+            raise ValueError(f"For '{self.name}', the Parameters must have rows, "
+                             f"but got shape ().")
+        indices_of(raw_of(indices, self.name, "indices"), self.name)
+        want = (*indices.shape, *rows[1:])
+        if indices.ndim != 1 or grad.shape != want:
+            raise ValueError(f"For '{self.name}', 'indices' must have rank 1, and the gradient a "
+                             f"row of shape {tuple(rows[1:])} for each of them, but got the shapes "
+                             f"{indices.shape} and {grad.shape}.")
 
 
 def _unique_rows(grad: torch.Tensor, indices: torch.Tensor,
@@ -265,8 +281,10 @@ class FusedSparseAdam(FusedSparseLazyAdam):
     def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any,
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, gradient: Tensor,
                  indices: Tensor) -> tuple[Tensor, ...]:
-        full = torch.zeros_like(rules.held(var)).index_add_(0, indices._raw.reshape(-1).long(),
-                                                      gradient._raw.to(rules.held(var).dtype))
+        self._check_rows((var, m, v), gradient, indices)
+        own = rules.held(var)
+        rows, summed = _unique_rows(gradient._raw, indices._raw, own.shape[0])
+        full = torch.zeros_like(own).index_copy_(0, rows, summed.to(own.dtype))
         rule = rules.nesterov_adam if self.use_nesterov else rules.adam
         corrected = corrected_rate(lr, beta1_power, beta2_power)
         return self._apply(rule, (var, m, v), wrap(full), corrected,

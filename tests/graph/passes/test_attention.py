@@ -11,13 +11,13 @@ from torch import nn as tnn
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.graph.guards.reach import Reach
 from lamella.graph.passes import attention as module
 from lamella.graph.passes import order
 from lamella.graph.passes.attention import attention
 from lamella.graph.passes.forms import describe
 from lamella.graph.passes.parts import join
-from lamella.graph.reach import Reach
-from lamella.graph.trace import held_data, run_traced
+from lamella.graph.tracing.trace import held_data, run_traced
 from tests.graph.passes.checks import check_same, count, recorded
 
 FUSED = "_scaled_dot_product_flash_attention_for_cpu"

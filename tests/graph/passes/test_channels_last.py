@@ -4,12 +4,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from lamella.graph.ir.draft import copied
 from lamella.graph.passes import trial
 from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_last
 from lamella.graph.passes.forms import describe
-from lamella.graph.passes.order import copied, simplify
+from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import pays
-from lamella.graph.recorder import Recorder
+from lamella.graph.tracing.recorder import Recorder
 from tests.graph.passes.checks import check_same, count, recorded
 
 BOTH = {**CONVOLUTIONS, **POOLS}

@@ -4,10 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from lamella.graph.ir.draft import copied
 from lamella.graph.passes import convolutions as module
 from lamella.graph.passes import order, winograd
 from lamella.graph.passes.forms import Form, describe
-from lamella.graph.passes.order import copied, simplify
+from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import NotYet
 from tests.graph.passes.checks import check_same, count, recorded
 

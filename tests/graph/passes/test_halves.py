@@ -4,9 +4,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from lamella.graph.ir.draft import copied
 from lamella.graph.passes.forms import describe
 from lamella.graph.passes.halves import halves
-from lamella.graph.passes.order import copied, simplify
+from lamella.graph.passes.order import simplify
 from tests.graph.passes.checks import check_same, count, recorded
 
 

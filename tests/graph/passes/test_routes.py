@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lamella import products
 from lamella.graph.passes import improve, plain
+from lamella.machine import products
 from tests.graph.passes.checks import check_same, count, recorded
 
 pytestmark = pytest.mark.skipif(not products.available(), reason="this PyTorch has no oneDNN")

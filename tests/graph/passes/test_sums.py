@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from lamella.graph.ir.draft import copied
 from lamella.graph.passes.forms import describe
-from lamella.graph.passes.order import copied, simplify
+from lamella.graph.passes.order import simplify
 from lamella.graph.passes.sums import sums
 from tests.graph.passes.checks import check_same, count, recorded
 

@@ -1,0 +1,31 @@
+"""Communication between processes: groups of them, and what they exchange.
+
+Without a launcher the world is one process. Operators that communicate are in `ops`
+(``ops.AllReduce`` and others); functions that also give a handle to wait for in `comm_func`.
+"""
+
+from .groups import (
+    HCCL_WORLD_COMM_GROUP,
+    MCCL_WORLD_COMM_GROUP,
+    NCCL_WORLD_COMM_GROUP,
+    GlobalComm,
+    create_group,
+    destroy_group,
+    get_comm_name,
+    get_group_rank_from_world_rank,
+    get_group_size,
+    get_local_rank,
+    get_local_rank_size,
+    get_process_group_ranks,
+    get_rank,
+    get_world_rank_from_group_rank,
+    init,
+    release,
+)
+
+__all__ = [
+    "GlobalComm", "HCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
+    "create_group", "destroy_group", "get_comm_name", "get_group_rank_from_world_rank",
+    "get_group_size", "get_local_rank", "get_local_rank_size", "get_process_group_ranks",
+    "get_rank", "get_world_rank_from_group_rank", "init", "release",
+]

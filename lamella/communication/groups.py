@@ -1,0 +1,464 @@
+"""Which processes there are, and the groups of them that communicate.
+
+Without a launcher the world is one process: every function here answers, and collectives have
+nothing to do. With one (its environment variables say which process this is), `init` joins the
+processes by torch.distributed: by NCCL on GPUs, by gloo on CPUs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from .. import context
+from ..parallel import settings
+
+__all__ = [
+    "Backend", "GlobalComm", "HCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP", "create_group", "destroy_group", "get_comm_name",
+    "get_group_rank_from_world_rank", "get_group_size", "get_local_rank", "get_local_rank_size",
+    "get_process_group_ranks", "get_rank", "get_world_rank_from_group_rank", "init", "release",
+]
+
+HCCL_WORLD_COMM_GROUP = "hccl_world_group"
+NCCL_WORLD_COMM_GROUP = "nccl_world_group"
+MCCL_WORLD_COMM_GROUP = "mccl_world_group"
+WORLD_NAMES = {"hccl": HCCL_WORLD_COMM_GROUP, "nccl": NCCL_WORLD_COMM_GROUP,
+               "mccl": MCCL_WORLD_COMM_GROUP}
+
+
+class Backend(str):
+    """The name of a communication library, checked; programs compare it.
+
+    Raises:
+        TypeError: if `name` is no str.
+        ValueError: if MindSpore has no library of that name.
+
+    Examples:
+        >>> Backend("mccl") == Backend.MCCL
+        True
+    """
+
+    UNDEFINED = "undefined"
+    HCCL = "hccl"
+    NCCL = "nccl"
+    MCCL = "mccl"
+
+    def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise TypeError(f"For 'Backend', 'name' must be a str, but got {type(name)}.")
+        if name.lower() not in WORLD_NAMES:
+            raise ValueError(f"For 'Backend', 'name' must be one of 'hccl', 'nccl' and 'mccl', "
+                             f"but got {name!r}.")
+        return super().__new__(cls, name.lower())
+
+
+class GlobalComm:
+    """What is known of the world of processes.
+
+    Attributes:
+        BACKEND: the name that the communication library goes by.
+        WORLD_COMM_GROUP: the name of the group of all processes.
+        INITED: whether `init` has been called.
+        CHECK_ENVS: kept as MindSpore has it.
+    """
+
+    BACKEND: str = Backend.HCCL
+    WORLD_COMM_GROUP: str = HCCL_WORLD_COMM_GROUP
+    INITED: bool = False
+    CHECK_ENVS: bool = True
+
+
+class Group:
+    """Processes that communicate with each other.
+
+    Attributes:
+        name: its name.
+        ranks: the ranks of its processes in the world, ascending.
+        rank: this process's place among them; -1 if it is not one of them.
+        process_group: the group as torch.distributed has it; None where there is one process.
+    """
+
+    def __init__(self, name: str, ranks: Sequence[int], process_group: Any = None):
+        self.name = name
+        self.ranks = sorted(ranks)
+        me = world_rank()
+        self.rank = self.ranks.index(me) if me in self.ranks else -1
+        self.process_group = process_group
+
+    @property
+    def size(self) -> int:
+        """The number of its processes."""
+        return len(self.ranks)
+
+
+_groups: dict[str, Group] = {}
+_local_size = 1
+_joined_here = False  # whether `init` joined the processes, and not the program itself
+
+
+def _number(*names: str, default: int = 0) -> int:
+    """The first of some environment variables that is set, as a number."""
+    for name in names:
+        text = os.environ.get(name)
+        if text is not None:
+            if not text.strip().isdigit():
+                raise ValueError(f"For 'init', the environment variable {name} must be a number "
+                                 f"of 0 or more, but it is {text!r}.")
+            return int(text)
+    return default
+
+
+# what torchrun, msrun and OpenMPI's mpirun say: this process, how many there are, here and in all
+_RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK")
+_SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
+_LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
+_LOCAL_SIZE = ("LOCAL_WORLD_SIZE", "LOCAL_RANK_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
+
+
+def init(backend_name: str | None = None) -> None:
+    """Join the processes that a launcher has started; without a launcher, a world of one.
+
+    Args:
+        backend_name: ``"hccl"``, ``"nccl"``, ``"mccl"`` or None. It chooses the name of the world's
+            group only: what carries the messages follows the device, NCCL for GPUs and gloo for
+            CPUs.
+
+    Raises:
+        TypeError: if `backend_name` is no str.
+        RuntimeError: if MindSpore has no library of that name, or the processes can't be joined.
+
+    Examples:
+        >>> from lamella import communication
+        >>> communication.init()
+        >>> communication.get_rank(), communication.get_group_size()
+        (0, 1)
+        >>> communication.release()
+    """
+    global _local_size, _joined_here
+    if backend_name is None:
+        target = context.get_context("device_target")
+        backend_name = {"Ascend": "hccl", "GPU": "nccl"}.get(target, "mccl")
+    if not isinstance(backend_name, str):
+        raise TypeError(f"For 'init', the argument 'backend_name' must be a string, "
+                        f"but got the type : {type(backend_name)}")
+    if backend_name not in WORLD_NAMES:
+        raise RuntimeError(f"For 'init', the argument 'backend_name' must be one of 'hccl', 'nccl' "
+                           f"and 'mccl', but got 'backend_name' : {backend_name}")
+    if GlobalComm.INITED:
+        return
+    size = dist.get_world_size() if dist.is_initialized() else _number(*_SIZE, default=1)
+    settings.check_feasible(size)
+    if size > 1 and not dist.is_initialized():
+        _join(size)
+        _joined_here = True
+    ranks = range(size)
+    _local_size = min(size, _number(*_LOCAL_SIZE, default=size))
+    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = backend_name, WORLD_NAMES[backend_name]
+    GlobalComm.INITED = True
+    world = Group(GlobalComm.WORLD_COMM_GROUP, ranks, dist.group.WORLD if size > 1 else None)
+    _groups.update(dict.fromkeys(WORLD_NAMES.values(), world))
+
+
+def _join(size: int) -> None:
+    """Join the other processes; the one of rank 0 is where they meet."""
+    rank = _number(*_RANK)
+    if rank >= size:
+        raise RuntimeError(f"For 'init', this is process {rank} of {size}: the environment "
+                           f"variables that the launcher sets contradict each other.")
+    host = os.environ.get("MASTER_ADDR") or os.environ.get("MS_SCHED_HOST") or "127.0.0.1"
+    port = _number("MASTER_PORT", "MS_SCHED_PORT", default=8118)
+    library = "gloo"
+    if context.current_device().type == "cuda":
+        here = _number(*_LOCAL_RANK, "DEVICE_ID", default=rank) % torch.cuda.device_count()
+        context.set_device(context.get_context("device_target"), here)
+        library = "cpu:gloo,cuda:nccl"
+    try:
+        dist.init_process_group(library, init_method=f"tcp://{host}:{port}", rank=rank,
+                                world_size=size)
+    except Exception as error:
+        raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
+                           f"{host}:{port}: {error}") from error
+
+
+@atexit.register
+def release() -> None:
+    """Leave the other processes; `init` may be called again afterwards."""
+    global _local_size, _joined_here
+    _groups.clear()
+    if _joined_here and dist.is_initialized():
+        dist.destroy_process_group()
+    _local_size, _joined_here = 1, False
+    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = Backend.HCCL, HCCL_WORLD_COMM_GROUP
+    GlobalComm.INITED = False
+
+
+def world_rank() -> int:
+    """This process's rank in the world; what the launcher says, as long as `init` wasn't called."""
+    if dist.is_initialized():
+        return dist.get_rank()
+    return 0 if GlobalComm.INITED else _number("RANK_ID")
+
+
+def _is_initialized() -> bool:
+    """Whether `init` has been called."""
+    return GlobalComm.INITED
+
+
+def _check_name(function: str, group: Any) -> None:
+    if not isinstance(group, str):
+        raise TypeError(f"For '{function}', the argument 'group' must be type of string, "
+                        f"but got 'group' type : {type(group)}.")
+
+
+def _check_ready(function: str) -> None:
+    if not GlobalComm.INITED:
+        raise RuntimeError(f"For '{function}', distributed communication has not been "
+                           f"initialized. Please call `init()` first.")
+
+
+def group_of(name: str | None, function: str) -> Group:
+    """The group of a name, the world for None.
+
+    Before `init` only the world is known, a world of one: operators can be made and called.
+
+    Raises:
+        RuntimeError: if there is no such group, or `init` has to be called first.
+    """
+    if name is None:
+        name = GlobalComm.WORLD_COMM_GROUP
+    _check_name(function, name)
+    found = _groups.get(name)
+    if found is not None:
+        return found
+    if name in WORLD_NAMES.values() and _number(*_SIZE, default=1) == 1:
+        return Group(name, [0])
+    _check_ready(function)
+    raise RuntimeError(f"For '{function}', there is no communication group {name!r}. Known: "
+                       f"{sorted(set(_groups))}; 'create_group' makes one.")
+
+
+def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
+    """This process's rank in a group.
+
+    Args:
+        group: the group's name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        RuntimeError: if there is no such group.
+    """
+    _check_name("get_rank", group)
+    return group_of(group, "get_rank").rank if GlobalComm.INITED else _number("RANK_ID")
+
+
+def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
+    """The number of a group's processes.
+
+    Args:
+        group: the group's name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        RuntimeError: if there is no such group.
+    """
+    _check_name("get_group_size", group)
+    return (group_of(group, "get_group_size").size if GlobalComm.INITED
+            else _number("RANK_SIZE", default=1))
+
+
+def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
+    """This process's place among those of a group on this machine.
+
+    Args:
+        group: the group's name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        RuntimeError: if there is no such group.
+    """
+    _check_name("get_local_rank", group)
+    if not GlobalComm.INITED:
+        return _number("LOCAL_RANK")
+    here = _local_ranks(group_of(group, "get_local_rank"))
+    return here.index(world_rank()) if world_rank() in here else -1
+
+
+def get_local_rank_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
+    """The number of a group's processes on this machine.
+
+    Args:
+        group: the group's name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        RuntimeError: if there is no such group.
+    """
+    _check_name("get_local_rank_size", group)
+    if not GlobalComm.INITED:
+        return _number("LOCAL_RANK_SIZE", default=1)
+    return len(_local_ranks(group_of(group, "get_local_rank_size")))
+
+
+def _local_ranks(group: Group) -> list[int]:
+    """The ranks of a group on this machine; launchers number machine by machine."""
+    machine = world_rank() // _local_size
+    return [r for r in group.ranks if r // _local_size == machine]
+
+
+def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
+    """The rank in the world of a group's process.
+
+    Args:
+        group: the group's name.
+        group_rank_id: the process's rank in the group.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if the group has no such rank.
+        RuntimeError: before `init`, or if there is no such group.
+    """
+    name = "get_world_rank_from_group_rank"
+    _check_name(name, group)
+    _check_rank(name, "group_rank_id", group_rank_id)
+    _check_ready(name)
+    ranks = group_of(group, name).ranks
+    if not 0 <= group_rank_id < len(ranks):
+        raise ValueError(f"For '{name}', 'group_rank_id' must be in [0, {len(ranks)}), "
+                         f"but got {group_rank_id}.")
+    return ranks[group_rank_id]
+
+
+def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
+    """The rank in a group of a process of the world.
+
+    Args:
+        world_rank_id: the process's rank in the world.
+        group: the group's name.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if that process is not in the group.
+        RuntimeError: before `init`, or if there is no such group.
+    """
+    name = "get_group_rank_from_world_rank"
+    _check_name(name, group)
+    _check_rank(name, "world_rank_id", world_rank_id)
+    _check_ready(name)
+    ranks = group_of(group, name).ranks
+    if world_rank_id not in ranks:
+        raise ValueError(f"For '{name}', process {world_rank_id} is not in group {group!r}, "
+                         f"which has {ranks}.")
+    return ranks.index(world_rank_id)
+
+
+def _check_rank(function: str, argument: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"For '{function}', the argument '{argument}' must be type of int, "
+                        f"but got '{argument}' type : {type(value)}.")
+
+
+def get_process_group_ranks(group: str = HCCL_WORLD_COMM_GROUP) -> list[int]:
+    """The ranks in the world of a group's processes.
+
+    Args:
+        group: the group's name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        RuntimeError: before `init`, or if there is no such group.
+    """
+    _check_name("get_process_group_ranks", group)
+    _check_ready("get_process_group_ranks")
+    return list(group_of(group, "get_process_group_ranks").ranks)
+
+
+def get_comm_name(group: str = HCCL_WORLD_COMM_GROUP) -> str:
+    """The name by which the communication library knows a group: its own, here.
+
+    Args:
+        group: the group's name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        RuntimeError: before `init`, or if there is no such group.
+    """
+    _check_name("get_comm_name", group)
+    _check_ready("get_comm_name")
+    return group_of(group, "get_comm_name").name
+
+
+def create_group(group: str, rank_ids: list[int], options: Any = None) -> None:
+    """Make a group of some processes; each process of the world has to call it.
+
+    Args:
+        group: its name.
+        rank_ids: the ranks of its processes in the world.
+        options: settings of Huawei's library; have no effect.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if `rank_ids` is empty, names a process twice or one that isn't there, or the
+            group exists with other processes.
+        RuntimeError: before `init`.
+    """
+    _check_name("create_group", group)
+    _check_ready("create_group")
+    if not isinstance(rank_ids, list):
+        raise TypeError(f"For 'create_group', the argument 'rank_ids' must be type of list, "
+                        f"but got 'rank_ids' type : {type(rank_ids)}.")
+    for rank in rank_ids:
+        _check_rank("create_group", "rank_ids", rank)
+    found = _groups.get(group)
+    if found is not None:
+        if found.ranks != sorted(rank_ids):
+            raise ValueError(f"The group {group} has been created, the rank_list is {found.ranks}, "
+                             f"but current rank_list for the group is {rank_ids}")
+        return
+    if not rank_ids:
+        raise ValueError("For 'create_group', the argument 'rank_ids' must name at least one "
+                         "process, but it is empty.")
+    if len(set(rank_ids)) != len(rank_ids):
+        raise ValueError(f"List rank_ids in Group {group} has duplicate data! It is {rank_ids}.")
+    size = group_of(None, "create_group").size
+    if not all(0 <= rank < size for rank in rank_ids):
+        raise ValueError(f"For 'create_group', the ranks in 'rank_ids' must be in [0, {size}), "
+                         f"but got {rank_ids}.")
+    made = dist.new_group(sorted(rank_ids)) if size > 1 else None
+    _groups[group] = Group(group, rank_ids, made)
+
+
+def destroy_group(group: str) -> None:
+    """Take a group away; each of its processes has to call it.
+
+    Args:
+        group: its name.
+
+    Raises:
+        TypeError: if `group` is no str.
+        ValueError: if it is the world's.
+        RuntimeError: before `init`, or if there is no such group.
+    """
+    _check_name("destroy_group", group)
+    _check_ready("destroy_group")
+    if group in WORLD_NAMES.values():
+        raise ValueError("The world_group does not support destruction.")
+    found = group_of(group, "destroy_group")
+    del _groups[group]
+    if found.process_group is not None and found.rank >= 0:
+        dist.destroy_process_group(found.process_group)
+
+
+def _get_group_map() -> dict[str, list[int]]:
+    """The ranks of each group, by name."""
+    return {found.name: list(found.ranks) for found in _groups.values()}
+
+
+def _remove_group_info(group_name: str) -> None:
+    """Forget a group whose processes are gone already."""
+    _groups.pop(group_name, None)

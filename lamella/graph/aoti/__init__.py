@@ -1,0 +1,1 @@
+"""Machine code by AOTInductor, made in another process."""

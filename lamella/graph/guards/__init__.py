@@ -1,0 +1,1 @@
+"""What a recorded graph depends on, and whether that has changed."""

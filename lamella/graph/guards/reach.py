@@ -1,0 +1,430 @@
+"""What a function can reach: the objects it may read or change when it runs."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import random
+import sys
+import sysconfig
+import types
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ...autodiff.tree import leaves
+from ...nn.cell_compile import OF_ONE_OBJECT
+from ...nn.cell_tree import CellTree
+from ...parameter import Parameter
+from ...tensor import Tensor
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+REGISTRIES = ("_params", "_cells", "_buffers")
+_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
+# of Python's library, what programs keep their own values in
+_DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
+         ("collections", "UserList"), ("collections", "ChainMap"), ("_thread", "_local"))
+# methods that Python calls, and that calls of an object that is there already don't
+_MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
+                     "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
+                     "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
+_CALLED = frozenset(("construct", "bprop", "jvp"))
+_CACHED: Any = type(functools.lru_cache(len))
+
+
+class StandsFor:
+    """An object that is, for what it can reach, the function it holds."""
+
+    fn: Any
+
+
+class Place(NamedTuple):
+    """Something that holds others, and where it was found.
+
+    Attributes:
+        thing: a dict (also one of attributes), a list, tuple, deque or set, or a variable of a
+            closure.
+        around: the number of the place it was found in; None for one that is always there.
+        key: its key there.
+    """
+
+    thing: Any
+    around: int | None
+    key: Any
+
+
+class Reach:
+    """The Cells, Parameters and other objects found from a function and its arguments.
+
+    Followed are closures, the globals a function names, defaults, bound objects, partials,
+    containers, the attributes of Cells and objects, the methods of their classes and what is in
+    modules, if code that was found so far mentions their names. What belongs to Lamella and
+    PyTorch, or comes with Python, is left out.
+
+    Attributes:
+        tensors: Tensors that are no Parameters, each with the dict and the name it was found
+            under, or None where it was found elsewhere.
+        known_tensors: by identity, those found elsewhere, though perhaps under a name, too.
+        objects: those of the user's classes, and Lamella's that are no Cells.
+        slotted: objects with the names of their slots.
+        functions: those of the user.
+        variables: the variables of closures.
+        spaces: globals, modules and classes, each with its dict and the names that matter.
+        places: what can be changed, and where it was found.
+        arrays: NumPy arrays.
+        streams: generators of random numbers that are not Lamella's.
+        refused: why no graph can hold what was found, if so.
+    """
+
+    def __init__(self, *roots: Any):
+        self.cells: list[CellTree] = []
+        self.parameters: list[Parameter] = []
+        self.tensors: list[tuple[Tensor, tuple[dict, str] | None]] = []
+        self.known_tensors: dict[int, Tensor] = {}
+        self.objects: list[Any] = []
+        self.slotted: list[tuple[Any, tuple[str, ...]]] = []
+        self.functions: list[types.FunctionType] = []
+        self.variables: list[types.CellType] = []
+        self.spaces: dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]] = {}
+        self.places: list[Place] = []
+        self.arrays: list[np.ndarray] = []
+        self.streams: list[Any] = []
+        self.refused: str | None = None
+        self._seen: dict[int, Any] = {}
+        self._mentioned: set[str] = set()
+        self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
+        self._modules: list[types.ModuleType] = []
+        self._waiting: deque[tuple[Any, int | None, Any]] = deque()
+        self._visit_all(roots)
+        while self._waiting:  # no recursion: chains of objects may be long
+            self._look_at(*self._waiting.popleft())
+        for owner, _, names in self.spaces.values():
+            if not isinstance(owner, type):
+                continue
+            for cls in (*owner.__mro__[1:], *type(owner).mro(type(owner))):
+                if id(cls) in self.spaces:  # what it has may be hidden some day
+                    names.update(self.spaces[id(cls)][2])
+
+    @classmethod
+    def of_call(cls, fn: Any, args: tuple, kwargs: dict) -> Reach:
+        """What a call can reach other than the Tensors it is given, whose data are arguments."""
+        return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
+                         and not isinstance(value, Parameter) else value
+                         for value in leaves((args, kwargs))])
+
+    def same(self, other: Reach) -> bool:
+        """Whether the other has found the very same things."""
+        return all(
+            len(mine) == len(its) and all(a is b for a, b in zip(mine, its, strict=True))
+            for mine, its in (
+                (self.cells, other.cells), (self.parameters, other.parameters),
+                (self.functions, other.functions), (self.objects, other.objects),
+                (self.variables, other.variables), (self.arrays, other.arrays),
+                ([t for t, _ in self.tensors], [t for t, _ in other.tensors]),
+                ([t for t, _ in self.slotted], [t for t, _ in other.slotted]),
+            )) and [(k, *n) for k, (*_, n) in self.spaces.items()] == [
+                (k, *n) for k, (*_, n) in other.spaces.items()]
+
+    def knows(self, thing: Any) -> bool:
+        """Whether an object was found."""
+        return self._seen.get(id(thing), self) is thing
+
+    def current(self, number: int) -> Any:
+        """What is at a place now."""
+        thing, around, key = self.places[number]
+        if around is None:
+            return thing
+        holder = self.current(around)
+        return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
+
+    def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
+        if type(thing) in weakref.ProxyTypes:
+            thing = _behind(thing)
+        if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
+            self.known_tensors[id(thing)] = thing
+        if not isinstance(thing, PLAIN) and id(thing) not in self._seen:
+            self._waiting.append((thing, around, key))
+
+    def _look_at(self, thing: Any, around: int | None, key: Any) -> None:
+        if id(thing) in self._seen:
+            return
+        self._seen[id(thing)] = thing
+        if isinstance(thing, Parameter):
+            self.parameters.append(thing)
+            self._slots(thing.__dict__, self._place(thing.__dict__))
+        elif isinstance(thing, Tensor):
+            self.tensors.append((thing, None))
+        elif isinstance(thing, CellTree):
+            self._visit_cell(thing)
+        elif isinstance(thing, types.FunctionType):
+            self._visit_function(thing)
+        elif isinstance(thing, types.MethodType):
+            self._visit(thing.__self__)
+            self._visit(thing.__func__)
+        elif isinstance(thing, StandsFor):
+            self._visit(thing.fn)
+        elif isinstance(thing, functools.partial):
+            self._visit_all((thing.func, thing.args, thing.keywords))
+        elif isinstance(thing, (tuple, list, deque)):
+            self._visit_items(self._place(thing, around, key), enumerate(thing))
+        elif isinstance(thing, (dict, types.MappingProxyType)):
+            self._visit_items(self._place(thing, around, key), list(thing.items()))
+        elif isinstance(thing, weakref.ReferenceType):
+            self._visit(thing())
+        elif isinstance(thing, (set, frozenset)):
+            self._place(thing, around, key)
+            self._visit_all(list(thing))
+        elif isinstance(thing, np.ndarray):
+            self.arrays.append(thing)
+        elif isinstance(thing, type):
+            if is_users(thing.__module__):
+                self._visit_class(thing)
+                for cls in thing.__mro__:
+                    for name in _MAKING & vars(cls).keys():
+                        self._use(cls, name, vars(cls)[name])
+        elif isinstance(thing, types.ModuleType):
+            if is_users(thing.__name__):
+                self._modules.append(thing)
+                self._visit_module(thing, self._mentioned)
+        else:
+            self._visit_object(thing)
+
+    def _visit_all(self, things: Iterable[Any]) -> None:
+        for thing in things:
+            self._visit(thing)
+
+    def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
+        for key, thing in items:
+            self._visit(thing, place, key)
+
+    def _place(self, thing: Any, around: int | None = None, key: Any = None) -> int:
+        self.places.append(Place(thing, around, key))
+        return len(self.places) - 1
+
+    def _visit_cell(self, cell: CellTree) -> None:
+        self.cells.append(cell)
+        self._visit_class(type(cell))
+        own = cell.__dict__
+        place = self._place(own)
+        for registry in REGISTRIES:
+            if registry in own:
+                self._slots(own[registry], self._place(own[registry], place, registry))
+        self._slots(own, place, (*REGISTRIES, *OF_ONE_OBJECT))
+
+    def _visit_object(self, thing: Any) -> None:
+        kind = type(thing)
+        if isinstance(thing, (np.random.Generator, np.random.RandomState, random.Random)):
+            self.streams.append(thing)
+        elif isinstance(thing, _CACHED):
+            self._visit(thing.__wrapped__)
+        elif isinstance(thing, Iterator) and kind.__module__ in ("builtins", "itertools"):
+            self.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
+        elif is_ours(thing):
+            if not isinstance(thing, Reach):  # it holds whole modules, and changes nothing
+                self._attributes(thing)
+        elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in _DATA:
+            self._visit_class(kind)
+            self._attributes(thing)
+
+    def _attributes(self, thing: Any) -> None:
+        own = getattr(thing, "__dict__", None)
+        if own is not None:
+            self.objects.append(thing)
+            self._slots(own, self._place(own), OF_ONE_OBJECT)
+        slots = tuple([name for cls in type(thing).__mro__ for name in _names(cls)
+                       if name not in ("__dict__", "__weakref__")])
+        if slots and is_users(type(thing).__module__):
+            self.slotted.append((thing, slots))
+            self._visit_all([getattr(thing, name, None) for name in slots])
+
+    def _slots(self, things: dict, place: int, without: tuple[str, ...] = ()) -> None:
+        """Visit the values of a dict; Tensors there are known by their names, not as objects."""
+        for name, thing in list(things.items()):
+            if name in without:
+                continue
+            if not isinstance(thing, Tensor) or isinstance(thing, Parameter):
+                self._visit(thing, place, name)
+            elif id(thing) not in self._seen:
+                self._seen[id(thing)] = thing
+                self.tensors.append((thing, (things, name)))
+
+    def _visit_class(self, kind: type) -> None:
+        """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
+        if is_users(type(kind).__module__) and type(kind) is not kind:
+            self._visit_class(type(kind))
+        for cls in kind.__mro__:
+            if id(cls) in self.spaces or not is_users(cls.__module__):
+                continue
+            self._seen[id(cls)] = cls
+            self.spaces[id(cls)] = cls, vars(cls), {}
+            for name, value in list(vars(cls).items()):
+                if _functions_of(value):
+                    if name in self._mentioned or name in _CALLED or (
+                            name[:2] == "__" and name not in _MAKING):
+                        self._use(cls, name, value)
+                    elif name not in _MAKING:
+                        self._methods.setdefault(name, []).append((cls, value))
+                elif not (name[:2] == "__" == name[-2:]) and not isinstance(
+                        value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                    self._name(cls, vars(cls), name, value)
+
+    def _use(self, cls: type, name: str, method: Any) -> None:
+        if not is_users(cls.__module__) or name in self.spaces[id(cls)][2]:
+            return
+        self.spaces[id(cls)][2][name] = None
+        self._visit_all(_functions_of(method))
+
+    def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
+        """Note that what a name of a module or a class stands for matters."""
+        self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
+        self._visit(value)
+
+    def _visit_function(self, function: types.FunctionType) -> None:
+        users = is_users(function.__module__) and is_users_code(function.__code__)
+        if not users and not function.__closure__:
+            return
+        self.functions.append(function)
+        if users:
+            self._attributes(function)
+        for cell in function.__closure__ or ():
+            if id(cell) not in self._seen:
+                self._seen[id(cell)] = cell
+                self.variables.append(cell)
+                place = self._place(cell)
+                if has_value(cell):
+                    self._visit(cell.cell_contents, place)
+        self._visit(function.__defaults__)
+        self._visit(function.__kwdefaults__)
+        if users:
+            around, names = function.__globals__, names_of(function.__code__)
+            read = globals_of(function.__code__)
+            for name in names:
+                if name in read and name in around:
+                    self._name(around, around, name, around[name])
+                elif name in sys.modules:  # what the code may import
+                    self._visit(sys.modules[name])
+            self._mention(names)
+
+    def _mention(self, names: frozenset[str]) -> None:
+        """Visit what has waited for code that mentions its name."""
+        new = names - self._mentioned
+        self._mentioned |= new
+        for name in new:
+            for cls, method in self._methods.pop(name, ()):
+                self._use(cls, name, method)
+        for module in list(self._modules):
+            self._visit_module(module, new)
+
+    def _visit_module(self, module: types.ModuleType, names: Iterable[str]) -> None:
+        own = vars(module)
+        for name in list(names):
+            if name in own:
+                self._name(own, own, name, own[name])
+
+
+def _behind(proxy: Any) -> Any:
+    """What a weak proxy stands for; None if it is gone."""
+    try:
+        return proxy.__init__.__self__
+    except ReferenceError:
+        return None
+
+
+def form_of(raw: torch.Tensor) -> tuple:
+    """What the kernels of a run depend on, of a tensor."""
+    return raw.shape, raw.stride(), raw.dtype, raw.device
+
+
+def _names(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _functions_of(value: Any) -> tuple[Any, ...]:
+    """The functions that a member of a class calls."""
+    if isinstance(value, (types.FunctionType, StandsFor)):
+        return (value,)
+    if isinstance(value, (staticmethod, classmethod)):
+        return (value.__func__,)
+    if isinstance(value, property):
+        return tuple([f for f in (value.fget, value.fset) if f is not None])
+    if isinstance(value, (functools.cached_property, functools.partialmethod)):
+        return (value.func,)
+    return ()
+
+
+def has_value(variable: types.CellType) -> bool:
+    """Whether a variable of a closure has been assigned."""
+    try:
+        variable.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+@functools.lru_cache(4096)
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """The names in a piece of code and in the functions defined there, also those in text."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= names_of(constant)
+        elif isinstance(constant, str) and constant.isidentifier():
+            found.add(constant)
+    return frozenset(found)
+
+
+@functools.lru_cache(4096)
+def globals_of(code: types.CodeType) -> frozenset[str]:
+    """The names that a piece of code, and the functions defined there, may read as globals.
+
+    Not those of attributes: ``self.step`` says nothing about a global ``step``.
+    """
+    every = names_of(code)
+    if every & _WAYS_AROUND:
+        return every
+    found = {i.argval for i in dis.get_instructions(code) if i.opcode in _OF_GLOBALS}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= globals_of(constant)
+    return frozenset(found)
+
+
+_OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
+                        if "GLOBAL" in name or name.endswith("_NAME") and "IMPORT" not in name)
+_WAYS_AROUND = frozenset({"globals", "vars", "eval", "exec", "__dict__", "__globals__", "modules",
+                          "import_module", "__import__", "__name__"})
+_LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether an object is of one of our classes."""
+    return (type(thing).__module__ or "").split(".")[0] == "lamella"
+
+
+@functools.lru_cache(1024)
+def is_users(module: str | None) -> bool:
+    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own.
+
+    Classes made at run time may name none: they are taken for the user's.
+    """
+    if module is None:
+        return True
+    if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is None or _is_users_file(file)
+
+
+def is_users_code(code: types.CodeType) -> bool:
+    """Whether code is in no file that comes with Python."""
+    return _is_users_file(code.co_filename)
+
+
+@functools.lru_cache(1024)
+def _is_users_file(file: str) -> bool:
+    return not file.startswith(_LIBRARY) or "site-packages" in file

@@ -1,0 +1,179 @@
+"""The plain values that a run may depend on, in a form that can be compared."""
+
+from __future__ import annotations
+
+import array
+import contextvars
+import hashlib
+import types
+from collections import deque
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from ...nn.cell_compile import OF_ONE_OBJECT
+from ...nn.cell_tree import CellTree
+from ...parameter import Parameter
+from ...tensor import Tensor
+from .reach import PLAIN, REGISTRIES, Reach, form_of, has_value, is_ours
+
+LONGEST = 1024  # of a container that is compared part by part
+DEEPEST = 16  # of containers within each other
+_SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is
+_ATOMS = frozenset(PLAIN)
+_MAPPINGS = (dict, types.MappingProxyType)
+_CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
+_BUFFERS = (bytearray, array.array, memoryview)
+ABSENT = object()
+
+# the attributes of a Cell that say nothing by themselves, or are compared one by one
+_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
+                    "_flags"))
+
+
+def fingerprint(reach: Reach) -> tuple:
+    """The plain values that a run may depend on: attributes of objects, variables of functions."""
+    seen: dict[int, Any] = {id(t): _Same(t) for t in reach.known_tensors.values()}
+    return (
+        [_cell_values(cell, seen) for cell in reach.cells],
+        [_values(thing, seen) for thing in reach.objects],
+        [plain(content_of(variable)) for variable in reach.variables],
+        [[plain(space.get(name, ABSENT)) for name in names]
+         for _, space, names in reach.spaces.values()],
+        [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
+        [[plain(getattr(thing, name, ABSENT)) for name in names]
+         for thing, names in reach.slotted],
+        [[(name, slot(value, seen)) for name, value in p.__dict__.items()
+          if name != "sliced"]  # which an assignment adds
+         for p in reach.parameters])
+
+
+def content_of(variable: types.CellType) -> Any:
+    """What a variable of a closure holds; a mark if it has not been assigned."""
+    return variable.cell_contents if has_value(variable) else ABSENT
+
+
+class _Same:
+    """Equal to another that holds the very same object."""
+
+    __slots__ = ("thing",)
+
+    def __init__(self, thing: Any):
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
+class _Long:
+    """A long container of plain values; equal to another of the very same values."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list):
+        self.parts = parts
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, _Long) and len(other.parts) == len(self.parts)
+                and all(map(is_, self.parts, other.parts)))
+
+    def __hash__(self) -> int:
+        return len(self.parts)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """What tells a value from another: itself if it is plain, its parts, or its identity."""
+    kind = type(value)
+    if kind in _ATOMS:
+        if kind is float and (not value or value != value):
+            return repr(value)  # the two zeros differ, and not a number is equal to itself
+        return kind, value
+    if kind is Parameter or kind is Tensor:
+        return _Same(value)
+    if isinstance(value, _CONTAINERS) and depth < DEEPEST:
+        return kind, _parts(value, depth + 1)
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, np.generic):
+        return kind, value.tobytes()
+    if isinstance(value, _BUFFERS):
+        return kind, bytes(value)
+    if isinstance(value, contextvars.ContextVar):
+        return _Same(value), plain(value.get(ABSENT))
+    if isinstance(value, PLAIN):  # of a class derived from these
+        return kind, value
+    if kind.__eq__ is object.__eq__:
+        return value
+    return _Same(value)
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a value is, for what `plain` says of it, the same as long as it is this object."""
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_fixed, value))
+    return not isinstance(value, (*_CONTAINERS, *_BUFFERS, np.ndarray, contextvars.ContextVar))
+
+
+def _parts(value: Any, depth: int) -> Any:
+    mapping = isinstance(value, _MAPPINGS)
+    parts = [p for item in value.items() for p in item] if mapping else value
+    if len(value) > LONGEST and set(map(type, parts)) <= _ATOMS:
+        return _Long(list(parts))
+    if mapping:
+        return tuple([(name, plain(v, depth)) for name, v in value.items()])
+    if isinstance(value, (set, frozenset)):
+        return frozenset([plain(v, depth) for v in value])
+    return tuple([plain(v, depth) for v in value])
+
+
+def _array(value: np.ndarray) -> tuple:
+    if value.dtype.hasobject:
+        return value.shape, tuple([plain(v) for v in value.ravel()])
+    content = value.tobytes()
+    if len(content) > _SHORT:
+        content = hashlib.blake2b(content).digest()
+    return value.shape, value.dtype.str, content
+
+
+def slot(value: Any, seen: dict[int, Any]) -> Any:
+    """The same of what a name holds: a Tensor there is known by its form, and who shares it.
+
+    `seen` has by identity what tells apart the Tensors that were met, or can be met elsewhere.
+    """
+    if type(value) is Tensor:
+        return form_of(value._raw), seen.setdefault(id(value), len(seen))
+    return plain(value)
+
+
+def counting(thing: Any) -> list[tuple[str, Any]]:
+    """The attributes of an object that a run may depend on."""
+    ours, cell = is_ours(thing), isinstance(thing, CellTree)
+    # objects of ours keep what is theirs, such as work done once
+    return [(name, value) for name, value in thing.__dict__.items()
+            if name not in _APART and (not ours or isinstance(value, PLAIN) or cell and (
+                name[:1] != "_" or name == "_call_hooks" or type(value) is Tensor))]
+
+
+def _values(thing: Any, seen: dict[int, Any]) -> list:
+    return [(name, slot(value, seen)) for name, value in counting(thing)]
+
+
+def _cell_values(cell: CellTree, seen: dict[int, Any]) -> tuple:
+    own = cell.__dict__
+    return (_values(cell, seen), [id(c) for c in own["_cells"].values()],
+            [slot(b, seen) for b in own["_buffers"].values()],
+            [id(p) for p in own["_params"].values()])
+
+
+def contents(value: Any) -> Any:
+    """Of a value that may change and stay the same object what tells if it has; None if it can't.
+
+    A Parameter's data are none of it.
+    """
+    if type(value) is Tensor:
+        return form_of(value._raw)
+    return None if _is_fixed(value) else plain(value)

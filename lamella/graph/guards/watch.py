@@ -1,0 +1,111 @@
+"""Whether anything has changed of what a function can reach, asked at every call."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import Any
+
+from ...tensor import Tensor
+from .reach import REGISTRIES, Reach, form_of
+from .values import ABSENT, content_of, contents, counting, fingerprint
+
+
+class Watch:
+    """A reach and its fingerprint, which is taken again only if something has been replaced.
+
+    That is asked by comparing identities: a fraction of the time a fingerprint takes. What can
+    change and stay the same object (a list, a dict, the data of a Tensor) is compared as such.
+    """
+
+    def __init__(self, reach: Reach):
+        self.reach = reach
+        self._snapshot = _Snapshot(reach)
+
+    def values(self) -> tuple:
+        """The fingerprint as of now."""
+        snapshot = self._snapshot
+        if not snapshot.holds():
+            self._snapshot = snapshot = _Snapshot(self.reach)
+        return snapshot.values
+
+
+class _Snapshot:
+    """What the names within a reach stand for at a moment, and the fingerprint of that."""
+
+    def __init__(self, reach: Reach):
+        self.dicts: list[tuple[dict, list, list]] = []
+        self.empty: list[dict] = []
+        self.containers: list[tuple[Any, Any]] = []
+        self.tensors: list[tuple[Tensor, tuple]] = []
+        self.attributes: list[tuple[Any, str, Any]] = []
+        self.variables: list[tuple[Any, Any]] = []
+        self.names: list[tuple[Any, str, Any]] = []
+        for cell in reach.cells:
+            own = cell.__dict__
+            self._dict(own, [value for _, value in counting(cell)])
+            for registry in REGISTRIES:
+                self._dict(own[registry], own[registry].values())
+        for thing in reach.objects:
+            self._dict(thing.__dict__, [value for _, value in counting(thing)])
+        for function in reach.functions:
+            for name in ("__code__", "__defaults__", "__kwdefaults__"):
+                self._attribute(function, name)
+        for thing, names in reach.slotted:
+            for name in names:
+                self._attribute(thing, name)
+        for variable in reach.variables:
+            self.variables.append((variable, content_of(variable)))
+            self._contents(self.variables[-1][1])
+        for _, space, names in reach.spaces.values():
+            for name in names:
+                self.names.append((space, name, space.get(name, ABSENT)))
+                self._contents(self.names[-1][2])
+        self.parameters = [(p.__dict__, list(p.__dict__.values())) for p in reach.parameters]
+        for _, values in self.parameters:
+            for value in values:
+                self._contents(value)
+        self.values = fingerprint(reach)
+
+    def holds(self) -> bool:
+        """Whether everything is as it was."""
+        for own, names, values in self.dicts:
+            if list(own) != names or not all(map(is_, own.values(), values)):
+                return False
+        if any(self.empty):
+            return False
+        for space, name, value in self.names:
+            if space.get(name, ABSENT) is not value:
+                return False
+        for variable, value in self.variables:
+            if content_of(variable) is not value:
+                return False
+        for thing, name, value in self.attributes:
+            if getattr(thing, name, ABSENT) is not value:
+                return False
+        for own, values in self.parameters:
+            if len(own) != len(values) or not all(map(is_, own.values(), values)):
+                return False
+        for tensor, form in self.tensors:
+            if form_of(tensor._raw) != form:
+                return False
+        return all(contents(held) == parts for held, parts in self.containers)
+
+    def _dict(self, own: dict, counted: Any) -> None:
+        if not own:
+            self.empty.append(own)
+            return
+        self.dicts.append((own, list(own), list(own.values())))
+        for value in counted:
+            self._contents(value)
+
+    def _attribute(self, thing: Any, name: str) -> None:
+        self.attributes.append((thing, name, getattr(thing, name, ABSENT)))
+        self._contents(self.attributes[-1][2])
+
+    def _contents(self, value: Any) -> None:
+        """Note what may change in a value that stays the same object."""
+        form = contents(value)
+        if form is not None and type(value) is Tensor:
+            self.tensors.append((value, form))
+        elif form is not None:
+            self.containers.append((value, form))

@@ -1,0 +1,1 @@
+"""Graphs of kernels: what operations do to memory, stages, and graphs as text."""

@@ -1,0 +1,1 @@
+"""Calling a compiled function: choosing among its graphs, and running one."""

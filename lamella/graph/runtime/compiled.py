@@ -1,0 +1,333 @@
+"""`Compiled`: a function with the graphs recorded of it, and the choice among them at a call."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ... import context
+from ...autodiff.tree import map_tensors, tensors
+from ...parameter import Parameter
+from ...state import state
+from ...tensor import Tensor, wrap
+from ..guards.reach import Reach, StandsFor, form_of
+from ..guards.values import plain
+from ..guards.watch import Watch
+from ..tracing.changes import Before
+from ..tracing.lines import line_of, users_level
+from ..tracing.symbolic import Symbolic, preparation, record
+from ..tracing.trace import CannotTrace, run_traced
+from .gate import gate
+from .kept import Kept
+from .replay import Path
+from .sizes import Sizes
+
+MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
+MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
+
+
+class Compiled(StandsFor):
+    """A function with its recorded graphs.
+
+    Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
+    one for each path that Python control flow on tensors has taken.
+
+    Attributes:
+        name: how messages call it.
+        level: how much is done to make a graph faster, ``"O0"`` or ``"O1"``.
+        dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
+    """
+
+    def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
+                 dynamic: list[Any] | None = None):
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.name = _name_of(fn)
+        self.fullgraph = fullgraph
+        self.level = level
+        self.dynamic = dynamic
+        self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
+        self._eager: dict[Any, str] = {}
+        self._sizes: dict[Any, Sizes] = {}
+        self._changing = threading.Lock()
+        self.traces = self.misses = self.replays = 0
+
+    def __deepcopy__(self, memo: dict) -> Compiled:
+        """What is compiled of a copy; a function's copy is the function itself."""
+        fn = copy.deepcopy(self.fn, memo)
+        return self if fn is self.fn else self._of(fn)
+
+    def __copy__(self) -> Compiled:
+        return self._of(self.fn)
+
+    def __reduce__(self) -> Any:
+        """Pickled are the function and the settings, or the name of what is in a module."""
+        found: Any = sys.modules.get(self.__module__)
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (
+            Compiled, (self.fn, self.fullgraph, self.level, self.dynamic))
+
+    def _of(self, fn: Any) -> Compiled:
+        """The same of another function."""
+        return Compiled(fn, self.fullgraph, self.level, self.dynamic)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.trace is not None or state.level is not None or state.overlay is not None:
+            return self._eagerly(args, kwargs)  # part of a larger run
+        key = _key(args, kwargs)
+        if key in self._eager:
+            return self._eagerly(args, kwargs)
+        inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+        entries = self._entries.get(key)
+        place, applying = key, entries
+        if entries is None and self._sizes:
+            place, applying = self._of_any_size(key, args, kwargs)
+        entered = gate.enter()
+        try:
+            found = self._replayed(place, applying or (), inputs)
+        finally:
+            if entered:
+                gate.leave()
+        if found is None:
+            return self._recorded(key, entries, inputs, args, kwargs)
+        return _given(*found)
+
+    def _eagerly(self, args: tuple, kwargs: dict) -> Any:
+        entered = gate.enter()
+        before, state.compiled = state.compiled, True
+        try:
+            return self.fn(*args, **kwargs)
+        finally:
+            state.compiled = before
+            if entered:
+                gate.leave()
+
+    def _of_any_size(self, key: Any, args: tuple, kwargs: dict
+                     ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
+        """The graphs that stand for several sizes of these arguments, and where they are kept."""
+        place = _key(args, kwargs, _form_of_any_size)
+        sizes = self._sizes.get(place)
+        found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
+        return place, found
+
+    def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
+                  inputs: list[torch.Tensor]) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+        """What the first graph that applies gives; None if none does."""
+        watched, values = None, None
+        for entry in entries:
+            watch, seen, path = entry
+            if watch is not watched:
+                watched, values = watch, watch.values()
+            if seen != values:
+                continue
+            found = path.run(inputs)
+            if found is None:
+                self.misses += 1
+                continue
+            self.replays += 1
+            if entry is not entries[0]:
+                self._put_first(key, entry)
+            _assign(path, found)
+            return path, watch.reach, found
+        return None
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """As a method: compiled for each object by itself."""
+        if owner is None:
+            return self
+        if isinstance(owner, type) or not hasattr(owner, "__dict__"):
+            return types.MethodType(self, owner)
+        kept = owner.__dict__.setdefault("_compiled", Kept())
+        found = kept.get(self)
+        if found is None or found.fn.args[0] is not owner:  # a shallow copy has another's
+            found = kept[self] = self._of(functools.partial(self.fn, owner))
+        return found
+
+    def report(self) -> dict[str, Any]:
+        """How the function has been run.
+
+        Returns:
+            The numbers of traces, replays and guard misses, of recorded graphs, and the reasons why
+            calls run eagerly.
+        """
+        return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
+                "graphs": sum(len(e) for e in self._entries.values()),
+                "backends": [p.backend for e in self._entries.values() for *_, p in e],
+                "kernels": [p.nodes for e in self._entries.values() for *_, p in e],
+                "eager": sorted(set(self._eager.values()))}
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is decided how each recorded graph is run from now on."""
+        return all(path.settled for entries in self._entries.values() for *_, path in entries)
+
+    def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
+        """The graphs recorded for arguments of this kind, or else for such of any size."""
+        found = (self._entries.get(_key(args, kwargs))
+                 or self._entries.get(_key(args, kwargs, _form_of_any_size)) or ())
+        return [path for *_, path in found]
+
+    def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
+        with self._changing:  # other threads go on with the list they have
+            others = [e for e in self._entries.get(key, ()) if e is not entry]
+            self._entries[key] = [entry, *others]
+            while len(self._entries) > MOST_KINDS:
+                del self._entries[next(iter(self._entries))]
+
+    def _recorded(self, key: Any, entries: list[tuple[Watch, Any, Path]] | None,
+                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
+        """Run the function while recording it; eagerly, if it can't be recorded.
+
+        `entries` are the graphs of which none applied.
+        """
+        known = entries or []
+        if len(known) >= MOST_PATHS:
+            return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
+        if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
+            return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
+        with gate.closed() as alone:
+            if not alone or self._entries.get(key) is not entries:
+                made = None  # by another thread, meanwhile
+            else:
+                made = (self._record_sizes(key, inputs, args, kwargs)
+                        or self._record(key, known, inputs, args, kwargs))
+        if not alone:
+            return self._eagerly(args, kwargs)
+        if made is None:
+            return self(*args, **kwargs)
+        if isinstance(made, str):
+            return self._give_up(key, made, args, kwargs)
+        return _given(*made)
+
+    def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
+                args: tuple, kwargs: dict) -> tuple[Path, Reach, list[torch.Tensor]] | str:
+        """One more graph, and what the run gave; or why there is none."""
+        reach = Reach.of_call(self.fn, args, kwargs)
+        watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
+        values = watch.values()
+        before = Before(watch.reach, inputs)
+        try:
+            trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+            path = Path(trace, inputs, self.level)
+        except CannotTrace as reason:
+            before.restore()
+            return f"it {reason}{line_of(reason)}"
+        trace.commit()
+        self.traces += 1
+        if path.applies_again:
+            self._put_first(key, (watch, values, path))
+        given = [*trace.value[0], *trace.value[1]]
+        _assign(path, given)
+        return path, watch.reach, given
+
+    def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
+                      ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+        """One more graph for several sizes, and what its first run gave, if these have varied."""
+        place = _key(args, kwargs, _form_of_any_size)
+        sizes = self._sizes.setdefault(place, Sizes(self.dynamic))
+        varying = sizes.note([raw.shape for raw in inputs])
+        if sizes.are_varying:
+            preparation.begin()
+        known = self._entries.get(place, [])
+        if (not varying or not any(varying) or key in self._entries or sizes.is_frequent(key)
+                or not preparation.over.is_set() or len(known) >= MOST_PATHS
+                or not all(raw.is_contiguous() for raw in inputs)):
+            return None
+        watch = Watch(Reach.of_call(self.fn, args, kwargs))
+        values = watch.values()
+        before = Before(watch.reach, inputs)
+        try:
+            symbolic = Symbolic(varying)
+            try:
+                trace = record(self.fn, args, kwargs, watch.reach, symbolic, before)
+            finally:
+                before.restore()
+            path = Path(trace, inputs, "O0", symbolic.sizes())
+            given = path.run(inputs)
+        except (CannotTrace, Exception) as reason:  # noqa: BLE001  (tried again with real data)
+            sizes.refused = f"{type(reason).__name__}: {reason}"
+            return None
+        if given is None or path.changes_arguments:
+            sizes.refused = "changes its arguments" if given else "holds for one size only"
+            return None
+        self.traces += 1
+        self._put_first(place, (watch, values, path))
+        _assign(path, given)
+        return path, watch.reach, given
+
+    def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
+        if self.fullgraph:
+            raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
+        self._eager[key] = reason
+        if len(self._eager) > MOST_KINDS:
+            del self._eager[next(iter(self._eager))]
+        self._entries.pop(key, None)
+        warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
+                      stacklevel=users_level())
+        return self._eagerly(args, kwargs)
+
+
+def _name_of(fn: Any) -> str:
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    return getattr(fn, "__qualname__", type(fn).__name__)
+
+
+def _assign(path: Path, found: list[torch.Tensor]) -> None:
+    """Give Parameters and Tensors what a run assigned to them; it is at the end of its results."""
+    assigned = path.assigned()
+    count = len(found) - len(assigned)
+    for tensor, raw in zip(assigned, found[count:], strict=True):
+        if isinstance(tensor, Parameter):
+            tensor.assign_raw(raw)
+        else:
+            tensor._raw = raw
+
+
+def _given(path: Path, reach: Reach, found: list[torch.Tensor]) -> Any:
+    """What a run gave its caller, after what it changed has been, and put-off calls been made."""
+    if path.gives_one:
+        return wrap(found[0])
+    flat = iter(found)
+    out, noted, later = map_tensors(
+        lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),
+        path.out_tree)
+    for change, value in zip(path.changes, noted, strict=True):
+        change.apply(value, reach)
+    for call, args in zip(path.later, later, strict=True):
+        call(args)
+    return out
+
+
+def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of) -> Any:
+    return (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
+            context.current_device())
+
+
+def _form_of_any_size(raw: torch.Tensor) -> tuple:
+    return raw.dim(), raw.dtype, raw.device
+
+
+def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
+    if isinstance(value, Parameter):
+        return id(value)
+    if isinstance(value, Tensor):
+        own = value.__dict__  # hooks, and what a program has put there
+        return (form(value._raw), plain(own)) if own else form(value._raw)
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple([_kind(v, form) for v in value])
+    if isinstance(value, dict):
+        return type(value), tuple([(k, _kind(v, form)) for k, v in value.items()])
+    if isinstance(value, slice):
+        return slice, plain((value.start, value.stop, value.step))
+    return plain(value)

@@ -1,0 +1,203 @@
+"""A graph made ready to run, stage by stage, each by whatever runs it fastest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..aoti.native import Native
+from ..ir.operations import bases_of, written_by
+from ..ir.stages import Cut, lift_constants
+from ..ir.streams import streams_of, undrawn
+from .capture import Captured
+from .choice import Choice, Run, agree
+
+FEWEST = 3  # operations that are worth compiling
+MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
+
+
+class Plan:
+    """How a graph is run: its stages, and what its guards have to be.
+
+    Args:
+        graph: the graph; its results are the guards, then what it is for.
+        expected: what the guards have to be.
+        arguments: how many of its inputs are arguments; the others mostly stay where they are.
+        compile: whether stages may be compiled.
+
+    Raises:
+        CannotCut: if a guard depends on what the graph changes.
+    """
+
+    def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool):
+        graph, self.constants = lift_constants(graph)
+        cut = Cut(graph, len(expected))
+        places = dict(cut.input_guards)
+        self.input_guards = [(place, expected[i]) for i, place in places.items()]
+        others = [value for i, value in enumerate(expected) if i not in places]
+        self.guards = list(zip(cut.guards, others, strict=True))
+        self.checked_after = cut.checked_after
+        self.results = cut.results
+        last = len(cut.stages) - 1
+        self.changing = last if cut.last_changes else None
+        stays = range(arguments, len(cut.inputs))
+        self.stages = [Stage(module, takes, [i in stays for i in takes],
+                             compile and number != self.changing)
+                       for number, (module, takes) in enumerate(cut.stages)]
+        self.settled = all(stage.settled for stage in self.stages)
+
+    def run(self, values: list[torch.Tensor], streams: list[torch.Generator]) -> bool:
+        """Run the stages; `values`, the inputs, are followed by all they give.
+
+        Returns:
+            Whether the guards hold, and no kernel fails; if not, nothing happened.
+
+        Raises:
+            Exception: if a kernel fails after memory has been changed.
+        """
+        for place, value in self.input_guards:
+            if not _is(values[place].item(), value):
+                return False
+        values.extend(self.constants)
+        before = [s.get_state() for s in streams] if self.guards else []
+        for number, stage in enumerate(self.stages):
+            try:
+                values.extend(stage.run([values[i] for i in stage.takes]))
+                holds = number + 1 != self.checked_after or self._applies(values)
+            except Exception:
+                if number == self.changing:
+                    raise
+                holds = False  # the function itself will say what is wrong
+            if not holds:
+                for stream, position in zip(streams, before, strict=bool(before)):
+                    stream.set_state(position)
+                return False
+        return True
+
+    def _applies(self, values: list[torch.Tensor]) -> bool:
+        return all(_is(values[place].item(), value) for place, value in self.guards)
+
+    def settle(self, values: list[torch.Tensor], hot: bool) -> None:
+        """Go on finding what runs each stage fastest; `values` are those of a run."""
+        for stage in self.stages:
+            stage.settle([values[i] for i in stage.takes], hot)
+        self.settled = all(stage.settled for stage in self.stages)
+
+
+def _is(found: Any, expected: Any) -> bool:
+    """Whether a guard is what it has to be; the two zeros differ, and NaN is as it was."""
+    if found == expected:
+        return bool(found) or repr(found) == repr(expected)
+    return found != found and expected != expected
+
+
+class Stage:
+    """A part of a graph, and what runs it.
+
+    Attributes:
+        module: the part.
+        takes: the places of its inputs among the values that the path has so far.
+        stays: for each of them, whether it lies at the same place in every run.
+        run: what runs it now.
+        backend: ``"replay"`` or ``"inductor"``, followed by ``", captured"`` for a CUDA graph.
+        settled: whether it is decided what runs it from now on.
+    """
+
+    def __init__(self, module: GraphModule, takes: list[int], stays: list[bool], compile: bool):
+        self.module = module
+        self.takes = takes
+        self.stays = stays
+        replay: Any = module.forward
+        self.replay: Run = lambda values: replay(*values)
+        self.run: Run = self.replay
+        self.backend = "replay"
+        self.settled = not compile or _kernels(module) < FEWEST or _patches(module) > MOST
+        self.native: Native | None = None
+
+    def settle(self, values: list[torch.Tensor], hot: bool) -> None:
+        """Find what runs it fastest: if it is known already, or else step by step once it is hot.
+
+        Args:
+            values: its inputs.
+            hot: whether it is worth compiling.
+        """
+        if self.settled:
+            return
+        if self.native is None:
+            self.native = Native(self.module, values)
+            fastest = self.native.remembered()
+            if fastest is not None:
+                self._decide(fastest, self._way(fastest, values))
+                return
+        if hot and not self.native.asked:
+            self.native.ask()
+        if self.native.made and self.run is self.replay:
+            self._compare(values)
+
+    def _compare(self, values: list[torch.Tensor]) -> None:
+        """Time machine code against replay in the next runs, if there is any and it is right."""
+        ways: dict[str, Run] = {"replay": self.replay}
+        names = ["inductor"]
+        if values and values[0].is_cuda:
+            names += ["replay, captured", "inductor, captured"]
+        for name in names:
+            way = self._way(name, values)
+            if way is not None and self._is_right(way, values):
+                ways[name] = way
+        if len(ways) == 1:
+            self._decide("replay", None)
+        else:
+            self.run = Choice(ways, lambda fastest: self._decide(fastest, ways[fastest]))
+
+    def _way(self, name: str, values: list[torch.Tensor]) -> Run | None:
+        """What a name stands for, if it is there."""
+        assert self.native is not None
+        kind, _, captured = name.partition(", ")
+        run = self.replay if kind == "replay" else self.native.load()
+        if run is None or not captured:
+            return run
+        try:
+            return Captured(run, values, self.stays)
+        except (RuntimeError, ValueError):
+            return None
+
+    def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
+        """Whether machine code gives what replay gives, and draws the same random numbers."""
+        streams = streams_of(self.module)
+        with undrawn(streams):
+            wanted = self.replay(values)
+        try:
+            with undrawn(streams):
+                return agree(wanted, native(values))
+        except RuntimeError:
+            return False
+
+    def _decide(self, fastest: str, run: Run | None) -> None:
+        assert self.native is not None
+        self.run = run or self.replay
+        self.backend = fastest if run else "replay"
+        self.native.remember(self.backend)
+        self.settled = True
+
+
+def _kernels(module: GraphModule) -> int:
+    """How many operations a graph has that compute."""
+    return sum(n.op == "call_function" and not _is_view(n) for n in module.graph.nodes)
+
+
+def _patches(module: GraphModule) -> int:
+    """How often parts of one tensor are written, at the most."""
+    nodes = list(module.graph.nodes)
+    bases = bases_of(nodes)
+    count = Counter(base for node in nodes for base in written_by(node, bases)
+                    if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))
+    return max(count.values(), default=0)
+
+
+def _is_view(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or (not schema.is_mutable
+                              and any(r.alias_info is not None for r in schema.returns))

@@ -1,0 +1,181 @@
+"""Running a recorded graph again: first what decides whether it applies, then what commits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from operator import is_
+
+import torch
+from torch.fx import GraphModule
+
+from ...parameter import Parameter
+from ...random import restart
+from ...tensor import Tensor
+from ..guards.reach import form_of
+from ..ir.sharing import Sharing
+from ..ir.stages import CannotCut, Cut
+from ..ir.streams import streams_of, undrawn
+from ..passes import improve, improved_before
+from ..tracing.lines import NOWHERE, Line
+from ..tracing.trace import CannotTrace, Trace, held_data
+from .plan import Plan
+
+HOT = 0.5  # seconds that a path must have run before it is worth compiling
+
+class Path:
+    """A recorded run made ready to be run again, in stages (see `stages`).
+
+    Attributes:
+        held: the Tensors it reads or changes other than as arguments.
+        changes: what it assigns in Python's objects.
+        fresh: the generators of random numbers that it makes, with their seeds.
+        later: the calls it makes when it is over.
+        gives_one: whether it gives one Tensor, and does nothing else in Python.
+        nodes: how many operations were recorded.
+        changes_arguments: whether it changes memory of its arguments.
+        applies_again: whether it holds for arguments such as those that it was recorded with; not
+            if it changes one of them that shares memory with another.
+        spent: seconds of all runs so far, of which there were `runs`.
+        settled: whether it is decided how it is run from now on.
+        plan: how it is run now; None before the first run.
+        sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
+    """
+
+    def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
+                 sizes: Callable[[list[torch.Tensor]], bool] | None = None):
+        assert trace.graph is not None
+        graph = trace.graph
+        self.sizes = sizes
+        self.arguments = len(inputs)
+        self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
+        self.parameters = [t for t in self.held if isinstance(t, Parameter)]
+        self.others = self.held[len(self.parameters):]
+        self.slots = [slot for slot in trace.slots if slot is not None]
+        self.forms = [form_of(held_data(t)) for t in self.held]
+        self.constants = trace.constants
+        self._assigned = trace.assigned
+        self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
+        self.out_tree = trace.out_tree
+        self.changes = trace.changes
+        self.fresh = trace.fresh
+        self.later = trace.later
+        self.gives_one = type(self.out_tree[0]) is Tensor and not self.changes and not self.later
+        self.expected = [value for _, value in trace.guards]
+        self.nodes = len(graph.graph.nodes)
+        self._sharing = Sharing(graph, self.arguments, len(self.parameters))
+        self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
+        values = [*inputs, *[held_data(t) for t in trace.held], *self.constants]
+        if self._sharing.is_beside_arguments(values):
+            raise CannotTrace("changes memory that is shared by what it uses")
+        self.applies_again = not self._sharing.found(values)
+        self.streams = streams_of(graph)
+        self.spent = 0.0
+        self.runs = 0
+        self._settling = threading.Lock()
+        self._measured = False
+        self.settled = level == "O0"
+        self.graph = graph
+        self.plan: Plan | None = None
+        try:
+            if self.expected:
+                Cut(graph, len(self.expected))
+        except CannotCut as found:
+            line: Line = found.guard.meta.get("line", NOWHERE)
+            raise CannotTrace(f"turns a tensor into a Python value after what it depends on has "
+                              f"been changed{line}") from None
+
+    def planned(self, values: list[torch.Tensor]) -> Plan:
+        """How it is run now. The first call that runs it decides: some graphs never run again.
+
+        Args:
+            values: everything the graph takes.
+        """
+        with self._settling, undrawn(self.streams):
+            if self.plan is None:
+                if not self.settled:
+                    self.graph = improve(self.graph, values)
+                    if improved_before(self.graph, values):
+                        self.graph, self._measured = improve(self.graph, values, measure=True), True
+                self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
+            return self.plan
+
+    def _inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """Everything the graph takes, from the arguments' data; None if something has changed."""
+        if self.sizes is not None and not self.sizes(given):
+            return None
+        data = [p._data for p in self.parameters]
+        others = [t._raw for t in self.others]
+        moved = not all(map(is_, data, self._seen))
+        if moved or others:
+            for form, raw in zip(self.forms, (*data, *others), strict=True):
+                if form_of(raw) != form:
+                    return None
+            self._seen = data
+        others.extend(place[name]._raw for place, name in self.slots)
+        values = [*[x.detach() if x.requires_grad else x for x in given], *data,
+                  *[x.detach() if x.requires_grad else x for x in others], *self.constants]
+        return None if self._sharing.found(values, moved) else values
+
+    def assigned(self) -> list[Tensor]:
+        """The Tensors whose data the run replaces, in the order of its last results."""
+        known = len(self.held)
+        return [self.held[i] if i < known else self._in_slot(i - known) for i in self._assigned]
+
+    def _in_slot(self, number: int) -> Tensor:
+        place, name = self.slots[number]
+        return place[name]
+
+    def run(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """The graph's results from the arguments' data.
+
+        None if it stands for another case: then nothing happened.
+        """
+        values = self._inputs(given)
+        if values is None:
+            return None
+        count, plan = len(values), self.plan or self.planned(values)
+        start = time.perf_counter()
+        # nothing requires a gradient; but some kernels keep less for the backward pass without this
+        with torch.enable_grad():
+            for made, *seeds in self.fresh:
+                restart(made, *seeds)
+            if not plan.run(values, self.streams):
+                return None
+            self.runs += 1
+            self.spent += time.perf_counter() - start
+            if not self.settled and (self.runs == 1 or self.spent > HOT):
+                self._settle(plan, values, count)
+        return [values[i] for i in plan.results]
+
+    def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
+        """Take the next step towards the fastest way to run, if the path is hot.
+
+        First the graph is improved by measuring, then its stages are compiled. What an earlier
+        process found is used from the first replay on.
+        """
+        if not self._settling.acquire(blocking=False):
+            return  # another thread is at it
+        try:
+            hot = self.spent > HOT and self.runs > 1  # the first has made the plan
+            with undrawn(self.streams):
+                if hot and not self._measured:
+                    better = improve(self.graph, values[:count], measure=True)
+                    self._measured = not better.meta.get("open")  # one trial in each run
+                    self.plan = Plan(better, self.expected, self.arguments, True)
+                elif plan is self.plan:
+                    plan.settle(values, hot)
+                    self.settled = plan.settled and (self._measured or not hot)
+        finally:
+            self._settling.release()
+
+    def graphs(self) -> list[GraphModule]:
+        """The graphs that are run, one after another."""
+        return [self.graph] if self.plan is None else [s.module for s in self.plan.stages]
+
+    @property
+    def backend(self) -> str:
+        """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
+        stages = () if self.plan is None else self.plan.stages
+        return next((s.backend for s in stages if s.backend != "replay"), "replay")

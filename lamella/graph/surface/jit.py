@@ -1,0 +1,117 @@
+"""`jit`: a function that is recorded on its first call and replayed as a graph from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...nn.cell_tree import CellTree
+from ..runtime.compiled import Compiled
+from .config import JitConfig, check_options, choices, declared, one_of
+
+# arguments of older versions, which MindSpore 2.10 passes over; two of them mean something here
+_OLDER = ("mode", "hash_args", "compile_once", "input_signature", "jit_config")
+
+
+def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast",
+        jit_level: str = "", dynamic: int = 0, fullgraph: bool = False, backend: str = "",
+        **options: Any) -> Any:
+    """Record a function on its first call and replay its kernels from then on.
+
+    The whole call becomes one graph: forward, backward, clipping, the optimizer's update. Python
+    control flow on tensors works: each path taken is recorded, and a replay checks that the values
+    it depends on are the same, and changes nothing if they are not. A number, list, array or
+    function that it reads from objects, modules or variables and that has changed since leads to
+    another recording; what it changes there, each replay changes too. What it prints is printed
+    when the run is over. A function that makes text of a tensor, hands it to NumPy, or draws random
+    numbers that are not Lamella's can't be held by a graph; it runs eagerly, with one warning that
+    says why. A clock is read once, when the run is recorded. A call that raises changes no
+    Parameter.
+
+    Inside a gradient call, or inside another compiled function, the function runs as it is: what is
+    around it records it.
+
+    Args:
+        function: a function, a method, a Cell or a Cell class, whose `construct` is compiled then;
+            without it, a decorator is returned.
+        capture_mode: ``"ast"``, ``"bytecode"`` or ``"trace"``; each means recording here.
+        jit_level: ``"O0"`` replays the recorded kernels; ``"O1"`` (which ``""`` and ``"O2"`` mean
+            too) improves the graph and, once it has run for half a second, compares that with
+            machine code made in the background, and keeps what is faster.
+        dynamic: 1 if shapes change from call to call. One graph stands for any size then, from
+            the second on; otherwise from the third.
+        fullgraph: raise instead of running eagerly.
+        backend: ``""``, ``"ms_backend"`` or ``"GE"``; accepted as MindSpore does.
+        **options: more of MindSpore's: ``disable_format_transform``, ``exec_order``,
+            ``infer_boost``, ``auto_offload`` and ``ge_options`` are checked and have no effect. Of
+            the arguments of older versions, ``fn`` is `function`, ``input_signature`` declares the
+            arguments' shapes, ``jit_config`` gives the level; the others have no effect.
+
+    Returns:
+        A `Compiled`, called like the function; its `report` says how it has been run.
+
+    Raises:
+        TypeError: if `function` is not callable, or an argument is of the wrong type.
+        ValueError: if an argument has a value that MindSpore doesn't know.
+
+    Examples:
+        >>> import lamella as ms
+        >>> @ms.jit
+        ... def f(x):
+        ...     if x.sum() > 0:
+        ...         return x * 2
+        ...     return -x
+        >>> print(f(ms.Tensor([1.0, 2.0])), f(ms.Tensor([1.0, -2.0])), f(ms.Tensor([3.0, 4.0])))
+        [2. 4.] [-1.  2.] [6. 8.]
+        >>> f.report()["traces"], f.report()["replays"]
+        (2, 1)
+    """
+    one_of(capture_mode, ("ast", "bytecode", "trace"), "capture_mode", "jit")
+    one_of(jit_level, ("", "O0", "O1", "O2"), "jit_level", "jit")
+    one_of(backend, ("", "ms_backend", "GE"), "backend", "jit")
+    if not isinstance(dynamic, int):
+        raise TypeError(f"For 'jit', 'dynamic' must be an int, but got {dynamic!r}.")
+    if dynamic not in (0, 1):
+        raise ValueError(f"For 'jit', 'dynamic' must be 0 or 1, but got {dynamic!r}.")
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"For 'jit', 'fullgraph' must be a bool, but got {fullgraph!r}.")
+    function = options.pop("fn", function)
+    older = {name: options.pop(name) for name in _OLDER if name in options}
+    check_options(options)
+    settings = _settings(jit_level, dynamic, fullgraph, older)
+    return functools.partial(_decorated, settings) if function is None else _decorated(settings,
+                                                                                       function)
+
+
+def _settings(level: str, dynamic: int, fullgraph: bool, older: dict[str, Any]) -> dict[str, Any]:
+    """What `Compiled` is made with."""
+    config = older.get("jit_config")
+    asked = {"jit_level": level}
+    if isinstance(config, JitConfig):
+        asked = config.jit_config_dict
+    elif config is not None:
+        raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {config!r}.")
+    signature = older.get("input_signature")
+    forms: list[Any] | None = [] if dynamic else None
+    if signature is not None:
+        forms = declared(signature if isinstance(signature, (tuple, list)) else (signature,))
+    return {"level": choices(asked)["level"], "dynamic": forms,
+            "fullgraph": fullgraph or asked.get("jit_syntax_level") == "STRICT"}
+
+
+def _decorated(settings: dict[str, Any], fn: Any) -> Any:
+    """`fn` compiled, whatever kind of callable it is."""
+    if isinstance(fn, (staticmethod, classmethod)):
+        return type(fn)(_decorated(settings, fn.__func__))
+    if inspect.isclass(fn) and issubclass(fn, CellTree):
+        fn.construct = _decorated(settings, fn.construct)  # type: ignore[attr-defined]
+        return fn
+    if isinstance(fn, Compiled):
+        return fn
+    if not callable(fn):
+        raise TypeError(f"For 'jit', 'function' must be a function or a Cell, "
+                        f"but got {type(fn).__name__}.")
+    dynamic = getattr(fn, "__lamella_dynamic__", settings["dynamic"])
+    return Compiled(fn, settings["fullgraph"], settings["level"], dynamic)

@@ -1,0 +1,112 @@
+"""`GRAPH_MODE`: a Cell or a gradient function that is called at top level runs compiled.
+
+While the mode is on, `Cell.__call__` is another function, and gradient functions are handed over
+here. Otherwise nothing is asked, so eager calls cost what they cost without this file. What is
+compiled for a Cell is kept by the Cell, and for a gradient by the function it differentiates: they
+go together.
+"""
+
+from __future__ import annotations
+
+import types
+from functools import partial
+from typing import Any
+
+from ... import context
+from ...autodiff import reverse
+from ...nn.cell import Cell
+from ...state import state
+from ..runtime.compiled import Compiled
+from ..runtime.kept import Kept
+from .config import choices
+
+_eager_call = Cell.__call__
+
+
+def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
+    if state.trace is not None or state.level is not None or state.whole:
+        return _eager_call(self, *args, **kwargs)
+    return compiled_cell(self)(*args, **kwargs)
+
+
+def _graph_gradient(request: Any, args: tuple, kwargs: dict) -> Any:
+    if state.trace is not None or state.level is not None or state.whole:
+        return request.run_on(*args, **kwargs)
+    return compiled_gradient(request)(*args, **kwargs)
+
+
+def _switch(mode: int) -> None:
+    graph = mode == context.GRAPH_MODE
+    Cell.__call__ = _graph_call if graph else _eager_call  # type: ignore[method-assign]
+    reverse.graph_call = _graph_gradient if graph else None
+
+
+context.mode_listeners.append(_switch)
+
+
+def _whole(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function so that nothing inside it is compiled by itself."""
+    before, state.whole = state.whole, True
+    try:
+        return function(*args, **kwargs)
+    finally:
+        state.whole = before
+
+
+def _whole_cell(cell: Cell, *args: Any, **kwargs: Any) -> Any:
+    return _whole(_eager_call, cell, *args, **kwargs)
+
+
+def _whole_gradient(request: Any, *args: Any, **kwargs: Any) -> Any:
+    return _whole(request.run_on, *args, **kwargs)
+
+
+def compiled_cell(cell: Cell) -> Compiled:
+    """The compiled form of a Cell's calls, made when it is first asked for."""
+    found = cell.__dict__.get("_graph")
+    if found is None or found.fn.args[0] is not cell:  # a shallow copy has another Cell's
+        found = Compiled(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
+                         dynamic=cell.declared_inputs())
+        found.name = type(cell).__name__
+        cell.__dict__["_graph"] = found
+    return found
+
+
+def compiled_gradient(request: Any) -> Compiled:
+    """The compiled form of a gradient function.
+
+    Code may ask for the same gradient at every step, as in ``grad(net)(x)``; so it is kept with
+    what is differentiated, by what was asked for.
+    """
+    if request.compiled is not None:
+        return request.compiled
+    holder = getattr(_owner(request.fn), "__dict__", None)
+    kept = {} if holder is None else holder.get("_graph_gradients")
+    if kept is None:
+        kept = holder["_graph_gradients"] = Kept()  # type: ignore[index]
+    key = request.key()
+    found = kept.get(key)
+    if found is None or found.fn.args[0].fn != request.fn:  # a copy has another function's
+        found = kept[key] = Compiled(partial(_whole_gradient, request), **_choices_of(request.fn),
+                                     dynamic=_declared_of(request.fn))
+        found.name = f"{request.name} of {_name_of(request.fn)}"
+    request.compiled = found
+    return found
+
+
+def _owner(fn: Any) -> Any:
+    """The object to keep a gradient with: the function, or the object of a method."""
+    return fn.__self__ if isinstance(fn, types.MethodType) else fn
+
+
+def _choices_of(fn: Any) -> dict[str, Any]:
+    owner = _owner(fn)
+    return choices(owner.jit_config_dict if isinstance(owner, Cell) else None)
+
+
+def _declared_of(fn: Any) -> list[Any] | None:
+    return fn.declared_inputs() if isinstance(fn, Cell) else None
+
+
+def _name_of(fn: Any) -> str:
+    return getattr(fn, "__qualname__", type(fn).__name__)

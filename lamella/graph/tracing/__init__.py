@@ -1,0 +1,1 @@
+"""One run of a function, recorded: its kernels, its side effects, its lines."""

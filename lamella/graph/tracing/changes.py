@@ -1,0 +1,259 @@
+"""What a recorded run changes in Python's objects: noted, so that every replay changes it too."""
+
+from __future__ import annotations
+
+import random
+import types
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ...nn.cell_compile import OF_ONE_OBJECT
+from ...nn.cell_tree import CellTree
+from ...parameter import Parameter
+from ...random import kept
+from ...tensor import Tensor
+from ..guards.reach import PLAIN, Reach, has_value, is_ours, names_of
+from .recorder import CannotTrace
+
+_GONE = object()  # instead of a value: there is none any more
+
+
+class Change(NamedTuple):
+    """An assignment that a run made.
+
+    Attributes:
+        holder: a dict, a class, a list and the like, a variable of a closure; or the number of the
+            place where to find it.
+        key: the key or name assigned; None if the holder's whole content was.
+    """
+
+    holder: Any
+    key: Any
+
+    def apply(self, value: Any, reach: Reach) -> None:
+        """Make the assignment again."""
+        holder = reach.current(self.holder) if isinstance(self.holder, int) else self.holder
+        if isinstance(holder, types.CellType):
+            if value is _GONE:
+                del holder.cell_contents
+            else:
+                holder.cell_contents = value
+        elif isinstance(holder, type):
+            delattr(holder, self.key) if value is _GONE else setattr(holder, self.key, value)
+        elif isinstance(holder, dict):
+            if value is _GONE:
+                holder.pop(self.key, None)
+            else:
+                holder[self.key] = value
+        else:
+            _refill(holder, value)
+
+
+class Before:
+    """What a run may change, as it was before the run.
+
+    Args:
+        reach: what the run can reach.
+        inputs: the raw tensors it is given.
+    """
+
+    def __init__(self, reach: Reach, inputs: list[torch.Tensor]):
+        self.reach = reach
+        cells = {id(cell.__dict__) for cell in reach.cells}
+        self.places = [(number, place, _copy_of(place.thing))
+                       for number, place in enumerate(reach.places)
+                       if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
+        self.owned = {number for number, place, _ in self.places if id(place.thing) in cells}
+        own = {id(o.__dict__) for o in reach.objects if is_ours(o)}
+        self.ours = {number for number, place, _ in self.places if id(place.thing) in own}
+        self.spaces = [(owner, space, {name: space.get(name, _GONE) for name in names})
+                       for owner, space, names in reach.spaces.values()]
+        self.unknown = [(f.__globals__, [name for name in names_of(f.__code__)
+                                         if name not in f.__globals__]) for f in reach.functions]
+        self.arrays = [(array, array.copy()) for array in reach.arrays]
+        self.inputs = [(raw, raw.clone()) for raw in inputs]
+        self.random, self.of_numpy = random.getstate(), np.random.get_state()
+        self.streams = [(stream, _position(stream)) for stream in reach.streams]
+        self.put_streams_back = kept()
+
+    def changes(self) -> Iterator[tuple[Change, Any]]:
+        """What has been assigned since then, and the values.
+
+        Attributes of Cells are left out, which say so themselves.
+
+        Raises:
+            CannotTrace: if something has been changed that can't be changed again like that.
+        """
+        self._check()
+        for number, place, before in self.places:
+            if number in self.owned:
+                continue
+            holder = number if place.around is not None else place.thing
+            for key, value in _differences(place.thing, before):
+                if number in self.ours and (key[:1] == "_" or not isinstance(value, PLAIN)):
+                    continue  # what our objects keep for themselves, such as work done once
+                if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
+                    raise CannotTrace(f"makes a new {type(value).__name__}")
+                yield Change(holder, key), value
+        for owner, space, before in self.spaces:
+            for key, value in before.items():
+                now = space.get(key, _GONE)
+                if now is not value:
+                    yield Change(owner, key), now
+        for space, names in self.unknown:
+            for name in names:
+                if name in space:
+                    yield Change(space, name), space[name]
+
+    def _check(self) -> None:
+        streams = [(np.random.get_state(), self.of_numpy),
+                   *[(_position(stream), before) for stream, before in self.streams]]
+        if random.getstate() != self.random or any(_differ(*positions) for positions in streams):
+            raise CannotTrace("draws random numbers that are not Lamella's")
+        if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
+               for array, before in self.arrays):
+            raise CannotTrace("changes a NumPy array")
+
+    def restore(self) -> None:
+        """Make everything as it was then, so that the function can be called once more."""
+        for _, place, before in self.places:
+            thing = place.thing
+            if isinstance(thing, dict):
+                kept = {k: v for k, v in thing.items() if k in OF_ONE_OBJECT}
+                before = {**before, **kept}
+                if list(thing) == list(before) and all(thing[k] is v for k, v in before.items()):
+                    continue
+            if isinstance(thing, types.CellType):
+                Change(thing, None).apply(before, self.reach)
+            else:
+                _refill(thing, before)
+        for owner, space, before in self.spaces:
+            for key, value in before.items():
+                if space.get(key, _GONE) is not value:
+                    Change(owner, key).apply(value, self.reach)
+        for space, names in self.unknown:
+            for name in names:
+                space.pop(name, None)
+        for array, before in self.arrays:
+            if not np.array_equal(array, before):
+                array[...] = before
+        with torch.no_grad():
+            for raw, before in self.inputs:
+                raw.copy_(before)
+        random.setstate(self.random)
+        for stream, position in self.streams:
+            _reposition(stream, position)
+        self.put_streams_back()
+
+
+def check_givable(value: Any, reach: Reach, what: str) -> None:
+    """Check that a replay can give a value again: it holds Tensors only where they are seen.
+
+    Raises:
+        CannotTrace: if it can't.
+    """
+    if isinstance(value, (tuple, list)):
+        for inner in value:
+            check_givable(inner, reach, what)
+    elif isinstance(value, dict):
+        for inner in value.values():
+            check_givable(inner, reach, what)
+    elif not (isinstance(value, (*PLAIN, Tensor, np.generic, type, types.ModuleType, slice, range,
+                                 types.BuiltinFunctionType, types.EllipsisType))
+              or value is _GONE or reach.knows(value) or _is_settled(value)):
+        raise CannotTrace(f"{what} a new {type(value).__name__}")
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether an object belongs to a module, or holds plain values only and can't be changed."""
+    if isinstance(value, types.FunctionType):
+        return not value.__closure__
+    if isinstance(value, (frozenset, set, deque)):
+        return all(isinstance(v, PLAIN) for v in value)
+    module = type(value).__module__.split(".")[0]
+    return module == "lamella" and not getattr(value, "__dict__", None)
+
+
+def _copy_of(thing: Any) -> Any:
+    if isinstance(thing, types.CellType):
+        return thing.cell_contents if has_value(thing) else _GONE
+    if isinstance(thing, dict):
+        return dict(thing)
+    return list(thing)
+
+
+def _refill(thing: Any, content: Any) -> None:
+    if isinstance(thing, (list, deque)):
+        now = list(thing)
+        if len(now) != len(content) or any(a is not b for a, b in zip(now, content, strict=True)):
+            thing.clear()
+            thing.extend(content)
+    elif isinstance(thing, dict):
+        thing.clear()
+        thing.update(content)
+    else:
+        thing.clear()
+        thing |= set(content)
+
+
+def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(thing, types.CellType):
+        now = _copy_of(thing)
+        if now is not before:
+            yield None, now
+    elif isinstance(thing, dict):
+        for key in {**before, **thing}:
+            now = thing.get(key, _GONE)
+            if now is not before.get(key, _GONE) and key not in OF_ONE_OBJECT:
+                yield key, now
+    else:
+        now = list(thing)
+        same = (set(map(id, now)) == set(map(id, before)) if isinstance(thing, set)
+                else [id(v) for v in now] == [id(v) for v in before])
+        if not same:
+            yield None, now
+
+
+def _position(stream: Any) -> Any:
+    if isinstance(stream, random.Random):
+        return stream.getstate()
+    if isinstance(stream, np.random.Generator):
+        return stream.bit_generator.state
+    return stream.get_state()
+
+
+def _reposition(stream: Any, position: Any) -> None:
+    if isinstance(stream, random.Random):
+        stream.setstate(position)
+    elif isinstance(stream, np.random.Generator):
+        stream.bit_generator.state = position
+    else:
+        stream.set_state(position)
+
+
+def _differ(now: Any, before: Any) -> bool:
+    """Whether two positions in a stream of random numbers differ."""
+    return repr(_listed(now)) != repr(_listed(before))
+
+
+def _listed(position: Any) -> Any:
+    if isinstance(position, np.ndarray):
+        return position.tolist()
+    if isinstance(position, tuple):
+        return [_listed(part) for part in position]
+    if isinstance(position, dict):
+        return {key: _listed(part) for key, part in position.items()}
+    return position
+
+
+def given_unchanged(before: Any, now: Any) -> bool:
+    """Whether the lists and dicts that a run was given hold what they held."""
+    if isinstance(before, (list, tuple)):
+        return len(before) == len(now) and all(map(given_unchanged, before, now))
+    if isinstance(before, dict):
+        return list(before) == list(now) and all(given_unchanged(before[k], now[k]) for k in now)
+    return before is now

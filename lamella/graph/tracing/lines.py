@@ -1,0 +1,114 @@
+"""Where in the user's program the kernels of a recorded run come from."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import sys
+import traceback
+from types import FrameType
+from typing import Any, NamedTuple
+
+import torch
+
+_PACKAGE = str(pathlib.Path(__file__).resolve().parents[2])
+_OPTIMIZERS = os.path.join(_PACKAGE, "nn", "optim")
+_ENGINE = os.path.join("torch", "autograd", "graph.py")
+_STANDARD, _TORCH = (os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
+                     for module in (os, torch))
+_INSTALLED = ("site-packages", "dist-packages")
+_MADE = ("<frozen", "<eval_with_key", "<string>")
+
+
+class Line(NamedTuple):
+    """A line of the user's that made a kernel run.
+
+    Attributes:
+        file, number: the line; of a kernel on the way back, that of the operation it belongs to.
+            Empty and 0 if there is none.
+        phase: ``"forward"``, ``"backward"`` or ``"update"`` (an optimizer's).
+    """
+
+    file: str
+    number: int
+    phase: str
+
+    def __str__(self) -> str:
+        """As messages end: nothing, if there is none."""
+        return f" ({self.file}:{self.number})" if self.file else ""
+
+
+NOWHERE = Line("", 0, "")
+
+
+class Lines:
+    """The lines of one run that is being recorded."""
+
+    def __init__(self) -> None:
+        self._forward: dict[int, Line] = {}  # by the number of the node on autograd's tape
+
+    def here(self) -> Line:
+        """The line that the running kernel comes from."""
+        node: Any = torch._C._current_autograd_node()  # type: ignore[attr-defined]
+        file, number, optimizer = _nearest(sys._getframe(1), node is not None)
+        if node is None:
+            line = Line(file, number, "update" if optimizer else "forward")
+            made = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
+            self._forward.setdefault(made, line)
+            return line
+        if not file:
+            known = self._forward.get(node._sequence_nr())
+            if known is not None:
+                return known._replace(phase="backward")
+        return Line(file, number, "backward")
+
+
+def users_level() -> int:
+    """For `warnings.warn`, called where this is: the level of the innermost line of the user's."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and _whose(frame.f_code.co_filename) != "user":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def line_of(error: BaseException) -> Line:
+    """The innermost line of the user's that an error came through."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if _whose(frame.filename) == "user":
+            return Line(frame.filename, frame.lineno or 0, "forward")
+    return NOWHERE
+
+
+def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:
+    """The innermost line of the user's, and whether it called an optimizer.
+
+    On the way back: of a rule or hook of theirs; nothing if the engine called the kernel.
+    """
+    optimizer = False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        whose = _whose(file)
+        if whose == "user":
+            return file, frame.f_lineno, optimizer
+        if whose == "engine" and backward:
+            break
+        optimizer |= whose == "optimizer"
+        frame = frame.f_back
+    return "", 0, optimizer
+
+
+@functools.lru_cache(maxsize=4096)
+def _whose(name: str) -> str:
+    if name.startswith(_MADE):
+        return "other"
+    if name.startswith("<"):
+        return "user"  # typed at a prompt
+    name = os.path.abspath(name)
+    if name.startswith(_PACKAGE + os.sep):
+        return "optimizer" if name.startswith(_OPTIMIZERS + os.sep) else "other"
+    if name.startswith(_TORCH):
+        return "engine" if name.endswith(_ENGINE) else "other"
+    if name.startswith(_STANDARD) and not any(part in name for part in _INSTALLED):
+        return "other"
+    return "user"

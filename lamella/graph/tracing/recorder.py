@@ -1,0 +1,210 @@
+"""Recording: every kernel that runs, below autograd, becomes a node of a graph.
+
+PyTorch's `make_fx` does the same and more; it takes seconds to import and to describe each value
+symbolically, which a first call would wait for.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from ...state import state
+from ..ir.draft import Draft
+from .lines import Lines
+
+aten = torch.ops.aten
+
+
+class CannotTrace(BaseException):
+    """The function does what no graph can hold; it says what."""
+
+
+class Recorder(TorchDispatchMode):
+    """Inside of it, the kernels that run are recorded in `graph`.
+
+    A tensor that is neither an input nor a result recorded before is a constant: the graph takes it
+    as one more input.
+
+    Attributes:
+        graph: the graph so far; ``node.meta["val"]`` of a node is a tensor on the meta device, or
+            several, of the form of its value; ``node.meta["line"]`` is the line of the user's
+            program that it comes from.
+        generators: by attribute of the graph, the streams of random numbers it draws from besides
+            the default one.
+        constants: the constants, in the order of the inputs that stand for them.
+    """
+
+    def __init__(self, inputs: Iterable[torch.Tensor]):
+        super().__init__()
+        self.graph = Graph()
+        self.root = torch.nn.Module()
+        self.generators: dict[str, torch.Generator] = {}
+        self.constants: list[torch.Tensor] = []
+        self._paused = False
+        self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
+        self._lines = Lines()
+        self._known: set[Node] = set()  # values that are the same in every run
+        self._nodes = WeakTensorKeyDictionary()
+        self._last: Node | None = None
+        inputs = list(inputs)
+        self._given = {raw.untyped_storage()._cdata for raw in inputs}
+        for raw in inputs:
+            self._nodes[raw] = self._placeholder(f"input_{len(self.graph.nodes)}", raw)
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # it would import the compiler that nobody asks for here
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+                           kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if self._paused or func.namespace == "prim":
+            return func(*args, **kwargs)
+        tags = func.tags
+        if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
+            raise CannotTrace(f"calls {func}, whose result depends on values for its shape")
+        if torch.Tag.data_dependent_output in tags:
+            if all(self._node_of(raw) in self._known for raw in args):
+                return func(*args, **kwargs)
+            if func is aten._local_scalar_dense.default and state.trace is not None:
+                with self:  # here the mode is off, and the guard has to be in the graph
+                    return state.trace.guard(args[0])
+            if func is aten.equal.default and state.trace is not None:
+                with self:
+                    return (args[0].shape == args[1].shape
+                            and bool((args[0] == args[1]).all().item()))
+            raise CannotTrace("turns a tensor into a Python value inside a kernel")
+        if self._draws and torch.Tag.nondeterministic_seeded in tags:
+            return self._drawn(func, args, kwargs)
+        return self._run(func, args, kwargs)
+
+    def _run(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a kernel, as a node of the graph."""
+        if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
+                and args[0].untyped_storage()._cdata in self._given):
+            raise CannotTrace("addresses memory of its inputs by offset")
+        if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
+            func = aten.lift_fresh_copy.default
+        given, named = self._described(args), self._described(kwargs)
+        node = self.graph.call_function(func, given, named)
+        node.meta["line"] = self._lines.here()
+        if func._schema.is_mutable:
+            self._known.clear()
+        elif func is aten.lift_fresh_copy.default:
+            self._known.add(node)
+        found = func(*args, **kwargs)
+        self._note(node, found)
+        return found
+
+    @contextmanager
+    def draws(self, drawn: list[Any], again: bool) -> Iterator[None]:
+        """A block whose random numbers are noted in `drawn`, or in which those are drawn again.
+
+        A replay knows nothing of a stream put back to where it was: the graph uses them twice.
+        """
+        self._draws.append((drawn, iter(drawn) if again else None))
+        try:
+            yield
+        finally:
+            self._draws.pop()
+
+    def _drawn(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        known = next((found for _, left in reversed(self._draws)
+                      if left is not None and (found := next(left, None)) is not None), None)
+        if known is None:
+            found = self._run(func, args, kwargs)
+        elif func._schema.is_mutable:
+            found = self._run(aten.copy_.default, (args[0], known), {})
+        else:
+            found = self._copied(known)
+        for drawn, left in self._draws:
+            if left is None:
+                drawn.append(self._copied(found))
+        return found
+
+    def _copied(self, found: Any) -> Any:
+        if isinstance(found, (tuple, list)):
+            return tuple([self._copied(part) for part in found])
+        return self._run(aten.clone.default, (found,), {})
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """A block in which nothing is recorded."""
+        self._paused, before = True, self._paused
+        try:
+            yield
+        finally:
+            self._paused = before
+
+    def finished(self, raws: Iterable[torch.Tensor]) -> GraphModule:
+        """The graph; these tensors are what it gives."""
+        self.graph.output([self._node_of(raw) for raw in raws])
+        return Draft(self.root, self.graph)
+
+    def _described(self, value: Any) -> Any:
+        """Arguments with nodes for tensors."""
+        if isinstance(value, torch.Tensor):
+            return self._node_of(value)
+        if isinstance(value, tuple):
+            return tuple([self._described(v) for v in value])
+        if isinstance(value, list):
+            return [self._described(v) for v in value]
+        if isinstance(value, dict):
+            return {k: self._described(v) for k, v in value.items()}
+        if isinstance(value, torch.Generator):
+            return self._generator(value)
+        return value
+
+    def _generator(self, generator: torch.Generator) -> Node:
+        """A node for a stream of random numbers, which the graph keeps as an attribute."""
+        for name, known in self.generators.items():
+            if known is generator:
+                return self.graph.get_attr(name)
+        name = f"generator_{len(self.generators)}"
+        self.generators[name] = generator
+        setattr(self.root, name, generator)
+        return self.graph.get_attr(name)
+
+    def _note(self, node: Node, found: Any) -> None:
+        if isinstance(found, torch.Tensor):
+            self._nodes[found] = node
+            node.meta["val"] = _form_of(found)
+        elif isinstance(found, (tuple, list)):
+            node.meta["val"] = [_form_of(part) for part in found]
+            for number, part in enumerate(found):
+                if isinstance(part, torch.Tensor):
+                    self._note(self.graph.call_function(operator.getitem, (node, number)), part)
+
+    def _node_of(self, raw: torch.Tensor) -> Node:
+        node = self._nodes.get(raw)
+        if node is None:
+            node = self._nodes[raw] = self._placeholder(f"constant_{len(self.constants)}", raw)
+            self.constants.append(raw)
+        return node
+
+    def _placeholder(self, name: str, raw: torch.Tensor) -> Node:
+        before = self._last.next if self._last is not None else next(iter(self.graph.nodes), None)
+        with self.graph.inserting_before(before):
+            self._last = self.graph.placeholder(name)
+        self._last.meta["val"] = _form_of(raw)
+        return self._last
+
+
+def _by_positions(func: Any, args: tuple) -> bool:
+    """Whether this reads elements at given positions; a mask chooses as many as it likes."""
+    return func is aten.index.Tensor and not any(
+        raw is not None and raw.dtype in (torch.bool, torch.uint8) for raw in args[1])
+
+
+def _form_of(raw: Any) -> torch.Tensor | None:
+    if not isinstance(raw, torch.Tensor) or type(raw) is not torch.Tensor:
+        return None
+    return torch.empty_strided(raw.shape, raw.stride(), dtype=raw.dtype, device="meta")

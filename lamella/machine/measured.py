@@ -1,0 +1,66 @@
+"""What was measured on this machine, kept in the process and on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Container
+
+Key = tuple[str | int | bool, ...]
+
+
+class Measured(dict[Key, str]):
+    """For each key, such as a shape, the name of what is fastest for it.
+
+    Args:
+        name: of the file; what is kept holds for this processor, PyTorch and number of threads.
+        known: the names that there are; anything else that was kept counts as not there.
+    """
+
+    def __init__(self, name: str, known: Container[str]):
+        super().__init__()
+        self.name, self.ways = name, known
+        self._file: pathlib.Path | None = None
+        self._read = False
+
+    def find(self, key: Key, measure: Callable[[Key], str] | None = None) -> str | None:
+        """What is known for a key; if nothing is, what `measure` finds, from now on.
+
+        Returns:
+            The name; None if nothing is known, and nothing was to be measured.
+        """
+        self.load()
+        found = self.get(key)
+        if found is None and measure is not None:
+            found = self[key] = measure(key)
+            self._save()
+        return found
+
+    def load(self) -> None:
+        """Read what earlier processes found, once; what can't be read counts as not there."""
+        if self._read:
+            return
+        from .cache import cache_folder, key_of
+
+        self._read = True
+        folder = cache_folder()
+        if folder is None:
+            return
+        self._file = folder / f"{self.name}-{key_of(self.name, 1)[:16]}.json"
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            for *key, way in json.loads(self._file.read_text(encoding="utf-8")):
+                if way in self.ways:
+                    self[tuple(key)] = way
+
+    def _save(self) -> None:
+        if self._file is None:
+            return
+        text = json.dumps([[*key, way] for key, way in self.items()])
+        with contextlib.suppress(OSError):
+            number, name = tempfile.mkstemp(dir=self._file.parent, prefix="draft-")
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(name, self._file)

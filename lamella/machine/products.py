@@ -1,0 +1,225 @@
+"""Matrix products by whichever kernel is fastest for their shape on this machine.
+
+PyTorch hands products of float32 matrices to MKL, which on some processors runs at half the speed
+of oneDNN's kernels, and on others is the faster one. So each shape is timed once, when it is first
+needed, and what was found is kept in the process and on disk. Recorded graphs
+(`graph.passes.routes`) and eager operators ask here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ..state import state
+from .measured import Key, Measured
+
+GAIN = 0.95  # of the time of PyTorch's own product: what another way must take to be chosen
+SMALLEST = 2**16  # multiplications in a product that is worth timing
+EAGER = 2**21  # and in one whose eager call is worth a lookup,
+ELEMENTS = 2**13  # where the first factor has so many elements: that is asked first
+HOPE = 6  # shapes without any gain, after which eager calls are left alone
+ROUNDS, PATIENCE = 9, 0.03  # of timing one way, at the most; seconds
+BUDGET = 2.0  # seconds that eager calls of a process wait for timing, all together
+
+Layout = tuple[Sequence[int], Sequence[int]]  # shape and strides of a matrix
+
+_linear: Any = None
+with contextlib.suppress(AttributeError, RuntimeError):
+    _linear = torch.ops.mkldnn._linear_pointwise.default
+
+
+def available() -> bool:
+    """Whether there is another way than PyTorch's own."""
+    return _linear is not None and torch.backends.mkldnn.is_available()
+
+
+def by_torch(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """a b + bias, as PyTorch does it."""
+    return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
+
+
+def by_onednn(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """a b + bias, by oneDNN's kernel."""
+    return _linear(a, b.t(), bias, "none", [], "")
+
+
+WAYS: dict[str, Callable[..., torch.Tensor]] = {"torch": by_torch, "onednn": by_onednn}
+
+
+class Routes:
+    """What is known of products: for each shape, the fastest way.
+
+    Attributes:
+        known: by shape, layout, bias and number of threads.
+        hopeful: whether eager calls ask at all: until there have been some shapes, and no gain.
+    """
+
+    def __init__(self) -> None:
+        self.known = Measured("products", WAYS)
+        self.hopeful = available()
+        self._fixed: dict[Key, str] = {}
+        self._spent = 0.0
+
+    def way(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
+        """The name of the fastest way for matrices of these forms.
+
+        Args:
+            a, b: shape and strides of the factors.
+            bias: whether a vector is added to each row.
+            measure: whether the ways may be timed now, if it isn't known.
+        """
+        key = _key(a, b, bias)
+        if key is None or not available():
+            return "torch"
+        return self.known.find(key, _fastest if measure else None) or "torch"
+
+    def eager(self, a: Layout, b: Layout, bias: bool) -> str:
+        """The same for an eager call: what it was at first, it stays in this process.
+
+        So that equal calls give equal results, also after a recorded graph has timed the shape.
+        """
+        key = _key(a, b, bias)
+        if key is None:
+            return "torch"
+        found = self._fixed.get(key)
+        if found is None:
+            start = time.perf_counter()
+            found = self._fixed[key] = self.way(a, b, bias, self._spent < BUDGET)
+            self._spent += time.perf_counter() - start
+            won = any(way != "torch" for way in self.known.values())
+            self.hopeful = self.hopeful and (won or len(self.known) < HOPE)
+        return found
+
+
+routes = Routes()
+
+
+def _key(a: Layout, b: Layout, bias: bool) -> Key | None:
+    """What stands for a product; None if it isn't worth timing, or there is no other way."""
+    rows, columns = _major(a), _major(b)
+    m, k, n = a[0][0], a[0][1], b[0][1]
+    if not rows or not columns or m * k * n < SMALLEST:
+        return None
+    return (m, k, n, rows + columns, bias, torch.get_num_threads())
+
+
+def _major(matrix: Layout) -> str:
+    """"r" for a matrix in rows, "c" in columns, "" for anything else, such as rows that overlap."""
+    (rows, columns), (down, across) = matrix
+    return "r" if across == 1 and down >= columns else "c" if down == 1 and across >= rows else ""
+
+
+def _fastest(key: Key) -> str:
+    """Time the ways in turn; the first is left only for a clear gain."""
+    m, k, n, majors, bias, _ = key
+    assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
+    assert isinstance(majors, str)
+    best = dict.fromkeys(WAYS, float("inf"))
+    with torch.no_grad(), torch.random.fork_rng([]):
+        a = torch.randn(m, k) if majors[0] == "r" else torch.randn(k, m).t()
+        b = torch.randn(k, n) if majors[1] == "r" else torch.randn(n, k).t()
+        added = torch.randn(n) if bias else None
+        start = time.perf_counter()
+        for number in range(ROUNDS + 1):
+            for name, way in WAYS.items():
+                begin = time.perf_counter()
+                try:
+                    way(a, b, added)
+                except RuntimeError:
+                    continue
+                if number:  # the first run makes the kernel
+                    best[name] = min(best[name], time.perf_counter() - begin)
+            if number >= 2 and time.perf_counter() - start > PATIENCE * len(WAYS):
+                break
+    winner = min(best, key=lambda name: best[name])
+    return winner if best[winner] < GAIN * best["torch"] else "torch"
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """x W^T + bias, by the fastest way for its shape."""
+    if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS or weight.dim() != 2
+            or x.numel() * weight.shape[0] < EAGER or x.dim() < 2
+            or x.shape[-1] != weight.shape[1] or not _plain(x, weight, bias)):
+        return F.linear(x, weight, bias)
+    return _product(x, weight.t(), bias)
+
+
+def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x y, by the fastest way for its shape."""
+    if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS
+            or y.dim() != 2 or x.dim() < 2 or x.numel() * y.shape[1] < EAGER
+            or x.shape[-1] != y.shape[0] or not _plain(x, y, None)):
+        return torch.matmul(x, y)
+    return _product(x, y, None)
+
+
+def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
+    """Whether these are matrices that other ways take, outside of all that looks into products.
+
+    A recorded run keeps PyTorch's products: its graph is routed later. Transformed ones (`vmap`,
+    forward mode, autocast) have rules for those only.
+    """
+    return (x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
+            and x.device.type == "cpu" and y.device.type == "cpu"
+            and (bias is None or bias.dtype is torch.float32 and bias.shape == y.shape[:1]
+                 and bias.is_contiguous())  # oneDNN's kernel reads it as if it were
+            and not torch.is_autocast_enabled("cpu")
+            and torch._C._functorch.peek_interpreter_stack() is None  # type: ignore[attr-defined]
+            and torch.autograd.forward_ad._current_level < 0)
+
+
+def _product(x: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    a = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+    out = _routed(a, b, bias)
+    return out if x.dim() == 2 else out.view(*x.shape[:-1], b.shape[1])
+
+
+def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """a b + bias; PyTorch's own node on the tape, if PyTorch's product is best all the way."""
+    needed = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (
+        bias is not None and bias.requires_grad))
+    name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
+    if not needed:
+        return WAYS[name](a, b, bias)
+    (m, k), n = a.shape, b.shape[1]
+    back = ((m, n), (n, 1))
+    left = right = "torch"
+    if a.requires_grad:
+        left = routes.eager(back, ((n, k), b.stride()[::-1]), False)
+    if b.requires_grad and _major((b.shape, b.stride())) == "c":
+        right = routes.eager(((n, m), (1, n)), (a.shape, a.stride()), False)
+    elif b.requires_grad:
+        right = routes.eager(((k, m), a.stride()[::-1]), back, False)
+    if name == left == right == "torch":
+        return by_torch(a, b, bias)
+    return _Routed.apply(a, b, bias)  # type: ignore[return-value]
+
+
+class _Routed(torch.autograd.Function):
+    """A product on the tape; those of its gradient, of any order, are routed too."""
+
+    @staticmethod
+    def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None
+                ) -> torch.Tensor:
+        ctx.save_for_backward(a, b)
+        name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
+        return WAYS[name](a, b, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        gradient, = gradients
+        a, b = ctx.saved_tensors
+        of_a, of_b, of_bias = ctx.needs_input_grad
+        by_b = None
+        if of_b and _major((b.shape, b.stride())) == "c":  # it lies as the weight does
+            by_b = _routed(gradient.t(), a, None).t()
+        elif of_b:
+            by_b = _routed(a.t(), gradient, None)
+        return (_routed(gradient, b.t(), None) if of_a else None, by_b,
+                gradient.sum(0) if of_bias else None)

@@ -1,0 +1,9 @@
+"""Work spread over processes: its settings."""
+
+from .settings import (
+    get_algo_parameters,
+    reset_algo_parameters,
+    set_algo_parameters,
+)
+
+__all__ = ["get_algo_parameters", "reset_algo_parameters", "set_algo_parameters"]

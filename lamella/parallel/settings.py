@@ -1,0 +1,431 @@
+"""How a program wants its work spread over processes: kept, checked, and read where it matters.
+
+Data parallelism reads the mode, `gradients_mean`, `device_num` and `parameter_broadcast`. Splitting
+operators over processes is not here: with several processes the modes that ask for it are refused;
+in a world of one they mean what stand-alone means. The other settings steer MindSpore's own search
+for strategies and fusion of messages; `get_auto_parallel_context` answers what was set.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "ParallelMode", "get_algo_parameters", "get_auto_parallel_context", "get_ps_context",
+    "reset_algo_parameters", "reset_auto_parallel_context", "reset_ps_context",
+    "set_algo_parameters", "set_auto_parallel_context", "set_ps_context",
+]
+
+
+class ParallelMode:
+    """The names of the ways to spread work.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ParallelMode.DATA_PARALLEL
+        'data_parallel'
+    """
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
+
+
+_SPLITTING = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
+_FUSION = ("openstate", "allreduce", "allgather", "reducescatter")
+
+_DEFAULTS: dict[str, Any] = {
+    "device_num": 1, "global_rank": 0, "gradients_mean": False, "gradient_fp32_sync": True,
+    "loss_repeated_mean": True, "pipeline_stages": 1, "auto_pipeline": False,
+    "pipeline_result_broadcast": False, "pipeline_segments": 1, "pipeline_interleave": False,
+    "pipeline_scheduler": "1f1b", "parallel_mode": "stand_alone",
+    "search_mode": "recursive_programming", "parameter_broadcast": False,
+    "strategy_ckpt_load_file": "", "strategy_ckpt_save_file": "", "group_ckpt_save_file": "",
+    "full_batch": False, "dataset_strategy": "data_parallel", "enable_parallel_optimizer": False,
+    "force_fp32_communication": False, "grad_accumulation_step": 1, "all_reduce_fusion_config": [],
+    "communi_parallel_mode": "all_group_parallel", "optimizer_weight_shard_size": -1,
+    "optimizer_weight_shard_aggregated_save": False, "sharding_propagation": False,
+    "enable_alltoall": False, "dump_local_norm": False, "dump_local_norm_path": "",
+    "dump_device_local_norm": False, "auto_parallel_new_interface": False,
+    "init_param_in_compile": True,
+    "parallel_optimizer_config": {"gradient_accumulation_shard": False,
+                                  "parallel_optimizer_threshold": 64},
+    "comm_fusion": {"openstate": True, **{kind: {"mode": "auto", "config": None}
+                                          for kind in _FUSION[1:]}},
+    "strategy_ckpt_config": {"load_file": "", "save_file": "", "only_trainable_params": True},
+}
+_MERGED = ("parallel_optimizer_config", "comm_fusion", "strategy_ckpt_config")
+_CHOICES = {
+    "parallel_mode": ParallelMode.MODE_LIST,
+    "search_mode": ["recursive_programming", "dynamic_programming", "sharding_propagation"],
+    "communi_parallel_mode": ["all_group_parallel", "same_server_group_parallel",
+                              "no_group_parallel"],
+    "pipeline_scheduler": ["1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"],
+}
+_set: dict[str, Any] = {}
+
+
+def _get(key: str) -> Any:
+    return _set.get(key, _DEFAULTS[key])
+
+
+def set_auto_parallel_context(**kwargs: Any) -> None:
+    """Say how work is to be spread over processes.
+
+    Args:
+        parallel_mode: one of `ParallelMode`. ``"data_parallel"`` and ``"hybrid_parallel"`` have
+            `nn.TrainOneStepCell` and `nn.DistributedGradReducer` add up gradients.
+            ``"semi_auto_parallel"`` and ``"auto_parallel"`` mean ``"stand_alone"`` in a world of
+            one process.
+        gradients_mean: whether gradients are then divided by the number of processes.
+        device_num, global_rank: the number of processes and this one's; default: the world's.
+        parameter_broadcast: whether training starts from process 0's parameters.
+        **kwargs: MindSpore's other settings are kept and have no effect.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have, or a value outside its range.
+        TypeError: for a value of the wrong type.
+        RuntimeError: for a mode that splits operators, or stages of a pipeline, with several
+            processes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+        >>> ms.get_auto_parallel_context("gradients_mean")
+        True
+        >>> ms.reset_auto_parallel_context()
+    """
+    checked = {}
+    for key, value in kwargs.items():
+        if key == "auto_parallel_search_mode":
+            key = "search_mode"
+        if key == "pipeline_config":
+            checked.update(_merged(key, value, ("pipeline_interleave", "pipeline_scheduler"), {}))
+        elif key in _MERGED:
+            checked[key] = _merged(key, value, tuple(_DEFAULTS[key]), _get(key))
+        elif key in _DEFAULTS:
+            checked[key] = _checked(key, value)
+        else:
+            raise ValueError(f"Set context keyword {key} is not recognized! Known keywords: "
+                             f"{', '.join(sorted(_DEFAULTS))}.")
+    before = dict(_set)
+    _set.update(checked)
+    if "full_batch" in checked:
+        _set["dataset_strategy"] = "full_batch" if checked["full_batch"] else "data_parallel"
+    for old, new in (("strategy_ckpt_load_file", "load_file"),
+                     ("strategy_ckpt_save_file", "save_file")):
+        if old in checked:
+            _set["strategy_ckpt_config"] = {**_get("strategy_ckpt_config"), new: checked[old]}
+    try:
+        check_feasible(_world_size())
+    except RuntimeError:
+        _set.clear()
+        _set.update(before)
+        raise
+
+
+def _checked(key: str, value: Any) -> Any:
+    default = _DEFAULTS[key]
+    if key == "dataset_strategy":
+        return _dataset_strategy(value)
+    if not isinstance(value, type(default)) or isinstance(value, bool) != isinstance(default, bool):
+        raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        known = ", ".join(repr(choice) for choice in _CHOICES[key])
+        raise ValueError(f"The context configuration parameter '{key}' only support {known}, "
+                         f"but got the value : {value}.")
+    if key == "global_rank" and not 0 <= value <= 4095:
+        raise ValueError(f"The context configuration parameter 'global_rank' must be in [0, 4095], "
+                         f"but got the value of global_rank : {value}.")
+    if key in ("device_num", "pipeline_stages", "pipeline_segments",
+               "grad_accumulation_step") and value < 1:
+        raise ValueError(f"The context configuration parameter '{key}' must be a positive integer, "
+                         f"but got the value of {key} : {value}.")
+    if key == "all_reduce_fusion_config" and value != sorted(set(value)):
+        raise ValueError(f"For 'set_auto_parallel_context', the numbers in '{key}' must ascend, "
+                         f"but got {value}.")
+    return copy.copy(value)
+
+
+def _dataset_strategy(value: Any) -> Any:
+    if isinstance(value, str):
+        if value not in ("full_batch", "data_parallel"):
+            raise ValueError(f"For 'set_auto_parallel_context', the argument 'dataset_strategy' "
+                             f"must be 'full_batch' or 'data_parallel', but got the value : "
+                             f"{value}.")
+        return value
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"For 'set_auto_parallel_context', the argument 'dataset_strategy' must be "
+                        f"str or tuple type, but got the type : {type(value)}.")
+    return [list(each) if isinstance(each, (tuple, list)) else each for each in value]
+
+
+def _merged(key: str, value: Any, known: tuple[str, ...], before: dict) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"The parameter '{key}' must be {dict}, but got {type(value)}")
+    unknown = [name for name in value if name not in known]
+    if unknown:
+        kind = KeyError if key == "comm_fusion" else ValueError
+        raise kind(f"For 'set_auto_parallel_context', the keys of '{key}' must be among "
+                   f"{list(known)}, but got {unknown}.")
+    return {**before, **value}
+
+
+def get_auto_parallel_context(attr_key: str) -> Any:
+    """What was set by `set_auto_parallel_context`, or the default.
+
+    Args:
+        attr_key: the setting's name.
+
+    Raises:
+        ValueError: if there is none of that name.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.get_auto_parallel_context("parallel_mode")
+        'stand_alone'
+    """
+    if attr_key == "auto_parallel_search_mode":
+        attr_key = "search_mode"
+    if attr_key == "full_batch_is_set":
+        return "full_batch" in _set
+    if attr_key not in _DEFAULTS:
+        raise ValueError(f"Get context keyword {attr_key} is not recognized!")
+    return copy.deepcopy(_get(attr_key))
+
+
+def reset_auto_parallel_context() -> None:
+    """Put all settings of `set_auto_parallel_context` back to their defaults."""
+    _set.clear()
+
+
+def check_feasible(size: int) -> None:
+    """Check that the settings mean something here for so many processes.
+
+    Raises:
+        RuntimeError: if they ask that operators or layers be spread over several processes.
+    """
+    if size == 1:
+        return
+    if _get("parallel_mode") in _SPLITTING:
+        raise RuntimeError(f"For 'set_auto_parallel_context', the mode {_get('parallel_mode')!r} "
+                           f"splits operators over the {size} processes, which Lamella can't; use "
+                           f"'data_parallel', or collectives (ops.AllReduce, ...).")
+    if _get("pipeline_stages") > 1:
+        raise RuntimeError(f"For 'set_auto_parallel_context', 'pipeline_stages' must be 1 with "
+                           f"{size} processes: Lamella can't put layers on different processes.")
+
+
+def _world_size() -> int:
+    from ..communication import GlobalComm, get_group_size
+
+    return get_group_size() if GlobalComm.INITED else 1
+
+
+# what programs import from `mindspore.parallel._utils` and its neighbours
+
+class _AutoParallelContext:
+    """The settings as an object with a setter and a getter for each."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        what, _, key = name.partition("_")
+        if what == "get" and key.endswith("_is_set"):
+            return lambda: key[:-len("_is_set")] in _set
+        if key not in _DEFAULTS or what not in ("get", "set"):
+            raise AttributeError(f"The auto parallel context has no {name!r}.", name=name)
+        if what == "get":
+            return lambda: get_auto_parallel_context(key)
+        return lambda value: set_auto_parallel_context(**{key: value})
+
+    def set_all_reduce_fusion_split_indices(self, indices: list[int], group: str = "") -> None:
+        """Keep which gradients go into one message."""
+        set_auto_parallel_context(all_reduce_fusion_config=indices)
+
+    def get_all_reduce_fusion_split_indices(self, group: str = "") -> list[int]:
+        """Which gradients were to go into one message."""
+        return get_auto_parallel_context("all_reduce_fusion_config")
+
+    def reset(self) -> None:
+        """Put all settings back to their defaults."""
+        reset_auto_parallel_context()
+
+
+_the_context = _AutoParallelContext()
+
+
+def auto_parallel_context() -> _AutoParallelContext:
+    """The settings as an object."""
+    return _the_context
+
+
+def _get_parallel_mode() -> str:
+    """The mode."""
+    return _get("parallel_mode")
+
+
+def _is_sharding_propagation() -> bool:
+    return _get("search_mode") == "sharding_propagation" or _get("sharding_propagation")
+
+
+def _is_in_auto_parallel_mode() -> bool:
+    return _get_parallel_mode() in _SPLITTING
+
+
+def _is_in_data_parallel_mode() -> bool:
+    return _get_parallel_mode() == ParallelMode.DATA_PARALLEL
+
+
+def _is_in_hybrid_parallel_mode() -> bool:
+    return _get_parallel_mode() == ParallelMode.HYBRID_PARALLEL
+
+
+def _is_parallel_mode() -> bool:
+    return _get_parallel_mode() != ParallelMode.STAND_ALONE
+
+
+def _get_full_batch() -> bool:
+    return _get("full_batch")
+
+
+def _get_pipeline_stages() -> int:
+    return _get("pipeline_stages")
+
+
+def _get_gradients_mean() -> bool:
+    return _get("gradients_mean")
+
+
+def _get_device_num() -> int:
+    """The number of processes that share the work: what was set, else the world's."""
+    if not _is_parallel_mode():
+        return 1
+    from ..communication import get_group_size
+
+    return _set["device_num"] if "device_num" in _set else get_group_size()
+
+
+def _get_stage_device_num() -> int:
+    return _get_device_num() // _get_pipeline_stages()
+
+
+def _get_global_rank() -> int:
+    """This process's rank: what was set, else in the world."""
+    if not _is_parallel_mode():
+        return 0
+    from ..communication import get_rank
+
+    return _set["global_rank"] if "global_rank" in _set else get_rank()
+
+
+def _get_parameter_broadcast() -> bool:
+    return _get("parameter_broadcast")
+
+
+def _get_enable_parallel_optimizer() -> bool:
+    return _get("enable_parallel_optimizer")
+
+
+def _get_grad_accumulation_shard() -> bool:
+    return _get("parallel_optimizer_config")["gradient_accumulation_shard"]
+
+
+def _device_number_check(parallel_mode: str, device_number: int) -> None:
+    if parallel_mode == ParallelMode.STAND_ALONE and device_number != 1:
+        raise ValueError(f"If parallel_mode is stand_alone, device_number must be 1, "
+                         f"device_number: {device_number}, parallel_mode:{parallel_mode}")
+
+
+def _is_role_sched() -> bool:
+    """Whether this process only arranges for others to meet; none does, here."""
+    return False
+
+
+class _Settings:
+    """Settings of machinery that is MindSpore's own: kept by name, without effect."""
+
+    def __init__(self, function: str, defaults: dict[str, Any]):
+        self.function, self.defaults, self.kept = function, defaults, dict(defaults)
+
+    def set(self, given: dict[str, Any]) -> None:
+        for key, value in given.items():
+            if key not in self.defaults:
+                raise ValueError(f"For '{self.function}', the keyword {key!r} is not recognized. "
+                                 f"Known: {', '.join(self.defaults)}.")
+            kind = type(self.defaults[key])
+            if type(value) is not kind:
+                raise TypeError(f"The parameter '{key}' must be {kind}, but got {type(value)}")
+        self.kept.update(given)
+
+    def get(self, key: str) -> Any:
+        if key not in self.kept:
+            raise ValueError(f"Get context keyword {key} is not recognized!")
+        return self.kept[key]
+
+    def reset(self) -> None:
+        self.kept = dict(self.defaults)
+
+
+_algorithm = _Settings("set_algo_parameters", {
+    "fully_use_devices": False, "elementwise_op_strategy_follow": False,
+    "enable_algo_approxi": False, "algo_approxi_epsilon": 0.1,
+    "tensor_slice_align_enable": False, "tensor_slice_align_size": 16})
+_server = _Settings("set_ps_context", {
+    "enable_ps": False, "enable_ssl": False, "config_file_path": "", "client_password": "",
+    "server_password": "", "scheduler_manage_port": 11202})
+
+
+def set_algo_parameters(**kwargs: Any) -> None:
+    """Keep parameters of MindSpore's search for strategies; there is none here to steer.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have.
+        TypeError: for a value of the wrong type.
+    """
+    _algorithm.set(kwargs)
+
+
+def get_algo_parameters(attr_key: str) -> Any:
+    """What `set_algo_parameters` was given, or the default.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have.
+    """
+    return _algorithm.get(attr_key)
+
+
+def reset_algo_parameters() -> None:
+    """Put the parameters of `set_algo_parameters` back to their defaults."""
+    _algorithm.reset()
+
+
+def set_ps_context(**kwargs: Any) -> None:
+    """Keep settings of training with a parameter server.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have.
+        TypeError: for a value of the wrong type.
+        RuntimeError: if a parameter server is asked for: there is none here.
+    """
+    if kwargs.get("enable_ps"):
+        raise RuntimeError("For 'set_ps_context', 'enable_ps' must be False: Lamella has no "
+                           "parameter server. Train with 'data_parallel' instead.")
+    _server.set(kwargs)
+
+
+def get_ps_context(attr_key: str) -> Any:
+    """What `set_ps_context` was given, or the default.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have.
+    """
+    return _server.get(attr_key)
+
+
+def reset_ps_context() -> None:
+    """Put the settings of `set_ps_context` back to their defaults."""
+    _server.reset()

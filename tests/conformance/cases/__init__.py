@@ -1,0 +1,1 @@
+"""Cases, a file a family: each has `CASES`, a list."""

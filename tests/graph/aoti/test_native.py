@@ -1,0 +1,319 @@
+"""Machine code: real compilations in real processes, what is kept of them, and damage to that."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+from lamella.graph.aoti.native import Native
+from lamella.graph.runtime import replay
+from lamella.graph.runtime.choice import ROUNDS, Choice, agree
+from lamella.graph.runtime.compiled import Compiled
+from lamella.machine import cache
+
+PATIENCE = 300.0
+needs_compiler = pytest.mark.skipif(
+    not any(shutil.which(name) for name in ("g++", "clang++")), reason="no C++ compiler here")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder of this module's own to keep compiled graphs in."""
+    folder = tmp_path_factory.mktemp("kept graphs")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _soon(kept, monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", str(kept))
+    monkeypatch.setattr(replay, "HOT", 0.0)
+
+
+def make_step(level="O1"):
+    ms.set_seed(3)
+    net = nn.SequentialCell(nn.Dense(6, 16), nn.Tanh(), nn.Dense(16, 3))
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    criterion = nn.CrossEntropyLoss()
+    gradient = ms.value_and_grad(lambda x, y: criterion(net(x), y), None, optimizer.parameters)
+
+    def step(x, y):
+        loss, gradients = gradient(x, y)
+        optimizer(ops.clip_by_global_norm(gradients, 1.0))
+        return loss
+
+    return net, Compiled(step, level=level), step
+
+
+def data():
+    rng = np.random.default_rng(0)
+    return (Tensor(rng.standard_normal((8, 6)).astype(np.float32)),
+            Tensor(rng.integers(0, 3, 8).astype(np.int32)))
+
+
+def settle(compiled, *args):
+    """Call until it is decided what runs it; returns how often."""
+    end = time.monotonic() + PATIENCE
+    for calls in range(1, 10**6):
+        compiled(*args)
+        if compiled.settled:
+            return calls
+        assert time.monotonic() < end, "never settled"
+        time.sleep(0.01)
+
+
+@needs_compiler
+def test_a_step_becomes_machine_code_and_agrees_with_eager_calls(kept):
+    net, compiled, _ = make_step()
+    x, y = data()
+    calls = settle(compiled, x, y)
+    (path,) = compiled.paths(x, y)
+    entries = [f for f in kept.iterdir() if (f / "model.so").exists()]
+    assert entries, "nothing was compiled"
+    assert {(f / "fastest").read_text() for f in entries} <= {"replay", "inductor"}
+    for stage in path.plan.stages:  # whichever was faster: from here on, machine code
+        if stage.native is not None:
+            stage.run = stage.native.load() or pytest.fail("it can't be loaded")
+    other, _, eager = make_step()
+    for _ in range(calls):
+        eager(x, y)
+    for _ in range(20):
+        np.testing.assert_allclose(compiled(x, y).asnumpy(), eager(x, y).asnumpy(), rtol=1e-5)
+    for mine, its in zip(net.get_parameters(), other.get_parameters(), strict=True):
+        np.testing.assert_allclose(mine.asnumpy(), its.asnumpy(), rtol=1e-4, atol=1e-6)
+
+    # the next compiled function of this graph knows at once what was found
+    _, again, _ = make_step()
+    again(x, y)
+    again(x, y)
+    assert again.settled
+    assert again.report()["backends"] == compiled.report()["backends"]
+
+
+@needs_compiler
+def test_dropout_draws_the_same_numbers(kept):
+    drop = nn.Dropout(p=0.3).set_train()
+    x = ops.ones((64, 32))
+
+    def work(x):
+        return ops.relu(drop(x) * 2 - 1).sum(), drop(x)
+
+    compiled = Compiled(work, level="O1")
+    settle(compiled, x)
+    for _ in range(3):
+        ms.set_seed(11)
+        total, kept_part = compiled(x)
+        ms.set_seed(11)
+        wanted, wanted_part = work(x)
+        np.testing.assert_allclose(total.asnumpy(), wanted.asnumpy(), rtol=1e-6)
+        np.testing.assert_array_equal(kept_part.asnumpy(), wanted_part.asnumpy())
+
+
+def _native(size=4):
+    compiled = Compiled(lambda x: ops.tanh(x * 2 + 1).sum() * x, level="O1")
+    x = ops.ones((size,))
+    compiled(x)
+    compiled(x)
+    (path,) = compiled.paths(x)
+    inputs = [x._raw, *path.constants, *path.plan.constants]
+    stage = path.plan.stages[0]
+    return Native(stage.module, [inputs[i] for i in stage.takes]), inputs
+
+
+def _wait(native):
+    native.ask()
+    end = time.monotonic() + PATIENCE
+    while not native.made:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_graph_that_cannot_be_compiled_is_replayed(kept):
+    native, _ = _native(5)
+    native.text = native.text.replace("aten.tanh.default", "aten.no_such_kernel.default")
+    _wait(native)
+    assert native.load() is None
+    assert "no_such_kernel" in (kept / native.key / "failed").read_text()
+    assert not list(kept.glob("draft-*"))
+
+
+def test_without_a_compiler_one_warning(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    native, _ = _native(6)
+    with pytest.warns(UserWarning, match="no C\\+\\+ compiler was found"):
+        native.ask()
+    assert native.made and native.load() is None
+    other, _ = _native(7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other.ask()
+    assert other.made
+
+
+def test_an_unwritable_folder_keeps_nothing(monkeypatch, tmp_path):
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    monkeypatch.setenv("LAMELLA_CACHE", str(open_to_all))
+    assert cache.cache_folder() is None
+    monkeypatch.setenv("LAMELLA_CACHE", "/proc/no/such/place")
+    assert cache.cache_folder() is None
+    native, _ = _native(8)
+    native.ask()
+    assert native.key is None and native.made and native.load() is None
+
+
+def test_the_folder_is_bounded(monkeypatch, tmp_path):
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    monkeypatch.setenv("LAMELLA_CACHE_MIB", "0.01")
+    for number in range(5):
+        folder = cache.draft()
+        (folder / "model.so").write_bytes(bytes(4000))
+        os.utime(folder, (number, number))
+        cache.publish(folder, f"key{number}")
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["key3", "key4"]
+    abandoned = cache.draft()
+    os.utime(abandoned, (0, 0))
+    cache.prune(tmp_path)
+    assert not abandoned.exists()
+    assert cache.entry("key4") is not None and cache.entry("nothing") is None
+
+
+PROGRAM = """
+import sys, time, json
+import lamella as ms
+from lamella import ops
+from lamella.graph.runtime import replay
+replay.HOT = float(sys.argv[1])
+step = ms.jit(lambda x: (ops.tanh(x * 3 + 1) * ops.exp(x) - ops.sin(x) / 2).sum())
+x = ops.sin(ops.arange(90000).astype(ms.float32))
+end = time.monotonic() + 200
+calls = 0
+while calls < 3 or (not step.settled and time.monotonic() < end):
+    value = float(step(x))
+    calls += 1
+print(json.dumps([calls, step.settled, step.report()["backends"], value]))
+"""
+
+
+def _run(kept, hot):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, hot], capture_output=True, text=True,
+                          check=True, env={**os.environ, "LAMELLA_CACHE": str(kept)})
+    return json.loads(done.stdout)
+
+
+@needs_compiler
+def test_a_new_process_uses_what_an_earlier_one_compiled_unless_it_is_damaged(kept):
+    before = set(kept.iterdir())
+    first = _run(kept, "0")
+    second = _run(kept, "1000")  # it would never compile by itself
+    assert first[1] and second[1] and second[0] == 3
+    assert second[2] == first[2] == ["inductor"]  # eight kernels in one: no contest
+    assert first[3] == pytest.approx(second[3], rel=1e-5)
+
+    (folder,) = [f for f in kept.iterdir() if f not in before and (f / "model.so").exists()]
+    library = folder / "model.so"
+    library.write_bytes(library.read_bytes()[:1000])
+    third = _run(kept, "1000")
+    assert third[2] == ["replay"] and third[3] == pytest.approx(first[3], rel=1e-5)
+    (folder / "digest").unlink()
+    assert _run(kept, "1000")[2] == ["replay"]
+
+
+def test_choice_takes_the_faster():
+    calls = []
+
+    def slow(values):
+        time.sleep(0.02)
+        calls.append("slow")
+        return values
+
+    def fast(values):
+        calls.append("fast")
+        return values
+
+    decided = []
+    choice = Choice({"slow": slow, "fast": fast}, decided.append)
+    for _ in range(2 * ROUNDS):
+        assert choice([]) == []
+    assert decided == ["fast"]
+    assert calls.count("slow") == calls.count("fast") == ROUNDS
+
+
+def test_agree_tells_rounding_from_difference():
+    a = ops.randn(100)._raw
+    assert agree([a], [a * (1 + 1e-6)])
+    assert not agree([a], [a * 1.01])
+    assert not agree([a], [a.double()])
+    assert not agree([a], [a, a])
+    wrong = a.clone()
+    wrong[3] = float("nan")
+    assert not agree([a], [wrong]) and agree([wrong], [wrong.clone()])
+    assert agree([a.half()], [(a * 1.001).half()])
+    assert not agree([(a > 0)], [(a > 0.1)])
+
+
+def test_the_worker_ends_with_its_parent(kept, tmp_path):
+    """No process is left behind when the program ends while something is being compiled."""
+    program = """
+import lamella as ms
+from lamella import ops
+from lamella.graph.aoti import native
+from lamella.graph.runtime import replay
+import time
+replay.HOT = 0.0
+step = ms.jit(lambda x: (ops.tanh(x * 5 + 1) * ops.exp(x) - ops.cos(x) / 2).sum())
+x = ops.ones((30, 30))
+while not native._running:
+    step(x)
+    time.sleep(0.005)
+print(native._running[0].pid, flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True, env={**os.environ, "LAMELLA_CACHE": str(tmp_path)})
+    pid = int(done.stdout)
+    end = time.monotonic() + 10
+    while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
+
+@pytest.mark.parametrize("parts, expected", [(3, 0), (6, 1)])
+def test_what_is_written_in_many_parts_is_not_compiled(parts, expected):
+    """Compilers nest a choice for each part: they take minutes, for slow code."""
+    def step(x):
+        y = x.sin().cos() * 2
+        for i in range(parts):
+            y[i] += x[0].sin()
+        return y.exp().sin()
+
+    x = Tensor(np.ones((6, 4), np.float32))
+    compiled = Compiled(step, level="O1")
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x).asnumpy(), step(x).asnumpy(), rtol=1e-6)
+    path, = compiled.paths(x)
+    assert sum(stage.settled for stage in path.plan.stages) == expected
+
+
+def test_kernels_that_machine_code_cannot_call_are_replayed():
+    net = nn.LSTM(4, 8, batch_first=True)
+    x = Tensor(np.ones((2, 3, 4), np.float32))
+    compiled = Compiled(lambda x: net(x)[0].sin().cos().tanh(), level="O1")
+    compiled(x)
+    path, = compiled.paths(x)
+    if not any("mkldnn_rnn_layer" in str(n.target) for n in path.graph.graph.nodes):
+        pytest.skip("this PyTorch runs an LSTM by other kernels")
+    for _ in range(20):  # no time for a compilation
+        compiled(x)
+    assert compiled.settled and compiled.report()["backends"] == ["replay"]

@@ -1,0 +1,151 @@
+"""What a compiled function can reach is watched: any change there leads to the right result."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn, ops
+from lamella.graph.guards.reach import Reach
+from lamella.graph.guards.watch import Watch
+
+SCALE = [2.0]
+TABLE = {"a": 1.0}
+
+
+class Net(nn.Cell):
+    bias = 0.5
+
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(np.ones(3, np.float32), name="w")
+        self.inner = nn.SequentialCell(nn.Dense(3, 3), nn.ReLU())
+        self.sizes: list = [1.0, 2.0]
+        self.flags = {"on": True, "deep": [1, [2, 3]]}
+        self.kept = Tensor([1.0, 2.0, 3.0])
+        self.fixed = (1, (2, 3))
+
+    def construct(self, x):
+        return self.w * x * self.sizes[0] * SCALE[0] * TABLE["a"] + self.bias + self.kept
+
+
+def reachable():
+    net = Net()
+    factor = 1.0
+
+    def step(x, power=2):
+        return net(x) * factor ** power
+
+    def change():
+        nonlocal factor
+        factor = 3.0
+
+    return net, step, change
+
+
+CHANGES = {
+    "an attribute": lambda net, _: setattr(net, "more", 1),
+    "a list": lambda net, _: net.sizes.append(3.0),
+    "a number in a list": lambda net, _: net.sizes.__setitem__(0, 5.0),
+    "a list far inside": lambda net, _: net.flags["deep"][1].append(4),
+    "a name": lambda net, _: (setattr(net, "also", net.__dict__.pop("sizes")),),
+    "training": lambda net, _: net.set_train(),
+    "a cell": lambda net, _: setattr(net, "late", nn.ReLU()),
+    "a cell within": lambda net, _: net.inner.append(nn.Tanh()),
+    "a parameter": lambda net, _: setattr(net, "w", Parameter(np.ones(3, np.float32), name="w")),
+    "what learns": lambda net, _: setattr(net.w, "requires_grad", False),
+    "a first buffer": lambda net, _: net.register_buffer("first", Tensor([1.0])),
+    "the shape of a Tensor": lambda net, _: setattr(net, "kept", Tensor([1.0])),
+    "a variable": lambda _, change: change(),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_gives_another_fingerprint(what):
+    net, step, change = reachable()
+    watch = Watch(Reach(step))
+    before = watch.values()
+    assert watch.values() is before
+    CHANGES[what](net, change)
+    assert watch.values() != before
+    assert watch.values() is watch.values()
+
+
+def test_globals_defaults_and_classes_are_watched(monkeypatch):
+    net, step, _ = reachable()
+    watch = Watch(Reach(step, net.construct))
+    seen = [watch.values()]
+    for change in (lambda: monkeypatch.setitem(TABLE, "a", 4.0),
+                   lambda: monkeypatch.setattr(Net, "bias", 4.0),
+                   lambda: monkeypatch.setattr(step, "__defaults__", (4,)),
+                   lambda: monkeypatch.setitem(globals(), "SCALE", [3.0])):
+        change()
+        assert watch.values() not in seen
+        seen.append(watch.values())
+
+
+def test_a_global_named_as_an_attribute_is_another_thing(monkeypatch):
+    net = Net()
+    by_name = {"around": lambda x: net(x) + globals()["fixed"][0]}
+    for name in ("attribute", "around"):
+        monkeypatch.setitem(globals(), "fixed", (0, 0))
+        function = by_name.get(name, lambda x: net(x) * net.fixed[0])
+        watch = Watch(Reach(function))
+        before = watch.values()
+        monkeypatch.setitem(globals(), "fixed", (1, 0))
+        assert (watch.values() is before) == (name == "attribute")
+    compiled, x = ms.jit(by_name["around"]), Tensor([1.0, 1.0, 1.0])
+    compiled(x)
+    monkeypatch.setitem(globals(), "fixed", (2, 0))
+    np.testing.assert_array_equal(compiled(x).asnumpy(), by_name["around"](x).asnumpy())
+
+
+def test_the_same_value_in_another_object_is_no_change():
+    net, step, _ = reachable()
+    watch = Watch(Reach(step))
+    before = watch.values()
+    net.sizes = [1.0, 2.0]
+    net.kept = Tensor([4.0, 5.0, 6.0])
+    assert watch.values() == before
+
+
+def test_containers_that_hold_themselves():
+    net, step, _ = reachable()
+    net.sizes.append(net.sizes)
+    watch = Watch(Reach(step))
+    assert watch.values() is watch.values()
+
+
+@pytest.mark.parametrize("what", [w for w in CHANGES if w != "a name"])
+def test_a_changed_network_gives_what_an_eager_call_gives(what):
+    net, step, change = reachable()
+    compiled = ms.jit(step, jit_level="O0")
+    x = Tensor([1.0, -2.0, 3.0])
+    compiled(x)
+    compiled(x)
+    CHANGES[what](net, change)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x).asnumpy(), step(x).asnumpy(), rtol=1e-6)
+
+
+def test_a_recurrent_network_is_trained_by_replays():
+    # PyTorch's kernel keeps what the backward pass needs only where gradients are on
+    ms.set_seed(0)
+    net = nn.LSTM(8, 16, batch_first=True)
+    net.set_train()
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    gradient = ms.value_and_grad(lambda x: ops.reduce_sum(net(x)[0] ** 2), None,
+                                 optimizer.parameters)
+
+    def step(x):
+        loss, gradients = gradient(x)
+        optimizer(gradients)
+        return loss
+
+    x = Tensor(np.random.default_rng(0).standard_normal((2, 5, 8)).astype(np.float32))
+    before = [p.asnumpy().copy() for p in optimizer.parameters]
+    wanted = [step(x).asnumpy() for _ in range(4)]
+    for parameter, value in zip(optimizer.parameters, before, strict=True):
+        parameter.set_data(Tensor(value))
+    compiled = ms.jit(step, jit_level="O0")
+    np.testing.assert_allclose([compiled(x).asnumpy() for _ in range(4)], wanted, rtol=1e-5)
+    assert compiled.report()["replays"] == 3

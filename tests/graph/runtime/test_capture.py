@@ -1,0 +1,79 @@
+"""CUDA graphs of stages."""
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import Tensor, nn
+from lamella.graph.runtime import capture, replay
+from lamella.graph.runtime.capture import Captured
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+def test_inputs_elsewhere_are_refused():
+    for values in ([], [torch.ones(2)]):
+        with pytest.raises(ValueError, match="CUDA"):
+            Captured(lambda given: given, values, [False] * len(values))
+
+
+@pytest.mark.parametrize("x", [
+    torch.arange(6.0).reshape(2, 3).t(), torch.ones(1).expand(4, 3), torch.arange(12.0)[2:9:3],
+    torch.tensor(3.0), torch.ones(0, 4)], ids=["turned", "expanded", "a part", "one", "empty"])
+def test_copies_lie_as_the_original(x):
+    copy = capture._copied(x)
+    assert copy.stride() == x.stride()
+    assert torch.equal(copy, x)
+    assert not x.numel() or copy.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+
+
+@needs_cuda
+def test_a_captured_run_reads_new_arguments_and_the_parameters_as_they_are():
+    weight = torch.ones(4, device="cuda")
+    x = torch.arange(4.0, device="cuda")
+    run = Captured(lambda given: [given[0] * given[1], given[0].sum().expand(3)],
+                   [x, weight], [False, True])
+    first, total = run([x, weight])
+    weight.mul_(3.0)
+    second, _ = run([x + 1, weight])
+    moved, _ = run([x, weight.clone()])
+    assert torch.equal(first.cpu(), torch.arange(4.0))
+    assert torch.equal(second.cpu(), (torch.arange(4.0) + 1) * 3)
+    assert torch.equal(moved.cpu(), torch.arange(4.0) * 3)
+    assert torch.equal(total.cpu(), torch.full((3,), 6.0))
+
+
+@needs_cuda
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_training_step_is_captured(dropout, monkeypatch):
+    monkeypatch.setattr(replay, "HOT", 0.0)
+    ms.set_device("GPU")
+    try:
+        def make(wrap):
+            ms.set_seed(2)
+            net = nn.SequentialCell(nn.Dense(6, 16), nn.Dropout(p=dropout), nn.Dense(16, 3))
+            net.set_train()
+            optimizer = nn.Adam(net.trainable_params(), 0.01)
+            criterion = nn.CrossEntropyLoss()
+            gradient = ms.value_and_grad(lambda x, y: criterion(net(x), y), None,
+                                         optimizer.parameters)
+
+            def step(x, y):
+                loss, gradients = gradient(x, y)
+                optimizer(gradients)
+                return loss
+
+            return wrap(step)
+
+        rng = np.random.default_rng(0)
+        batches = [(Tensor(rng.standard_normal((8, 6)).astype(np.float32)),
+                    Tensor(rng.integers(0, 3, 8).astype(np.int32))) for _ in range(50)]
+        found = []
+        for wrap in (lambda step: step, ms.jit):
+            step = make(wrap)
+            ms.set_seed(5)
+            found.append([float(step(*batch).asnumpy()) for batch in batches])
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+    finally:
+        ms.set_device("CPU")

@@ -1,0 +1,316 @@
+"""One graph for arguments of any size."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn, ops
+from lamella.graph.runtime import sizes
+from lamella.graph.tracing.symbolic import Symbolic, preparation
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _prepared():
+    preparation.begin()
+    assert preparation.over.wait(120)
+
+
+def data(*shape, seed=0):
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def labels(count, of):
+    return Tensor(np.random.default_rng(count).integers(0, of, count).astype(np.int32))
+
+
+def check(make, inputs, traces=3, rtol=2e-5):
+    """A compiled function gives what it gives eagerly, with so many graphs; returns it.
+
+    `make` gives the function, and the Parameters it may change.
+    """
+    ms.set_seed(7)
+    eager, own = make()
+    ms.set_seed(7)
+    fn, its = make()
+    compiled = ms.jit(fn)
+    for given in inputs:
+        for mine, wanted in zip(flat(compiled(*given)), flat(eager(*given)), strict=True):
+            np.testing.assert_allclose(mine.asnumpy(), wanted.asnumpy(), rtol=rtol, atol=1e-6)
+    for a, b in zip(own, its, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-6)
+    assert compiled.report()["traces"] == traces
+    assert compiled.report()["eager"] == []
+    return compiled
+
+
+def flat(found):
+    return found if isinstance(found, (tuple, list)) else (found,)
+
+
+def training(net, optimizer, loss):
+    gradient = ms.value_and_grad(lambda *given: loss(net, *given), None, optimizer.parameters)
+
+    def step(*given):
+        value, gradients = gradient(*given)
+        optimizer(gradients)
+        return value
+
+    return step, list(net.get_parameters())
+
+
+SIZES = (8, 8, 5, 7, 9, 12, 8, 40, 3, 2)
+
+
+def test_a_training_step_of_batches_of_any_size():
+    def make():
+        net = nn.SequentialCell(nn.Dense(6, 16), nn.ReLU(), nn.Dense(16, 3))
+        net.set_train()
+        criterion = nn.CrossEntropyLoss()
+        return training(net, nn.Adam(net.trainable_params(), 0.01),
+                        lambda net, x, y: criterion(net(x), y))
+
+    check(make, [(data(n, 6), labels(n, 3)) for n in SIZES])
+
+
+def test_convolutions_and_statistics_of_images_of_any_size():
+    def make():
+        net = nn.SequentialCell(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(),
+                                nn.MaxPool2d(2, 2), nn.Conv2d(4, 3, 3, has_bias=True))
+        net.set_train()
+        return training(net, nn.Momentum(net.trainable_params(), 0.01, 0.9),
+                        lambda net, x: ops.reduce_mean(net(x) ** 2))
+
+    check(make, [(data(n, 2, h, w),) for n, h, w in
+                 ((2, 8, 8), (3, 8, 10), (4, 12, 8), (5, 6, 6), (2, 16, 10))])
+
+
+def test_sequences_of_any_length():
+    class Attention(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Dense(8, 24), nn.Dense(8, 8)
+            self.norm = nn.LayerNorm((8,))
+
+        def construct(self, x):
+            batch, length, width = x.shape
+            q, k, v = ops.chunk(self.qkv(self.norm(x)), 3, -1)
+            q, k, v = (t.reshape(batch, length, 2, width // 2).transpose(0, 2, 1, 3)
+                       for t in (q, k, v))
+            weights = ops.softmax(ops.matmul(q, k.transpose(0, 1, 3, 2)) / (width // 2) ** 0.5, -1)
+            return x + self.out(ops.matmul(weights, v).transpose(0, 2, 1, 3).reshape(x.shape))
+
+    def make():
+        net = Attention()
+        return training(net, nn.AdamWeightDecay(net.trainable_params(), 0.01),
+                        lambda net, x: ops.reduce_mean(net(x) ** 2))
+
+    check(make, [(data(n, length, 8),) for n, length in
+                 ((2, 5), (2, 6), (2, 9), (2, 17), (2, 4), (2, 5), (2, 11))])
+
+
+def test_random_numbers_are_drawn_as_by_eager_calls():
+    def make():
+        dropout = nn.Dropout(p=0.5)
+        dropout.set_train()
+        return (lambda x: dropout(x) + ops.rand_like(x, seed=3)), []
+
+    for wrap in (ms.jit, lambda fn: fn):
+        ms.set_seed(1)
+        fn, _ = make()
+        fn = wrap(fn)
+        found = [fn(data(n, 3)).asnumpy() for n in SIZES]
+        if wrap is ms.jit:
+            first = found
+    for mine, wanted in zip(first, found, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-6)
+
+
+def test_a_branch_on_a_size_is_a_condition():
+    def make():
+        def fn(x):
+            if x.shape[0] > 10:
+                return x * 2
+            return ops.reduce_sum(x, 0) + x.shape[0]
+
+        return fn, []
+
+    # 5, 6 recorded; 7 and 12 with symbols, one for each branch
+    check(make, [(data(n, 3),) for n in (5, 6, 7, 12, 8, 9, 30, 11, 10)], traces=4)
+
+
+def test_a_size_of_one_is_a_case_of_its_own():
+    def make():
+        return (lambda x, y: x * y), []
+
+    check(make, [(data(n, 3), data(n, 3, seed=1)) for n in (4, 5, 6, 1, 7, 1, 8)], traces=4)
+    compiled = ms.jit(lambda x, y: x + y)
+    for n in (4, 5, 6, 7):
+        compiled(data(n, 3), data(n, 3))
+    for n, m in ((4, 1), (1, 4), (1, 1), (6, 6)):
+        a, b = data(n, 3), data(m, 3)
+        np.testing.assert_allclose(compiled(a, b).asnumpy(), a.asnumpy() + b.asnumpy())
+
+
+def test_sizes_that_must_be_equal():
+    def make():
+        return (lambda x, y: ops.matmul(x, y)), []
+
+    check(make, [(data(n, m), data(m, n)) for n, m in
+                 ((2, 3), (4, 5), (6, 7), (8, 8), (9, 2), (3, 11))])
+    compiled = ms.jit(lambda x, y: ops.matmul(x, y))
+    for n in (3, 4, 5, 6):
+        compiled(data(2, n), data(n, 2))
+    with pytest.raises(ValueError, match="matmul"):
+        compiled(data(2, 7), data(8, 2))
+    assert compiled(data(2, 7), data(7, 2)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: (x * 2, x.shape[0]),
+    lambda x: (x * 2, f"{x.shape[0]} rows"),
+    lambda x: (x * 2, float(ops.reduce_sum(x)) > 0),
+    lambda x: (x * 2, len(x)),
+], ids=["a size as result", "text", "a value", "a length"])
+def test_what_no_graph_of_any_size_can_hold_is_recorded_for_each(fn):
+    compiled = ms.jit(fn)
+    for n in (4, 5, 6, 7, 6, 8):
+        found, more = compiled(data(n, 2))
+        wanted, its = fn(data(n, 2))
+        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+        assert more == its
+        assert type(more) is type(its)
+
+
+def test_attributes_and_prints_are_real(capsys):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.last = Tensor(0.0)
+
+        def construct(self, x):
+            self.last = x * 3
+            print("rows:", x.shape[0])
+            return x
+
+    net = Net()
+    compiled = ms.jit(net)
+    for n in (4, 5, 6, 7):
+        compiled(data(n, 2))
+        np.testing.assert_allclose(net.last.asnumpy(), data(n, 2).asnumpy() * 3)
+    assert capsys.readouterr().out.split("\n") == [f"rows: {n}" for n in (4, 5, 6, 7)] + [""]
+
+
+def test_a_parameter_is_assigned_by_each_run():
+    def make():
+        total = Parameter(np.zeros(2, np.float32), name="total")
+
+        def fn(x):
+            ops.assign_add(total, ops.reduce_sum(x, 0))
+            return total * 1
+
+        return fn, [total]
+
+    check(make, [(data(n, 2),) for n in SIZES])
+
+
+def test_a_run_that_raises_changes_nothing():
+    weight = Parameter(np.ones(2, np.float32), name="w")
+
+    @ms.jit
+    def fn(x):
+        ops.assign_add(weight, ops.ones(2))
+        if x.shape[0] > 10:
+            raise KeyError("too many")
+        return x * weight
+
+    for n in (2, 3, 4, 5):
+        fn(data(n, 2))
+    before = weight.asnumpy().copy()
+    for _ in range(2):
+        with pytest.raises(KeyError, match="too many"):
+            fn(data(11, 2))
+    np.testing.assert_array_equal(weight.asnumpy(), before)
+    np.testing.assert_allclose(fn(data(6, 2)).asnumpy(), data(6, 2).asnumpy() * (before + 1))
+
+
+def test_declared_sizes_need_two_of_them():
+    class Net(nn.Cell):
+        def construct(self, x):
+            return ops.reduce_mean(x, 0) * x.shape[0]
+
+    net = Net()
+    net.set_inputs(Tensor(shape=[None, 3], dtype=ms.float32))
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        for n in (4, 5, 6, 7, 8):
+            np.testing.assert_allclose(net(data(n, 3)).asnumpy(), data(n, 3).asnumpy().sum(0),
+                                       rtol=1e-5, atol=1e-6)
+        from lamella.graph.surface.mode import compiled_cell
+
+        assert compiled_cell(net).report()["traces"] == 2
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def test_sizes_that_are_said_to_vary_need_two_of_them():
+    compiled = ms.jit(lambda x: x * 2, dynamic=1)
+    for n in (4, 5, 6, 7, 8):
+        np.testing.assert_array_equal(compiled(data(n)).asnumpy(), data(n).asnumpy() * 2)
+    assert compiled.report()["traces"] == 2
+
+
+def test_a_size_that_comes_often_gets_a_graph_of_its_own(monkeypatch):
+    monkeypatch.setattr(sizes, "OFTEN", 3)
+    compiled = ms.jit(lambda x: x * 2)
+    for n in (2, 3, 4, 5):
+        compiled(data(n))
+    assert compiled.paths(data(5))[0].sizes is not None
+    for _ in range(6):
+        np.testing.assert_array_equal(compiled(data(5)).asnumpy(), data(5).asnumpy() * 2)
+    assert compiled.paths(data(5))[0].sizes is None
+    assert compiled.report()["traces"] == 4
+
+
+def test_changed_networks_are_recorded_again():
+    class Net(nn.Cell):
+        factor = 2.0
+
+        def construct(self, x):
+            return x * self.factor
+
+    net = Net()
+    compiled = ms.jit(net.construct)
+    for n in (2, 3, 4, 5):
+        compiled(data(n))
+    net.factor = 5.0
+    for n in (2, 6, 7):
+        np.testing.assert_allclose(compiled(data(n)).asnumpy(), data(n).asnumpy() * 5)
+
+
+def test_conditions_are_as_the_run_asked():
+    symbolic = Symbolic([{0}, set()])
+    x, _ = symbolic.argument(torch_like(6, 2)), symbolic.argument(torch_like(4))
+    with symbolic.mode:
+        assert x.shape[0] * 2 > 8
+        assert x.shape[0] % 3 == 0
+    hold = symbolic.sizes()
+    for n in range(12):
+        assert hold([torch_like(n, 2), torch_like(4)]) == (n > 4 and n % 3 == 0)
+        assert not hold([torch_like(n, 3), torch_like(4)])
+        assert not hold([torch_like(n, 2), torch_like(5)])
+
+
+def torch_like(*shape):
+    return data(*shape)._raw
+
+
+def test_ever_new_sizes_of_what_is_recorded_for_each_are_bounded(monkeypatch):
+    from lamella.graph.runtime import compiled as module
+
+    monkeypatch.setattr(module, "MOST_KINDS", 4)
+    compiled = ms.jit(lambda x: (x * 2, x.shape[0]))
+    for n in (2, 3, 4, 5, 6, 7, 8, 2, 3):
+        found, size = compiled(data(n))
+        assert size == n
+        np.testing.assert_array_equal(found.asnumpy(), data(n).asnumpy() * 2)
+    assert compiled.report()["graphs"] == 4

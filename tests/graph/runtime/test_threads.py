@@ -1,0 +1,258 @@
+"""Compiled functions called by several threads, and arguments that share memory."""
+
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn, ops
+from lamella.graph.runtime.gate import Gate
+from lamella.graph.tracing.symbolic import preparation
+
+THREADS = 4
+
+
+def together(*functions):
+    """Run functions in threads of their own, started at the same moment; returns what they give."""
+    start = threading.Barrier(len(functions))
+    found: list = [None] * len(functions)
+    errors: list[BaseException] = []
+
+    def run(number, function):
+        start.wait()
+        try:
+            found[number] = function()
+        except BaseException as error:  # noqa: BLE001  (raised again below)
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=case) for case in enumerate(functions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(600)
+        assert not thread.is_alive(), "a thread hangs"
+    if errors:
+        raise errors[0]
+    return found
+
+
+def test_no_update_is_lost_while_another_thread_records():
+    weight = Parameter(np.zeros((), np.float32), name="w")
+
+    @ms.jit
+    def add(x):
+        ops.assign_add(weight, ops.reduce_sum(x))
+        return weight * 1
+
+    calls, lengths = 60, range(1, 31)
+    lock = threading.Lock()  # adding is no atomic operation, neither here nor eagerly
+
+    def locked(size):
+        x = Tensor(np.ones(size, np.float32) / size)
+        with lock:
+            add(x)
+
+    def replay():
+        for _ in range(calls):
+            locked(1)
+
+    def record():
+        for size in lengths:  # each is recorded first
+            locked(size)
+
+    add(Tensor(np.ones(1, np.float32)))
+    together(replay, record, replay)
+    assert float(weight.asnumpy()) == pytest.approx(1 + 2 * calls + len(lengths), rel=1e-5)
+
+
+def test_replays_see_no_lent_data():
+    """A run being recorded changes copies; nobody else sees what it has done before it is over."""
+    weight = Parameter(np.full(4, 2.0, np.float32), name="w")
+    inside, go_on = threading.Event(), threading.Event()
+
+    @ms.jit
+    def read(x):
+        return x * weight
+
+    def failing(x):
+        weight.set_data(x * 0)
+        inside.set()
+        go_on.wait(120)
+        raise KeyError("late")
+
+    x = Tensor(np.ones(4, np.float32))
+    read(x)
+    read(x)
+
+    def fail():
+        with pytest.raises(KeyError):
+            ms.jit(failing)(x)
+
+    def replay():
+        inside.wait(120)
+        threading.Timer(0.05, go_on.set).start()
+        return read(x).asnumpy()
+
+    _, seen = together(fail, replay)
+    np.testing.assert_array_equal(seen, np.full(4, 2.0))
+
+
+def test_threads_that_call_first_at_once_share_one_graph():
+    net = nn.SequentialCell(nn.Dense(8, 8), nn.ReLU(), nn.Dense(8, 2))
+    compiled = ms.jit(net.construct)
+    x = Tensor(np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32))
+    wanted = net(x).asnumpy()
+    for found in together(*[lambda: [compiled(x).asnumpy() for _ in range(20)]] * 8):
+        np.testing.assert_allclose(found, [wanted] * 20, rtol=1e-6)
+    assert compiled.report()["traces"] == 1
+
+
+def test_each_thread_trains_a_network_of_its_own():
+    def train(seed, wrap):
+        rng = np.random.default_rng(seed)
+        net = nn.SequentialCell(nn.Dense(4, 8), nn.Tanh(), nn.Dense(8, 1))
+        for parameter in net.get_parameters():
+            parameter.set_data(Tensor(rng.standard_normal(parameter.shape).astype(np.float32)))
+        optimizer = nn.Momentum(net.trainable_params(), 0.05, 0.9)
+        gradient = ms.value_and_grad(lambda x: (net(x) ** 2).mean(), None, optimizer.parameters)
+
+        def step(x):
+            loss, gradients = gradient(x)
+            optimizer(gradients)
+            return loss
+
+        step = wrap(step)
+        x = Tensor(rng.standard_normal((5, 4)).astype(np.float32))
+        return [float(step(x).asnumpy()) for _ in range(10)]
+
+    wanted = [train(seed, lambda step: step) for seed in range(THREADS)]
+    found = together(*[lambda seed=seed: train(seed, ms.jit) for seed in range(THREADS)])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_parts_of_eager_runs_meet_no_stand_ins():
+    """One graph for all sizes is recorded with stand-ins for the data of Parameters."""
+    preparation.begin()
+    assert preparation.over.wait(120)
+    net = nn.Dense(3, 2, weight_init="ones", bias_init="ones")
+    inner = ms.jit(lambda x: net(x) * 2)
+    outer = ms.grad(lambda x: inner(x).sum())
+
+    recording, done = threading.Event(), threading.Event()
+
+    @partial(ms.jit, dynamic=1)
+    def slow(x):
+        recording.set()
+        done.wait(0.2)  # of many runs, one is recorded with stand-ins
+        return net(x)
+
+    def record():
+        for size in range(2, 7):
+            slow(ops.ones((size, 3)))
+        done.set()
+
+    def differentiate():
+        recording.wait(30)
+        found = []
+        while not done.is_set():
+            found.append(outer(ops.ones((4, 3))).asnumpy())
+        return found
+
+    _, *found = together(record, differentiate, differentiate)
+    for gradients in found:
+        np.testing.assert_array_equal(gradients, np.full((len(gradients), 4, 3), 4.0))
+
+
+def test_a_function_that_waits_for_other_threads_calls_does_not_hang(monkeypatch):
+    monkeypatch.setattr("lamella.graph.runtime.gate.PATIENCE", 0.2)
+    triple = ms.jit(lambda x: x * 3)
+    wrong: list[str] = []
+
+    def call(x):
+        try:
+            triple(x)
+        except RuntimeError as error:
+            wrong.append(str(error))
+
+    @ms.jit
+    def waits(x):
+        thread = threading.Thread(target=call, args=(x,))
+        thread.start()
+        thread.join()
+        if wrong:
+            raise RuntimeError(wrong[0])
+        return x + 1
+
+    with pytest.raises(RuntimeError, match="call it without 'jit'"):
+        waits(Tensor(np.ones(2, np.float32)))
+
+
+def test_a_call_is_not_recorded_while_another_thread_stays_inside(monkeypatch):
+    monkeypatch.setattr("lamella.graph.runtime.gate.PATIENCE", 0.2)
+    inside, go_on = threading.Event(), threading.Event()
+    triple = ms.jit(lambda x: x * 3)
+
+    @ms.jit
+    def inner(x):
+        inside.set()
+        go_on.wait(30)
+        return x * x
+
+    x = Tensor(np.full(2, 2.0, np.float32))
+
+    def call():
+        inside.wait(30)
+        found = triple(x).asnumpy()
+        traces = triple.report()["traces"]
+        go_on.set()
+        return found, traces
+
+    slope, (found, traces) = together(lambda: ms.grad(lambda x: inner(x).sum())(x), call)
+    np.testing.assert_array_equal(slope.asnumpy(), [4.0, 4.0])
+    np.testing.assert_array_equal(found, [6.0, 6.0])
+    assert traces == 0
+    triple(x)
+    assert triple.report()["traces"] == 1
+
+
+def test_two_that_are_inside_may_both_close_the_gate():
+    gate = Gate()
+
+    def cross():
+        for _ in range(50):
+            entered = gate.enter()
+            with gate.closed():
+                assert not gate.enter()
+            if entered:
+                gate.leave()
+        return True
+
+    assert together(cross, cross, cross) == [True] * 3
+
+
+def test_arguments_that_share_memory():
+    def change(x, y):
+        x += 1.0
+        return y * 2
+
+    compiled = ms.jit(change)
+
+    def results(function):
+        one, other = Tensor(np.zeros(3, np.float32)), Tensor(np.ones(3, np.float32))
+        same = Tensor(np.zeros(3, np.float32))
+        return [function(one, other).asnumpy(), one.asnumpy(), function(same, same).asnumpy(),
+                same.asnumpy(), function(other, one).asnumpy(), other.asnumpy()]
+
+    for _ in range(3):
+        for mine, its in zip(results(compiled), results(change), strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
+def test_the_same_argument_twice_is_one_more_replay():
+    compiled = ms.jit(lambda x, y: x * y)
+    x = Tensor([1.0, 2.0])
+    compiled(x, Tensor([3.0, 4.0]))
+    np.testing.assert_array_equal(compiled(x, x).asnumpy(), [1, 4])
+    assert compiled.report()["replays"] == 1

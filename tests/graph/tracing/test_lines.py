@@ -1,0 +1,91 @@
+"""The lines of the user's program that recorded kernels come from."""
+
+from __future__ import annotations
+
+import inspect
+
+import lamella as ms
+from lamella import nn, ops
+from lamella.graph.guards.reach import Reach
+from lamella.graph.passes.forms import describe
+from lamella.graph.passes.insert import inserted
+from lamella.graph.tracing.lines import Line
+from lamella.graph.tracing.trace import run_traced
+
+
+def lines_of(fn, *args):
+    """By the name of the kernel: where each comes from."""
+    graph = run_traced(fn, args, {}, Reach.of_call(fn, args, {})).graph
+    found: dict[str, list[Line]] = {}
+    for node in graph.graph.nodes:
+        if "line" in node.meta:
+            found.setdefault(node.target.overloadpacket.__name__, []).append(node.meta["line"])
+    return found
+
+
+def number_of(fn, text: str) -> int:
+    """The number of the line of a function that has this text."""
+    source, start = inspect.getsourcelines(fn)
+    return start + next(i for i, line in enumerate(source) if text in line)
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(3, 2)
+
+    def construct(self, x):
+        y = self.dense(x)
+        return ops.tanh(y)
+
+
+def test_a_step():
+    net = Net()
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    gradient = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
+
+    def step(x):
+        value, grads = gradient(x)
+        optimizer(grads)
+        return value
+
+    found = lines_of(step, ms.ops.ones((4, 3), ms.float32))
+    dense = number_of(Net.construct, "self.dense(x)")
+    tanh = number_of(Net.construct, "ops.tanh(y)")
+    assert found["addmm"] == [Line(__file__, dense, "forward")]
+    assert set(found["mm"]) == {Line(__file__, dense, "backward")}
+    assert found["tanh"] == [Line(__file__, tanh, "forward")]
+    assert found["tanh_backward"] == [Line(__file__, tanh, "backward")]
+    update = {line for lines in found.values() for line in lines if line.phase == "update"}
+    assert update == {Line(__file__, number_of(step, "optimizer(grads)"), "update")}
+
+
+def test_rules_and_hooks_have_lines_of_their_own():
+    class Double(nn.Cell):
+        def construct(self, x):
+            return ops.sin(x)
+
+        def bprop(self, x, out, dout):
+            return (dout * ops.cos(x),)
+
+    cell = Double()
+    found = lines_of(ms.grad(lambda x: cell(x).sum()), ms.Tensor([1.0, 2.0]))
+    assert found["cos"] == [Line(__file__, number_of(Double.bprop, "ops.cos"), "backward")]
+
+
+def test_code_that_was_typed():
+    room = {"__name__": "__main__", "ops": ops}
+    exec(compile("def f(x):\n    return ops.exp(x)\n", "<stdin>", "exec"), room)
+    assert lines_of(room["f"], ms.Tensor([1.0]))["exp"] == [Line("<stdin>", 2, "forward")]
+
+
+def test_what_a_pass_puts_in_has_the_line_of_what_it_stands_for():
+    def step(x):
+        return ops.tanh(x)
+
+    x = ms.Tensor([1.0])
+    graph = run_traced(step, (x,), {}, Reach.of_call(step, (x,), {})).graph
+    describe(graph.graph, [x._raw])
+    (tanh,) = [n for n in graph.graph.nodes if n.op == "call_function"]
+    (found,) = inserted(graph, tanh, lambda raw: [raw.exp()], tanh.all_input_nodes)
+    assert found.meta["line"] == Line(__file__, number_of(step, "ops.tanh"), "forward")

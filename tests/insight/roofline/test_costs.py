@@ -1,0 +1,104 @@
+"""Floating-point operations, bytes and kinds of kernels, against counts by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lamella.insight.roofline.costs import cost_of, is_free, kind_of
+
+aten = torch.ops.aten
+F32 = 4
+
+
+def cost(target, *args, **kwargs):
+    return cost_of(target, args, kwargs, target(*args, **kwargs))
+
+
+def test_products():
+    a, b, bias = torch.ones(3, 5), torch.ones(5, 7), torch.ones(7)
+    assert cost(aten.mm.default, a, b)[:4] == ("product", 2 * 3 * 5 * 7,
+                                               F32 * (15 + 35 + 21), "float32")
+    assert cost(aten.addmm.default, bias, a, b).flops == 2 * 3 * 5 * 7
+    assert cost(aten.bmm.default, torch.ones(2, 3, 5), torch.ones(2, 5, 7)).flops == 2 * 210
+    assert cost(aten.mv.default, a, torch.ones(5)).flops == 2 * 15
+    assert cost(aten.mm.default, a, b).forms == "3×5, 5×7 → 3×7"
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.mkldnn, "_linear_pointwise"), reason="needs oneDNN")
+def test_products_of_onednn():
+    linear = torch.ops.mkldnn._linear_pointwise.default
+    found = cost(linear, torch.ones(3, 5), torch.ones(7, 5), None, "none", [], "")
+    assert found[:3] == ("product", 2 * 3 * 5 * 7, F32 * (15 + 35 + 21))
+
+
+def test_convolution_and_its_gradient():
+    x, w = torch.ones(2, 3, 8, 8), torch.ones(4, 3, 3, 3)
+    forward = cost(aten.convolution.default, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    assert (forward.kind, forward.flops) == ("convolution", 2 * (2 * 4 * 64) * (3 * 9))
+    backward = cost(aten.convolution_backward.default, torch.ones(2, 4, 8, 8), x, w, [0], [1, 1],
+                    [1, 1], [1, 1], False, [0, 0], 1, [True, True, False])
+    assert backward.flops == 2 * forward.flops
+
+
+def test_attention_under_a_causal_mask_looks_at_what_is_before():
+    q = torch.ones(2, 3, 16, 8)
+    attention = aten._scaled_dot_product_flash_attention_for_cpu.default
+    pairs = 16 * 16
+    found = cost(attention, q, q, q, 0.0, False)
+    assert (found.kind, found.flops) == ("attention", 2 * 6 * pairs * 16)
+    assert cost(attention, q, q, q, 0.0, True).flops == 2 * 6 * (16 * 17 // 2) * 16
+    assert cost(attention, q, q, q, is_causal=True).flops == 2 * 6 * (16 * 17 // 2) * 16
+
+
+def test_elementwise_reduction_movement():
+    x = torch.ones(10, 4)
+    assert cost(aten.add.Tensor, x, x)[:3] == ("elementwise", 40, 3 * 160)
+    assert cost(aten.add_.Tensor, x, x)[:3] == ("elementwise", 40, 3 * 160)  # reads two, writes one
+    assert cost(aten.relu.default, x)[:3] == ("elementwise", 40, 2 * 160)
+    assert cost(aten.sum.dim_IntList, x, [0])[:3] == ("reduction", 40, 160 + 16)
+    assert cost(aten.clone.default, x)[:3] == ("movement", 0, 2 * 160)
+    assert cost(aten.zero_.default, x)[:3] == ("movement", 0, 160)
+    assert cost(aten.copy_.default, x, x.clone())[:3] == ("movement", 0, 2 * 160)
+
+
+def test_elements_that_repeat_are_read_once():
+    row = torch.ones(4).expand(10, 4)
+    assert cost(aten.add.Tensor, row, torch.ones(10, 4)).bytes == 16 + 2 * 160
+
+
+def test_a_lookup_reads_the_rows_it_asks_for():
+    table, rows = torch.ones(1000, 8), torch.zeros(3, dtype=torch.int64)
+    found = cost(aten.embedding.default, table, rows)
+    assert found[:3] == ("movement", 0, 3 * 8 + 2 * 3 * 8 * F32)
+
+
+def test_a_fused_optimizer():
+    parts = [[torch.ones(10), torch.ones(5)] for _ in range(3)]
+    found = cost(aten._fused_sgd_.default, *parts, weight_decay=0.0, momentum=0.9, lr=0.1,
+                 dampening=0.0, nesterov=False, maximize=False, is_first_step=False)
+    assert found[:3] == ("optimizer", 15, 15 * F32 * (3 + 2))  # gradients are only read
+
+
+@pytest.mark.parametrize("target, kind", [
+    (aten.native_layer_norm.default, "normalization"),
+    (aten.native_batch_norm_backward.default, "normalization"),
+    (aten.max_pool2d_with_indices.default, "reduction"),
+    (aten._log_softmax.default, "reduction"), (aten.linalg_vector_norm.default, "reduction"),
+    (aten.gelu_backward.default, "elementwise"), (aten.bernoulli.p, "elementwise"),
+    (aten.embedding_dense_backward.default, "movement"), (aten.index_put_.default, "movement"),
+    (aten._fused_adamw_.default, "optimizer"), (aten.mkldnn_rnn_layer.default, "recurrent"),
+    (aten._foreach_mul_.Scalar, "elementwise"), (aten.linalg_qr.default, "other"),
+    (aten.addmm_.default, "product"), (aten.ge_.Scalar, "elementwise"),
+    (aten.div.Tensor_mode, "elementwise"),
+    (aten.mse_loss.default, "elementwise"), (aten.reflection_pad2d.default, "movement")])
+def test_kinds(target, kind):
+    assert kind_of(target) == kind
+
+
+def test_views_and_empty_memory_and_facts_are_free():
+    assert is_free(aten.view.default) and is_free(aten.t.default)
+    assert is_free(aten.empty_like.default) and is_free(aten.detach.default)
+    assert is_free(aten.is_same_size.default) and not is_free(aten._local_scalar_dense.default)
+    assert not is_free(aten._foreach_add_.List) and not is_free(aten.unbind_copy.int)
+    assert not is_free(aten.add_.Tensor) and not is_free(aten.clone.default)

@@ -1,0 +1,169 @@
+"""Products by the fastest kernel."""
+
+import json
+
+import pytest
+import torch
+from torch.autograd import forward_ad
+
+from lamella.machine import products
+from lamella.machine.products import Routes
+from lamella.state import state
+
+needed = pytest.mark.skipif(not products.available(), reason="this PyTorch has no oneDNN")
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Routes that say oneDNN for everything."""
+    asked = []
+
+    def way(*args):
+        asked.append(args)
+        return "onednn"
+
+    monkeypatch.setattr(products.routes, "hopeful", True)
+    monkeypatch.setattr(products.routes, "eager", way)
+    monkeypatch.setattr(products, "EAGER", 0)
+    monkeypatch.setattr(products, "ELEMENTS", 0)
+    return asked
+
+
+def tensors(*shapes):
+    torch.manual_seed(0)
+    return [torch.randn(shape, requires_grad=True) for shape in shapes]
+
+
+@needed
+@pytest.mark.parametrize("shape", [(5, 7), (2, 5, 7), (2, 3, 5, 7)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_and_its_gradients(always, shape, bias):
+    x, w, b = tensors(shape, (4, 7), (4,))
+    inputs = [x, w, b] if bias else [x, w]
+    results = []
+    for function in (products.linear, torch.nn.functional.linear):
+        y = function(x, w, b if bias else None)
+        first = torch.autograd.grad(y.tanh().sum(), inputs, create_graph=True)
+        second = torch.autograd.grad(torch.cat([g.flatten() for g in first]).sin().sum(), inputs)
+        results.append([y, *first, *second])
+    assert always
+    for got, wanted in zip(*results, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+@needed
+def test_matmul_of_transposed_factors(always):
+    x, y = tensors((7, 5), (4, 7))
+    got, wanted = products.matmul(x.t(), y.t()), torch.matmul(x.t(), y.t())
+    torch.testing.assert_close(got, wanted)
+    torch.testing.assert_close(torch.autograd.grad(got.sin().sum(), [x, y]),
+                               torch.autograd.grad(wanted.sin().sum(), [x, y]))
+    assert always
+
+
+@needed
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*is deprecated")  # PyTorch's own, on import
+def test_what_others_look_into_is_left_to_pytorch(always, monkeypatch):
+    x, y = tensors((6, 5), (5, 4))
+    torch.func.vmap(lambda a: products.matmul(a, y))(x.reshape(3, 2, 5))
+    with forward_ad.dual_level():
+        products.matmul(forward_ad.make_dual(x, x), y)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert products.matmul(x, y).dtype is torch.bfloat16
+        assert products.linear(x, y.t(), None).dtype is torch.bfloat16
+    products.matmul(x.double(), y.double())
+    products.matmul(x.bfloat16(), y.bfloat16())
+    products.linear(x[0], y.t(), None)
+    for bias in (torch.randn(8)[::2], torch.randn(1).expand(4), torch.randn(1)):
+        products.linear(x, y.t(), bias)  # oneDNN's kernel would read whatever comes next
+    products.matmul(x, y[:, 0])
+    monkeypatch.setattr(state, "trace", object())
+    products.matmul(x, y)
+    assert not always
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="shapes"):
+        products.matmul(x, x)
+
+
+def layouts(m, k, n):
+    return ((m, k), (k, 1)), ((k, n), (n, 1))
+
+
+@needed
+def test_each_shape_is_timed_once_and_remembered(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    timed = []
+    monkeypatch.setattr(products, "_fastest", lambda key: timed.append(key) or "onednn")
+    first = Routes()
+    for _ in range(2):
+        assert first.way(*layouts(64, 64, 64), False) == "onednn"
+    assert first.way(*layouts(64, 64, 64), True, False) == "torch"  # unknown, and not timed
+    assert first.way(*layouts(2, 2, 2), False) == "torch"
+    for stride in ((128, 2), (1, 1), (0, 1), (1, 2)):  # with steps, or rows that overlap
+        assert first.way(((64, 64), stride), ((64, 64), (64, 1)), False) == "torch"
+        assert first.way(((64, 64), (64, 1)), ((64, 64), stride[::-1]), False) == "torch"
+    assert Routes().way(*layouts(64, 64, 64), False, False) == "onednn"
+    assert len(timed) == 1
+
+
+@needed
+@pytest.mark.parametrize("text", ["", "{", "[1]", '[["a", 1]]', "null",
+                                  json.dumps([[64, 64, 64, "rr", False, 1, "magic"]])])
+def test_damaged_files_are_as_none(monkeypatch, tmp_path, text):
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
+    Routes().way(*layouts(64, 64, 64), False)
+    file, = tmp_path.glob("products-*.json")
+    file.write_text(text)
+    again = Routes()
+    assert again.way(*layouts(64, 64, 64), False, False) == "torch"
+    assert again.way(*layouts(64, 64, 64), False) == "onednn"
+
+
+@needed
+def test_without_a_gain_eager_calls_are_left_alone(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    monkeypatch.setattr(products, "_fastest", lambda key: "torch")
+    routes = Routes()
+    for n in range(products.HOPE):
+        assert routes.hopeful
+        routes.eager(*layouts(64, 64, 64 + n), False)
+    assert not routes.hopeful
+    monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
+    assert routes.way(*layouts(64, 64, 99), False) == "onednn"  # graphs go on asking
+    routes.eager(*layouts(64, 64, 98), False)
+    assert not routes.hopeful
+
+
+@needed
+def test_eager_calls_keep_to_what_they_began_with(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
+    routes = Routes()
+    assert routes.eager(*layouts(64, 64, 64), False) == "onednn"
+    monkeypatch.setattr(products, "BUDGET", 0.0)
+    assert routes.eager(*layouts(64, 64, 65), False) == "torch"  # no time left to measure
+    assert routes.way(*layouts(64, 64, 65), False) == "onednn"  # for a graph
+    assert routes.eager(*layouts(64, 64, 65), False) == "torch"
+    assert routes.eager(*layouts(64, 64, 64), False) == "onednn"
+
+
+@needed
+def test_timing_gives_a_way():
+    assert products._fastest((64, 32, 64, "rc", True, 1)) in products.WAYS
+
+
+def test_the_gradient_of_a_weight_lies_as_the_weight_does(monkeypatch):
+    """Fused optimizers take another way, and longer, where it doesn't."""
+    monkeypatch.setattr(products.routes, "hopeful", products.available())
+    monkeypatch.setattr(products.routes, "eager", lambda *_: "onednn" if products.available() else
+                        "torch")
+    x, w, b = torch.randn(64, 300), torch.randn(200, 300), torch.randn(200)
+    found, wanted = [
+        torch.autograd.grad(linear(x, *(leaves := (w.clone().requires_grad_(),
+                                                   b.clone().requires_grad_()))).sin().sum(),
+                            leaves)
+        for linear in (products.linear, torch.nn.functional.linear)]
+    assert found[0].stride() == w.stride()
+    for mine, its in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,114 @@
+"""Labels, lengths and blanks that the kernel of the CTC loss takes on trust: it writes at labels.
+
+A label outside the classes once ended the process, wrote into foreign memory, or gave a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+
+T, N, C = 6, 2, 3
+FINE = [[1, 2], [2, 1]]
+BAD_LABELS = [-1, 3, 7, 2**31 - 1, -2**31]
+
+
+def scores() -> Tensor:
+    return ops.log_softmax(Tensor(np.random.rand(T, N, C).astype(np.float32)), -1)
+
+
+def loss(x: Tensor, targets: Any, inputs: Any = (T, T), lengths: Any = (2, 2),
+         blank: int = 0) -> Tensor:
+    return ops.ctc_loss(x, Tensor(targets, ms.int32), Tensor(inputs), Tensor(lengths), blank)[0]
+
+
+@pytest.mark.parametrize("label", BAD_LABELS)
+@pytest.mark.parametrize("form", ["rows", "flat"])
+def test_labels_outside_the_classes(label: int, form: str) -> None:
+    targets: Any = [[1, label], [2, 1]] if form == "rows" else [1, label, 2, 1]
+    for call in (loss, ms.grad(loss), ms.grad(ms.grad(lambda *a: loss(*a).sum()))):
+        with pytest.raises(ValueError, match=r"For 'ctc_loss', the labels must be in \[0, 3\)"):
+            call(scores(), targets)
+    with pytest.raises(ValueError, match="the labels must be in"):
+        ops.vmap(loss, (0, None))(ops.stack((scores(), scores())), targets)
+
+
+@pytest.mark.parametrize("label", BAD_LABELS)
+def test_labels_outside_the_classes_in_a_compiled_function(label: int) -> None:
+    def function(x: Tensor, targets: Tensor) -> Tensor:
+        return ops.ctc_loss(x, targets, Tensor([T, T]), Tensor([2, 2]))[0]
+
+    for call in (function, ms.grad(function)):
+        compiled = ms.jit(call, jit_level="O0")
+        with pytest.raises(ValueError, match="For 'ctc_loss', the labels must be in"):
+            compiled(scores(), Tensor([[1, label], [2, 1]]))
+        with pytest.warns(UserWarning, match="no graph|eagerly|can't be one graph"):
+            compiled(scores(), Tensor(FINE))
+        with pytest.raises(ValueError, match="For 'ctc_loss', the labels must be in"):
+            compiled(scores(), Tensor([[1, label], [2, 1]]))
+
+
+@pytest.mark.parametrize("label", BAD_LABELS)
+def test_labels_behind_a_target_do_not_count(label: int) -> None:
+    x = scores()
+    for function in (loss, ms.grad(loss)):
+        got = function(x, [[1, 2], [2, label]], (T, T), (2, 1))
+        want = function(x, [[1, 2], [2, 1]], (T, T), (2, 1))
+        np.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
+
+
+def test_the_values_are_those_of_pytorch() -> None:
+    x = scores()
+    want = torch.nn.functional.ctc_loss(x.to_torch(), torch.tensor([1, 2, 1]), (T, T - 1), (2, 1))
+    got = [loss(x, [[1, 2], [1, 0]], (T, T - 1), (2, 1)), loss(x, [1, 2, 1], (T, T - 1), (2, 1))]
+    for value in got:
+        np.testing.assert_allclose(value.asnumpy(), want.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("arguments", "named"), [
+    ((FINE, (T + 1, T)), r"the input lengths must be in \[0, 6\]"),
+    ((FINE, (-1, T)), r"the input lengths must be in \[0, 6\]"),
+    ((FINE, (T,)), r"the input lengths must have shape \(2,\)"),
+    ((FINE, (T, T), (3, 2)), r"the target lengths must be in \[0, 2\]"),
+    ((FINE, (T, T), (-2**31, 2)), r"the target lengths must be in \[0, 2\]"),
+    ((FINE, (T, T), (2, 2, 2)), r"the target lengths must have shape \(2,\)"),
+    (([1, 2, 1], (T, T), (2, 2)), "must add up to 3"),
+    (([[1, 2]],), r"the targets must have shape \(2, S\)"),
+    ((FINE, (T, T), (2, 2), 3), "'blank' must be one of the 3 classes, but got 3"),
+    ((FINE, (T, T), (2, 2), -1), "'blank' must be one of the 3 classes, but got -1"),
+])
+def test_what_does_not_fit_is_named(arguments: Any, named: str) -> None:
+    for call in (loss, ms.grad(loss)):
+        with pytest.raises(ValueError, match=f"For 'ctc_loss', .*{named}"):
+            call(scores(), *arguments)
+
+
+def test_wrong_types_and_ranks_are_named() -> None:
+    for args in ((Tensor([1]), [[1]], [1], [1]), (scores(), [[1.5]], [1], [1])):
+        with pytest.raises((TypeError, ValueError), match="For 'ctc_loss'"):
+            ops.ctc_loss(*args)
+    with pytest.raises(TypeError, match="For 'ctc_loss'.*'blank' must be an int"):
+        loss(scores(), FINE, blank=None)  # type: ignore[arg-type]
+
+
+def test_the_layer_and_the_primitives() -> None:
+    x = scores()
+    with pytest.raises(ValueError, match="the labels must be in"):
+        nn.CTCLoss()(x, Tensor([[9, 1], [1, 1]]), Tensor([T, T]), Tensor([2, 2]))
+    with pytest.raises(ValueError, match="the labels must be in"):
+        ops.CTCLossV2()(x, Tensor([[9, 1], [1, 1]]), Tensor([T, T]), Tensor([2, 2]))
+    places, sparse = Tensor([[0, 0], [1, 0]]), ops.CTCLoss()
+    assert sparse(x, places, Tensor([1, 0]), Tensor([T, T]))[0].shape == (N,)
+    for labels, lengths, named in (([1, -1], [T, T], "the labels must be in"),
+                                   ([1, 3], [T, T], "the labels must be in"),
+                                   ([1, 0], [T, T + 1], "the input lengths must be in"),
+                                   ([1, 0], [T], "the input lengths must have shape"),
+                                   ([1], [T, T], "must have shapes")):
+        with pytest.raises(ValueError, match=f"For 'CTCLoss', .*{named}"):
+            sparse(x, places, Tensor(labels), Tensor(lengths))

@@ -1,0 +1,112 @@
+"""Rooms import one way: each stands on those below it, and on nothing above."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import lamella
+
+ROOT = Path(lamella.__file__).parent
+
+# from the bottom: a room may import what is named before it; those in one line know each other
+ORDER = (
+    "wrappers context dtype log errors state",
+    "machine",
+    "construction kernels printing indexing inplace picked tensor operators primitive conversion "
+    "inplace_methods parameter random common",
+    "autodiff",
+    "communication parallel",
+    "ops",
+    "nn",
+    "graph.ir",
+    "graph.guards",
+    "graph.tracing",
+    "graph.passes",
+    "graph.aoti",
+    "graph.runtime",
+    "graph.surface",
+    "graph",
+    "insight",
+)
+# of the whole package: what starts programs, and paths that only name what is elsewhere
+TOP = ("", "alias", "cli", "doctor", "__main__", "common.api")
+RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
+ABOVE = len(ORDER)  # rooms that nothing in `ORDER` needs
+
+
+def room_of(module: str) -> str:
+    """The room of a module, both without ``lamella.``."""
+    parts = module.split(".")
+    for count in range(len(parts), 0, -1):
+        name = ".".join(parts[:count])
+        if name in RANKS or name in TOP:
+            return name
+    return parts[0]
+
+
+def rank_of(room: str) -> int:
+    return ABOVE + 1 if room in TOP else RANKS.get(room, ABOVE)
+
+
+def imports() -> Iterator[tuple[str, str, str]]:
+    """Each import inside the package, at any level of code: the modules, and the place."""
+    modules = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+    for module, path in modules.items():
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    if name.name.partition(".")[0] == "lamella":
+                        yield module, name.name.partition(".")[2], place
+            elif isinstance(node, ast.ImportFrom):
+                if node.level:
+                    around = package.split(".") if package else []
+                    around = around[:len(around) - node.level + 1]
+                    base = ".".join([*around, *([node.module] if node.module else [])])
+                elif (node.module or "").partition(".")[0] == "lamella":
+                    base = str(node.module).partition(".")[2]
+                else:
+                    continue
+                for name in node.names:
+                    inner = f"{base}.{name.name}".strip(".")
+                    yield module, inner if inner in modules else base, place
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_room_imports_a_room_above_it():
+    wrong = [f"{place}: {room_of(module)} imports {room_of(found)}"
+             for module, found, place in imports()
+             if rank_of(room_of(found)) > rank_of(room_of(module))]
+    assert not wrong
+
+
+def test_rooms_do_not_import_each_other_in_a_circle():
+    edges: dict[str, set[str]] = {}
+    for module, found, _ in imports():
+        start, end = room_of(module), room_of(found)
+        if start != end and RANKS.get(start, start) != RANKS.get(end, end):
+            edges.setdefault(start, set()).add(end)
+    done: set[str] = set()
+
+    def check(room: str, path: tuple[str, ...]) -> None:
+        assert room not in path, f"a circle: {' -> '.join((*path, room))}"
+        if room not in done:
+            for inner in sorted(edges.get(room, ())):
+                if inner not in TOP and room not in TOP:
+                    check(inner, (*path, room))
+            done.add(room)
+
+    for room in sorted(edges):
+        check(room, ())
+
+
+def test_each_room_that_is_named_is_there():
+    there = {name_of(path) for path in ROOT.rglob("*.py")}
+    assert RANKS.keys() | set(TOP) <= there
