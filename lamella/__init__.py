@@ -167,4 +167,6 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
+    if name in train.__all__:
+        return getattr(train, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -86,15 +86,23 @@ _PLACES: dict[str, str] = {
         nn.optim.rprop nn.optim.sgd nn.optim.thor""",
     "train.metrics,nn": "nn.metrics",
     "train": """
-        train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils
-        train.callback train.callback._callback train.callback._checkpoint
+        train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
+    "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":
+        "train.callback._checkpoint",
+    "train.callback.base,train.callback": """
+        train.callback train.callback._backup_and_restore train.callback._callback
         train.callback._early_stop train.callback._history train.callback._lambda_callback
-        train.callback._loss_monitor train.callback._lr_scheduler_callback
+        train.callback._loss_monitor
+        train.callback._lr_scheduler_callback train.callback._on_request_exit
         train.callback._reduce_lr_on_plateau train.callback._summary_collector
-        train.callback._time_monitor
-        train.metrics train.metrics.accuracy train.metrics.auc train.metrics.confusion_matrix
-        train.metrics.error train.metrics.fbeta train.metrics.loss train.metrics.metric
-        train.metrics.perplexity train.metrics.precision train.metrics.recall train.metrics.roc
+        train.callback._time_monitor""",
+    "train.metrics.registry,train.metrics": """
+        train.metrics train.metrics.accuracy train.metrics.auc train.metrics.bleu_score
+        train.metrics.confusion_matrix train.metrics.cosine_similarity train.metrics.dice
+        train.metrics.error train.metrics.fbeta train.metrics.hausdorff_distance
+        train.metrics.loss train.metrics.mean_surface_distance train.metrics.metric
+        train.metrics.occlusion_sensitivity train.metrics.perplexity train.metrics.precision
+        train.metrics.recall train.metrics.roc train.metrics.root_mean_square_surface_distance
         train.metrics.topk""",
     "train,": "train.serialization",
     "amp,train": "train.amp",

@@ -38,6 +38,9 @@ _INERT = frozenset(
     "enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
 )
 
+# options that the program has set itself
+chosen: set[str] = set()
+
 # told the new mode whenever one is set
 mode_listeners: list[Callable[[int], None]] = []
 
@@ -118,6 +121,7 @@ def set_context(**kwargs: Any) -> None:
         raise ValueError(f"For 'set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), "
                          f"but got {kwargs['mode']!r}.")
     _check_compilation(kwargs)
+    chosen.update(kwargs)
     if "device_target" in kwargs or "device_id" in kwargs:
         set_device(kwargs.pop("device_target", _settings["device_target"]),
                    kwargs.pop("device_id", _settings["device_id"]))

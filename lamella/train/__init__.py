@@ -1,5 +1,13 @@
-"""Training: checkpoints and the tools around them."""
+"""Training: `Model` with its callbacks and metrics, checkpoints, and the tools around them."""
 
+import importlib as _importlib
+
+from ..amp.build import build_train_network
+from ..amp.loss_scale_manager import (
+    DynamicLossScaleManager,
+    FixedLossScaleManager,
+    LossScaleManager,
+)
 from . import serialization
 from .serialization import (
     async_ckpt_thread_status,
@@ -10,3 +18,33 @@ from .serialization import (
     safetensors_to_ckpt,
     save_checkpoint,
 )
+
+# names by the room that has them, which is imported when the first of them is asked for
+LAZY = {name: room for room, names in {
+    "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping History LambdaCallback
+        LearningRateScheduler LossMonitor ModelCheckpoint ReduceLROnPlateau
+        RunContext TimeMonitor""",
+    "feeding": "DatasetHelper connect_network_with_dataset data_sink",
+    "metrics": """Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1
+        Fbeta HausdorffDistance Loss MAE MSE MeanSurfaceDistance Metric OcclusionSensitivity
+        Perplexity Precision ROC Recall RootMeanSquareDistance Top1CategoricalAccuracy
+        Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn names
+        rearrange_inputs""",
+    "model": "Model",
+}.items() for name in names.split()}
+
+__all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager",
+           "async_ckpt_thread_status", "build_train_network", "ckpt_to_safetensors",
+           "load_checkpoint", "load_checkpoint_async", "load_param_into_net",
+           "safetensors_to_ckpt", "save_checkpoint"]
+__all__.extend(LAZY)
+
+
+def __getattr__(name: str) -> object:
+    if name in LAZY:
+        found = getattr(_importlib.import_module(f"{__name__}.{LAZY[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in ("callback", "metrics"):
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

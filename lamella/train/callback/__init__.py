@@ -1,0 +1,18 @@
+"""Callbacks: code that `Model` runs at the beginnings and ends of steps and epochs."""
+
+from .backup import BackupAndRestore
+from .base import Callback, RunContext
+from .base import CallbackManager as _CallbackManager
+from .base import InternalCallbackParam as _InternalCallbackParam
+from .base import set_cur_net as _set_cur_net
+from .checkpoint import CheckpointConfig, ModelCheckpoint
+from .checkpoint_files import CheckpointManager as _CheckpointManager
+from .functions import LambdaCallback
+from .history import History
+from .learning_rate import LearningRateScheduler, ReduceLROnPlateau
+from .monitors import LossMonitor, TimeMonitor
+from .stopping import EarlyStopping
+
+__all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History",
+           "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
+           "ReduceLROnPlateau", "RunContext", "TimeMonitor"]

@@ -1,0 +1,102 @@
+"""ModelCheckpoint: which files there are after which step, and what is in them."""
+
+import os
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import dataset, nn
+from lamella.train import BackupAndRestore, CheckpointConfig, LambdaCallback, Model, ModelCheckpoint
+
+X = np.arange(12, dtype=np.float32).reshape(6, 2)
+
+
+def data(size=2):
+    return dataset.NumpySlicesDataset((X, X[:, :1]), shuffle=False).batch(size)
+
+
+def model():
+    net = nn.Dense(2, 1)
+    return Model(net, nn.MSELoss(), nn.Adam(net.trainable_params(), 0.01))
+
+
+def test_steps_names_and_how_many_are_kept(tmp_path):
+    made = model()
+    config = CheckpointConfig(save_checkpoint_steps=2, keep_checkpoint_max=2,
+                              append_info=["epoch_num", "step_num", {"lr": 0.5, "note": "a"}])
+    callback = ModelCheckpoint("net", str(tmp_path), config)
+    made.train(3, data(), callback)  # 9 steps
+    assert sorted(os.listdir(tmp_path)) == ["net-3_2.ckpt", "net-3_3.ckpt"]
+    assert callback.latest_ckpt_file_name == str(tmp_path / "net-3_3.ckpt")
+    found = ms.load_checkpoint(callback.latest_ckpt_file_name)
+    assert int(found["epoch_num"]) == 3 and int(found["step_num"]) == 9
+    assert float(found["lr"]) == 0.5 and found["note"] == "a"
+    assert {"weight", "bias", "moment1.weight", "global_step"} <= set(found)
+    np.testing.assert_array_equal(found["weight"].asnumpy(), made._network.weight.asnumpy())
+    # a second run doesn't touch the files of the first
+    model().train(1, data(), ModelCheckpoint("net", str(tmp_path), CheckpointConfig(3)))
+    assert sorted(os.listdir(tmp_path)) == ["net-3_2.ckpt", "net-3_3.ckpt", "net_1-1_3.ckpt"]
+    assert ModelCheckpoint("net", str(tmp_path))._prefix == "net_2"
+
+
+def test_other_formats_networks_and_names(tmp_path):
+    made = model()
+    made.train(1, data(), ModelCheckpoint("s", str(tmp_path), CheckpointConfig(
+        3, format="safetensors", saved_network=made._network)))
+    found = ms.load_checkpoint(str(tmp_path / "s-1_3.safetensors"), format="safetensors")
+    assert set(found) == {"weight", "bias"}
+    made = model()
+    made.train(1, data(), ModelCheckpoint(
+        lambda params: f"at{params.cur_step_num}", lambda params: str(tmp_path / "deep"),
+        CheckpointConfig(1, async_save=True, keep_checkpoint_max=9)))
+    assert sorted(os.listdir(tmp_path / "deep")) == ["at1.ckpt", "at2.ckpt", "at3.ckpt"]
+
+
+def test_a_run_that_fails_is_saved(tmp_path):
+    def fail(run):
+        if run.original_args().cur_step_num == 4:
+            raise KeyboardInterrupt
+
+    callback = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(
+        100, exception_save=True, append_info=["epoch_num", "step_num"]))
+    with pytest.raises(KeyboardInterrupt):
+        model().train(3, data(), [callback, LambdaCallback(on_train_step_end=fail)])
+    assert os.listdir(tmp_path) == ["net-2_1_breakpoint.ckpt"]
+    found = ms.load_checkpoint(str(tmp_path / "net-2_1_breakpoint.ckpt"))
+    assert int(found["epoch_num"]) == 2 and "moment1.weight" in found
+
+
+def test_backup_and_restore(tmp_path):
+    def fail(run):
+        if run.original_args().cur_epoch_num == 3:
+            raise OSError("power cut")
+
+    interrupted = model()
+    with pytest.raises(OSError, match="power cut"):
+        interrupted.train(9, data(), [BackupAndRestore(str(tmp_path)),
+                                      LambdaCallback(on_train_epoch_begin=fail)])
+    kept = interrupted._network.weight.asnumpy()
+    seen = []
+    model().train(1, data(), [BackupAndRestore(str(tmp_path)), LambdaCallback(
+        on_train_epoch_begin=lambda run: seen.append(
+            run.original_args().network.weight.asnumpy().copy()))])
+    np.testing.assert_array_equal(seen[0], kept)
+    assert os.listdir(tmp_path) == []
+
+
+def test_wrong_configurations():
+    with pytest.raises(ValueError, match="can't be all None or 0"):
+        CheckpointConfig(0, 0, 0, 0)
+    with pytest.raises(ValueError, match="must be 'ckpt' or 'safetensors', but got 'zip'"):
+        CheckpointConfig(format="zip")
+    with pytest.raises(NotImplementedError, match="encryption is not supported"):
+        CheckpointConfig(enc_key=b"a")
+    with pytest.raises(ValueError, match="can be 'epoch_num' and 'step_num', but got 'x'"):
+        CheckpointConfig(append_info=["x"])
+    with pytest.raises(TypeError, match="can hold only one dict"):
+        CheckpointConfig(append_info=[{"a": 1}, {"b": 1}])
+    with pytest.raises(ValueError, match="'prefix' must be a text without '/'"):
+        ModelCheckpoint("a/b")
+    with pytest.raises(TypeError, match="'config' must be a CheckpointConfig"):
+        ModelCheckpoint(config={"keep": 3})
