@@ -85,6 +85,7 @@ _PLACES: dict[str, str] = {
         nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop
         nn.optim.rprop nn.optim.sgd nn.optim.thor""",
     "train.metrics,nn": "nn.metrics",
+    "train.metrics": "nn",
     "train": """
         train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
     "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":

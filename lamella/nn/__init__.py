@@ -29,13 +29,3 @@ from .recurrent import *
 from .sync_normalization import *
 from .transformer import *
 from .wrap import *
-
-
-def __getattr__(name: str) -> object:
-    from ..train import LAZY
-
-    if LAZY.get(name) == "metrics":  # MindSpore shows the metrics here too
-        from ..train import metrics
-
-        return getattr(metrics, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

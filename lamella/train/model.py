@@ -15,7 +15,7 @@ from ..amp.build import build_train_network
 from ..graph import JitConfig, jit
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
-from ..nn.wrap.grad_reducer import parallel_setting
+from ..parallel.settings import get_auto_parallel_context
 from ..tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
@@ -90,8 +90,8 @@ class Model:
         self._boost_level = kwargs.get("acc_level", boost_level)
         self._options = {k: kwargs[k] for k in _OPTIONS[:2] if k in kwargs}
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
-        self._parallel_mode = parallel_setting("parallel_mode", "stand_alone")
-        self._device_number = parallel_setting("device_num", 1)
+        self._parallel_mode = get_auto_parallel_context("parallel_mode")
+        self._device_number = get_auto_parallel_context("device_num")
         self._metrics = metrics
         self._current_epoch_num = self._current_step_num = 0
         self.batch_num = -1
