@@ -85,7 +85,6 @@ _PLACES: dict[str, str] = {
         nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop
         nn.optim.rprop nn.optim.sgd nn.optim.thor""",
     "train.metrics,nn": "nn.metrics",
-    "train.metrics": "nn",
     "train": """
         train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
     "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":
@@ -132,6 +131,9 @@ _SHARED = frozenset("""
     safeguard scipy train train.serialization utils version
     """.split())
 _ROOMS = frozenset(["", "amp", "common", "communication", "nn", "nn.optim", "ops", "train"])
+
+# What a path shows besides, imported only when such a name is asked for
+_LATER = {"": ("train",), "nn": ("train.metrics",)}
 
 # Functions that MindSpore shows where it has a file of the same name.
 _FUNCTIONS = frozenset(
@@ -249,7 +251,8 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         names = module.__dict__
-        names["__lamella_sources__"] = self.sources
+        path = module.__name__.removeprefix("mindspore").lstrip(".")
+        names["__lamella_sources__"] = (*self.sources, *_LATER.get(path, ()))
         for source in reversed(self.sources):
             origin = _lamella(source)
             names.update(_public(origin))
@@ -257,6 +260,8 @@ class _Loader(Loader):
         if module.__name__ in ("mindspore", "mindspore.version"):
             names["__version__"] = MINDSPORE_VERSION
         shown = [n for n in names if not n.startswith("_")]
+        if not path:
+            shown += [n for n in _lamella("train").__all__ if n not in names]
         if module.__name__.removeprefix("mindspore.").startswith(_CLASSES_ONLY):
             shown = [n for n in shown if isinstance(names[n], type)]
         names["__all__"] = shown
