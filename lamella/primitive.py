@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,12 @@ class Primitive:
         self.instance_name: str | None = None
 
     def __call__(self, *args: Any) -> Any:
-        raise NotImplementedError(f"The primitive '{self.name}' defines no computation.")
+        """Compute what the operator of this name computes, with this one's attributes.
+
+        Raises:
+            NotImplementedError: if there is no operator of this name.
+        """
+        return _of_name(self)(*args)
 
     def add_prim_attr(self, name: str, value: Any) -> Primitive:
         """Set attribute `name` of the operator; returns the operator."""
@@ -42,15 +48,36 @@ class Primitive:
         self.attrs.pop(name, None)
         return self
 
+    add_attr = add_prim_attr
+    del_attr = del_prim_attr
+
     def set_prim_instance_name(self, name: str) -> Primitive:
         """Give this object a name of its own; returns the operator."""
         self.instance_name = name
         return self
 
+    set_instance_name = set_prim_instance_name
+
     def init_prim_io_names(self, inputs: list[str], outputs: list[str]) -> None:
         """Name the inputs and outputs."""
         self.add_prim_attr("input_names", inputs)
         self.add_prim_attr("output_names", outputs)
+
+    def get_attr_dict(self) -> dict[str, Any]:
+        """The attributes by name."""
+        return self.attrs
+
+    def set_user_data(self, key: str, value: Any) -> None:
+        """Keep a value of the program's own with the operator."""
+        self.__dict__.setdefault("_user_data", {})[key] = value
+
+    def get_user_data(self, key: str) -> Any:
+        """What `set_user_data` kept under a name; None if nothing."""
+        return self.__dict__.get("_user_data", {}).get(key)
+
+    def place(self, role: str, rank_id: int) -> None:
+        """Name the process to run on; this one, always, here."""
+        self.add_prim_attr("ms_role", role).add_prim_attr("rank_id", rank_id)
 
     def set_device(self, device_target: str) -> Primitive:
         """Name the device to run on; the data's own device decides here. Returns the operator."""
@@ -72,6 +99,68 @@ class Primitive:
     def __repr__(self) -> str:
         attrs = ", ".join(f"{k}={v}" for k, v in self.attrs.items())
         return f"Prim[{self.name}]<{attrs}>" if attrs else f"Prim[{self.name}]"
+
+
+class PrimitiveWithInfer(Primitive):
+    """The base of a program's own operators, in MindSpore's older form.
+
+    What `infer_shape` and `infer_dtype` would say of the results, the results say themselves here.
+    A class that computes defines ``__call__``; one whose name is that of an operator is this
+    operator.
+
+    Args:
+        name: the operator's name.
+
+    Examples:
+        >>> import lamella as ms
+        >>> class Twice(ms.ops.PrimitiveWithInfer):
+        ...     @ms.ops.prim_attr_register
+        ...     def __init__(self):
+        ...         super().__init__("Twice")
+        ...     def __call__(self, x):
+        ...         return x + x
+        >>> print(Twice()(ms.Tensor([1.0])))
+        [2.]
+    """
+
+    def infer_shape(self, *args: Any) -> Any:
+        """The results' shape, from the inputs' shapes."""
+
+    def infer_dtype(self, *args: Any) -> Any:
+        """The results' type, from the inputs' types."""
+
+    def infer_value(self, *args: Any) -> Any:
+        """The result, if it is known when the graph is made; else None."""
+
+
+class PrimitiveWithCheck(Primitive):
+    """As `PrimitiveWithInfer`, with checks of the inputs' shapes and types.
+
+    Args:
+        name: the operator's name.
+    """
+
+    def check_shape(self, *args: Any) -> None:
+        """Check the inputs' shapes."""
+
+    def check_dtype(self, *args: Any) -> None:
+        """Check the inputs' types."""
+
+    def infer_value(self, *args: Any) -> Any:
+        """The result, if it is known when the graph is made; else None."""
+
+
+def _of_name(operator: Primitive) -> Primitive:
+    """The operator of the same name that computes, made with the attributes it takes."""
+    from . import ops
+
+    kind = getattr(ops, operator.name, None)
+    if (not isinstance(kind, type) or not issubclass(kind, Primitive)
+            or kind.__call__ is Primitive.__call__):
+        raise NotImplementedError(f"The primitive '{operator.name}' defines no computation, and "
+                                  f"Lamella has no operator of that name.")
+    takes = inspect.signature(kind).parameters
+    return kind(**{name: value for name, value in operator.attrs.items() if name in takes})
 
 
 def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:

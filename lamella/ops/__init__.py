@@ -14,8 +14,10 @@ from .combine import *
 from .compare import *
 from .complex import *
 from .composite import *
+from .control import *
 from .convolution import *
 from .creation import *
+from .custom import *
 from .decomposition import *
 from .diagonal import *
 from .differentiation import *
@@ -38,12 +40,13 @@ from .normalization import *
 from .padding import *
 from .piecewise import *
 from .pooling import *
-from .primitive import Primitive, primitive
+from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, primitive
 from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
 from .primitives.communication import *
 from .primitives.creation import *
+from .primitives.debug import *
 from .primitives.image import *
 from .primitives.linalg import *
 from .primitives.loss import *

@@ -16,7 +16,7 @@ from ..tensor import Tensor, wrap
 from .primitive import Primitive
 
 __all__ = [
-    "HyperMap", "Map", "MultitypeFuncGraph", "Partial", "PyFunc", "add_flags",
+    "HyperMap", "Map", "MultitypeFuncGraph", "Partial", "add_flags",
     "constexpr", "make_list", "make_range", "make_tuple", "mixed_precision_cast", "partial",
     "_primexpr", "prim_arg_register",
     "prim_attr_register", "tuple_getitem", "tuple_len", "typeof",
@@ -238,42 +238,6 @@ def partial(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable
     return functools.partial(function, *args, **kwargs)
 
 
-class PyFunc(Primitive):
-    """A Python function on NumPy arrays as an operator; it has no gradient.
-
-    Args:
-        fn: takes NumPy arrays, gives one or a tuple of them.
-        in_types, in_shapes: of the inputs; kept.
-        out_types: the data types of the outputs.
-        out_shapes: their shapes; kept.
-        stateful: accepted as MindSpore does.
-
-    Examples:
-        >>> import lamella as ms
-        >>> double = ms.ops.PyFunc(lambda x: x * 2, [ms.float32], [(2,)], [ms.float32], [(2,)])
-        >>> print(double(ms.Tensor([1.0, 2.0]))[0])
-        [2. 4.]
-    """
-
-    def __init__(self, fn: Callable[..., Any], in_types: Any, in_shapes: Any, out_types: Any,
-                 out_shapes: Any, stateful: bool = True):
-        super().__init__("PyFunc")
-        if not callable(fn):
-            raise TypeError(f"For 'PyFunc', 'fn' must be a function, but got {fn!r}.")
-        self.fn = fn
-        self.out_types = tuple(out_types)
-        for name, value in (("in_types", in_types), ("in_shapes", in_shapes),
-                            ("out_types", out_types), ("out_shapes", out_shapes)):
-            self.add_prim_attr(name, value)
-
-    def __call__(self, *args: Any) -> tuple[Tensor, ...]:
-        given = [a.asnumpy() if isinstance(a, Tensor) else a for a in args]
-        out = self.fn(*given)
-        results = out if isinstance(out, (tuple, list)) else (out,)
-        return tuple([Tensor(np.asarray(r), t)
-                      for r, t in builtins.zip(results, self.out_types)])  # noqa: B905
-
-
 def constexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True,
               name: str | None = None, reuse_result: bool = True, check: bool = True) -> Any:
     """Mark a function to be run, while a graph is traced, on plain values; it runs as it is.
@@ -333,7 +297,9 @@ def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., Any]:
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             self.add_prim_attr(name, value)
+        attributes = self.attrs
         fn(self, *args, **kwargs)
+        self.attrs = {**attributes, **self.attrs}  # a call of the base's has made new ones
 
     return init
 
