@@ -41,21 +41,27 @@ from .context import (
 )
 from .doctor import run_check
 from .dtype import (
+    Int,
     TensorType,
     Type,
     bfloat16,
     bool,
     bool_,
     byte,
+    cdouble,
+    cfloat,
     complex64,
     complex128,
     double,
     dtype_to_nptype,
     dtype_to_pytype,
     float,
+    float8_e4m3fn,
+    float8_e5m2,
     float16,
     float32,
     float64,
+    float_,
     get_py_obj_dtype,
     half,
     int,
@@ -124,6 +130,33 @@ from .random import (
     set_rng_state,
     set_seed,
 )
+from .runtime import (
+    DeviceCtx,
+    Event,
+    Stream,
+    StreamCtx,
+    communication_stream,
+    current_stream,
+    default_stream,
+    dispatch_threads_num,
+    empty_cache,
+    get_current_device,
+    launch_blocking,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_max_memory_reserved,
+    reset_peak_memory_stats,
+    set_cpu_affinity,
+    set_cur_stream,
+    set_kernel_launch_group,
+    set_memory,
+    synchronize,
+)
 from .tensor import Tensor, from_numpy, is_tensor, tensor
 
 from .conversion import from_dlpack  # isort: skip
@@ -146,6 +179,7 @@ _keep_freed_memory()
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
     communication
+    device_context
     experimental
     hal
     mindrecord

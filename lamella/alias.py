@@ -37,7 +37,8 @@ MINDSPORE_VERSION = "2.10.0"
 # always comes first.
 _PLACES: dict[str, str] = {
     ",dtype": "common",
-    "dtype,": "common.dtype common.np_dtype _c_expression _c_expression.typing",
+    "dtype,": "common.dtype common.np_dtype _c_expression.typing",
+    "_c_expression,dtype": "_c_expression",
     ",common": """
         common.api common.generator common.hook_handle common.jit_config common.lazy_inline
         common.mutable common.parameter common.recompute common.seed common.sparse_tensor
@@ -105,6 +106,7 @@ _PLACES: dict[str, str] = {
         train.metrics.recall train.metrics.roc train.metrics.root_mean_square_surface_distance
         train.metrics.topk""",
     "train,": "train.serialization",
+    "conversion,": "utils utils.dlpack",
     "amp,train": "train.amp",
     "communication,communication.groups": """
         communication.management communication._comm_helper""",
@@ -124,11 +126,11 @@ _SOURCES: dict[str, tuple[str, ...]] = {
 # The rooms, and the files in `ops`, `nn`, `common`, `train` and `amp`, that MindSpore has too. What
 # else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
 _SHARED = frozenset("""
-    _checkparam amp boost common common.generator common.initializer communication
-    communication.comm_func context dataset device_context dtype experimental hal log mindrecord
-    mint multiprocessing nn nn.cell nn.dynamic_lr nn.learning_rate_schedule nn.probability
-    nn.sparse numpy ops ops._primitive_cache ops.primitive parallel profiler rewrite runtime
-    safeguard scipy train train.serialization utils version
+    _c_expression _checkparam _extends amp boost common common._stub_tensor common.generator
+    common.initializer communication communication.comm_func context dataset device_context dtype
+    experimental hal log mindrecord mint multiprocessing nn nn.cell nn.dynamic_lr
+    nn.learning_rate_schedule nn.probability nn.sparse numpy ops ops._primitive_cache ops.primitive
+    parallel profiler rewrite runtime safeguard scipy train train.serialization utils version
     """.split())
 _ROOMS = frozenset(["", "amp", "common", "communication", "nn", "nn.optim", "ops", "train"])
 

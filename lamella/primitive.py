@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 
@@ -152,15 +152,20 @@ class PrimitiveWithCheck(Primitive):
 
 def _of_name(operator: Primitive) -> Primitive:
     """The operator of the same name that computes, made with the attributes it takes."""
-    from . import ops
-
-    kind = getattr(ops, operator.name, None)
-    if (not isinstance(kind, type) or not issubclass(kind, Primitive)
-            or kind.__call__ is Primitive.__call__):
+    kind = next((kind for kind in _kinds(Primitive) if kind.__name__ == operator.name
+                 and kind.__module__.startswith("lamella.")
+                 and kind.__call__ is not Primitive.__call__), None)
+    if kind is None:
         raise NotImplementedError(f"The primitive '{operator.name}' defines no computation, and "
                                   f"Lamella has no operator of that name.")
     takes = inspect.signature(kind).parameters
     return kind(**{name: value for name, value in operator.attrs.items() if name in takes})
+
+
+def _kinds(kind: type[Primitive]) -> Iterator[type[Primitive]]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from _kinds(inner)
 
 
 def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:

@@ -14,7 +14,8 @@ from ..primitive import Primitive
 
 __all__ = [
     "Assert", "HistogramSummary", "ImageSummary", "NPUAllocFloatStatus", "NPUClearFloatStatus",
-    "NPUClearFloatStatusV2", "NPUGetFloatStatus", "NPUGetFloatStatusV2", "ScalarSummary", "TensorDump", "TensorSummary", "tensordump",
+    "NPUClearFloatStatusV2", "NPUGetFloatStatus", "NPUGetFloatStatusV2", "ScalarSummary",
+    "TensorDump", "TensorSummary", "tensordump",
 ]
 
 _summaries: dict[tuple[str, str], Tensor] = {}

@@ -1,0 +1,15 @@
+"""The CPU."""
+
+from . import op_tuning
+
+__all__ = ["device_count", "is_available", "op_tuning"]
+
+
+def is_available() -> bool:
+    """Whether there is one: yes."""
+    return True
+
+
+def device_count() -> int:
+    """How many there are: one."""
+    return 1
