@@ -193,6 +193,9 @@ _LAZY_ROOMS = frozenset("""
     sparse
     """.split())
 
+_LAZY_NAMES = {"COOTensor": "sparse", "CSRTensor": "sparse", "RowTensor": "sparse",
+               "RowTensorInner": "sparse", "SparseTensor": "sparse"}
+
 
 def __getattr__(name: str) -> object:
     if name in _LAZY_ROOMS:
@@ -201,6 +204,8 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
+    if name in _LAZY_NAMES:
+        return getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     if name in train.__all__:
         return getattr(train, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

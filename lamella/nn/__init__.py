@@ -26,6 +26,7 @@ from .padding import *
 from .pooling import *
 from .rectifier import *
 from .recurrent import *
+from .sparse import *
 from .sync_normalization import *
 from .transformer import *
 from .wrap import *

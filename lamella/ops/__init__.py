@@ -73,6 +73,7 @@ from .select import *
 from .shape import *
 from .slicing import *
 from .sorting import *
+from .sparse import sparse_operator as __getattr__
 from .special import *
 from .split import *
 from .statistics import *

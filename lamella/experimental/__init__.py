@@ -1,1 +1,0 @@
-"""What MindSpore calls experimental."""
