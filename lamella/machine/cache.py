@@ -3,8 +3,8 @@
 It is ``$LAMELLA_CACHE``, else ``lamella`` in the user's cache folder; ``LAMELLA_CACHE=0`` keeps
 nothing. It never grows beyond ``$LAMELLA_CACHE_MIB`` (1024 unless set): what was used longest ago
 goes first. An entry is a folder that appears whole, by one rename, or not at all; what can't be
-read counts as not there. Since compiled graphs are code, a folder that others may write to is not
-used.
+read, or is damaged, is removed and made again. Since compiled graphs are code, a folder that others
+may write to, or may put another in the place of, is not used; that is said once.
 """
 
 from __future__ import annotations
@@ -23,31 +23,80 @@ from typing import Any
 
 import torch
 
+from .. import log
+
 ABANDONED = 3600.0  # seconds after which unfinished work of another process is removed
+MOST_MIB = 1024.0
+_told: set[str] = set()  # what was said already
 
 
 def cache_folder() -> pathlib.Path | None:
     """Where things are kept, made if needed; None if nothing can be kept."""
+    path = place()
+    if path is None:
+        return None
+    reason = unusable(path)
+    if reason is None:
+        return pathlib.Path(path)
+    if path not in _told:
+        _told.add(path)
+        log.warning(f"No compiled graphs are kept: {reason}.")
+    return None
+
+
+def place() -> str | None:
+    """The folder that is asked for; None if nothing is to be kept."""
     named = os.environ.get("LAMELLA_CACHE")
     if named in ("0", ""):
         return None
     around = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return _usable(named or os.path.join(around, "lamella"))
+    return os.path.abspath(named or os.path.join(around, "lamella"))
+
+
+def unusable(path: str) -> str | None:
+    """Why nothing can be kept in a folder, which is made if needed; None if it can.
+
+    Whose it is and who may write to it is looked at each time: both may change.
+    """
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        doubt = _doubt(os.path.realpath(path))
+        return doubt or (None if _is_writable(path) else f"'{path}' can't be written to")
+    except OSError as error:
+        return f"'{path}' can't be used: {error.strerror}"
 
 
 @functools.lru_cache(maxsize=8)
-def _usable(path: str) -> pathlib.Path | None:
-    folder = pathlib.Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = folder.stat()
-        if hasattr(os, "getuid") and (found.st_uid != os.getuid()
-                                      or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
-            return None
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
+def _is_writable(path: str) -> bool:
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=path):
+        return True
+    return False
+
+
+def _doubt(path: str) -> str | None:
+    """Who else could change what is in a folder, which has no links in its path."""
+    if not hasattr(os, "getuid"):
         return None
+    found = os.stat(path)
+    if found.st_uid != os.getuid():
+        return f"'{path}' belongs to another user"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to '{path}'"
+    above = os.path.dirname(path)
+    while True:
+        found = os.stat(above)
+        writers = stat.S_IWOTH | (0 if _is_private(found.st_gid) else stat.S_IWGRP)
+        others = found.st_mode & writers and not found.st_mode & stat.S_ISVTX
+        if found.st_uid not in (0, os.getuid()) or others:
+            return f"others may put another folder in the place of '{path}', through '{above}'"
+        if above == os.path.dirname(above):
+            return None
+        above = os.path.dirname(above)
+
+
+def _is_private(group: int) -> bool:
+    """Whether a group is, by the usual convention, that of this user alone (or root's)."""
+    return group == os.getuid() == os.getgid() or group == 0
 
 
 def machine() -> str:
@@ -104,22 +153,49 @@ def publish(folder: pathlib.Path, key: str) -> None:
     prune(folder.parent)
 
 
+def discard(folder: pathlib.Path, what: str) -> None:
+    """Remove an entry that is damaged, so that it is made again; `what` goes to the log."""
+    log.warning(f"The kept graph '{folder.name}' is damaged ({what}); it is made again.")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def prune(root: pathlib.Path) -> None:
     """Remove abandoned drafts, and the entries used longest ago until the rest is small enough."""
-    most = float(os.environ.get("LAMELLA_CACHE_MIB") or 1024) * 2**20
+    most = most_mib() * 2**20
     entries = []
-    for folder in root.iterdir():
+    for found in root.iterdir():
         with contextlib.suppress(OSError):
-            used = folder.stat().st_mtime
-            if folder.name.startswith("draft-"):
+            used = found.stat().st_mtime
+            if found.name.startswith("draft-"):
                 if time.time() - used > ABANDONED:
-                    shutil.rmtree(folder, ignore_errors=True)
-            elif folder.is_dir():
-                size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-                entries.append((used, size, folder))
+                    _remove(found)
+            elif found.is_dir():
+                size = sum(f.stat().st_size for f in found.rglob("*") if f.is_file())
+                entries.append((used, size, found))
     total = sum(size for _, size, _ in entries)
     for _, size, folder in sorted(entries):
         if total <= most:
             break
         shutil.rmtree(folder, ignore_errors=True)
         total -= size
+
+
+def most_mib() -> float:
+    """How large the folder may become, in MiB."""
+    text = os.environ.get("LAMELLA_CACHE_MIB") or str(MOST_MIB)
+    with contextlib.suppress(ValueError):
+        found = float(text)
+        if found >= 0:
+            return found
+    if text not in _told:
+        _told.add(text)
+        log.warning(f"LAMELLA_CACHE_MIB must be a number of 0 or more, but is {text!r}; "
+                    f"{MOST_MIB:g} is taken.")
+    return MOST_MIB
+
+
+def _remove(found: pathlib.Path) -> None:
+    if found.is_dir() and not found.is_symlink():
+        shutil.rmtree(found, ignore_errors=True)
+    else:
+        found.unlink()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
 import os
 import pathlib
 import queue
 import shutil
+import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -23,9 +24,12 @@ from ...machine import cache
 from ..ir.operations import nature
 from ..ir.text import NoText, to_text
 from ..passes import plain
+from . import worker
+from .worker import digest
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
-FORMAT = 1  # of what is kept; a change makes everything kept before unknown
+FORMAT = 2  # of what is kept; a change makes everything kept before unknown
+WAYS = ("replay", "inductor", "replay, captured", "inductor, captured")
 PATIENCE = 1800.0  # seconds for one compilation
 # what machine code calls with arguments that the kernel refuses (PyTorch 2.13)
 REFUSED = ("aten.mkldnn_rnn_layer.default", "aten.mkldnn_rnn_layer_backward.default")
@@ -61,23 +65,29 @@ class Native:
         _start_serving()
 
     def load(self) -> Run | None:
-        """A function that runs it; None if it isn't there, or is damaged."""
+        """A function that runs it; None if it isn't there, or is damaged (which removes it)."""
         folder = cache.entry(self.key) if self.key else None
-        if folder is None:
+        if folder is None or (folder / "failed").exists():
             return None
-        with contextlib.suppress(OSError, RuntimeError, ValueError):
+        try:
             library = folder / "model.so"
-            if (folder / "digest").read_text() == _digest(library):
-                runner = _runner(str(library), self.device)
-                return runner.run
-        return None
+            if (folder / "digest").read_text(encoding="ascii") != digest(library):
+                raise ValueError("its digest is another")
+            if not is_whole(library):  # loading it would end the process
+                raise ValueError("its end is missing")
+            runner = runner_of(str(library), self.device)
+            return runner.run
+        except (OSError, RuntimeError, ValueError) as damage:
+            cache.discard(folder, str(damage).split("\n")[0])
+            return None
 
     def remembered(self) -> str | None:
-        """What was found fastest before: ``"replay"``, ``"inductor"``, or None if nobody knows."""
+        """What was found fastest before, one of `WAYS`, or None if nobody knows."""
         folder = cache.entry(self.key) if self.key else None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             if folder is not None:
-                return (folder / "fastest").read_text()
+                found = (folder / "fastest").read_text(encoding="ascii")
+                return found if found in WAYS else None
         return None
 
     def remember(self, fastest: str) -> None:
@@ -85,7 +95,7 @@ class Native:
         folder = cache.entry(self.key) if self.key else None
         with contextlib.suppress(OSError):
             if folder is not None:
-                (folder / "fastest").write_text(fastest)
+                (folder / "fastest").write_text(fastest, encoding="ascii")
 
     def _compile(self) -> None:
         folder = cache.draft()
@@ -93,32 +103,53 @@ class Native:
             return
         (folder / "graph.json").write_text(self.text, encoding="utf-8")
         (folder / "threads").write_text(str(torch.get_num_threads()))
+        (folder / "path").write_text("\n".join(_places()), encoding="utf-8")
         with open(folder / "log", "wb") as log:
-            environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1",
-                           "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+            # isolated: nothing of the current folder, or of PYTHON's variables, is imported; and in
+            # a session of its own, so that it can end with all that it has started
             _running.append(subprocess.Popen(
-                [sys.executable, "-m", "lamella.graph.aoti.worker", str(folder)], env=environment,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+                [sys.executable, "-I", worker.__file__, str(folder), str(os.getpid())],
+                env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"}, cwd=folder,
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
         try:
             _running[0].wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            _running[0].kill()
+            _end(_running[0])
         finally:
             _running.clear()
-        library = folder / "model.so"
-        if library.exists():
-            (folder / "digest").write_text(_digest(library))
-        elif not (folder / "failed").exists():  # killed: another time, perhaps
+        if (folder / "digest").exists() or (folder / "failed").exists():
+            cache.publish(folder, self.key)
+        else:  # killed, or the disk is full: another time, perhaps
             shutil.rmtree(folder, ignore_errors=True)
-            return
-        cache.publish(folder, self.key)
 
 
-def _digest(file: pathlib.Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _places() -> list[str]:
+    """Where the worker finds what this process has: PyTorch, Lamella, installed packages."""
+    roots = [str(pathlib.Path(module.__file__).parents[1]) for module in
+             (torch, sys.modules[__name__.partition(".")[0]]) if module.__file__]
+    return [*roots, *(p for p in sys.path if p.endswith(("site-packages", "dist-packages")))]
 
 
-def _runner(library: str, device: torch.device) -> Any:
+def _end(process: subprocess.Popen) -> None:
+    """End a worker, and the compilers that it has started."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_whole(library: pathlib.Path) -> bool:
+    """Whether a library is as long as it says (ELF; others aren't looked into)."""
+    with open(library, "rb") as file:
+        head = file.read(64)
+    if len(head) < 64:
+        return False
+    if not head.startswith(b"\x7fELF\x02\x01"):
+        return True
+    (table,), (size, count) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
+    return library.stat().st_size >= table + size * count
+
+
+def runner_of(library: str, device: torch.device) -> Any:
+    """PyTorch's runner of a compiled library."""
     kinds: Any = getattr(torch._C, "_aoti")  # noqa: B009  (not in the type stubs)
     if device.type == "cuda":
         return kinds.AOTIModelContainerRunnerCuda(library, 1, str(device))
@@ -149,7 +180,19 @@ def _serve() -> None:
 @atexit.register
 def _stop() -> None:
     for process in _running:
-        process.kill()
+        _end(process)
+        shutil.rmtree(process.args[3], ignore_errors=True)  # type: ignore[index]
+
+
+def _forget() -> None:
+    """In a forked process: what is being compiled is the parent's."""
+    global _jobs
+    _jobs = queue.Queue()
+    _running.clear()
+    _server.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _compiler() -> bool:

@@ -157,10 +157,14 @@ class Decisions(dict[str, bool]):
                 self.key = cache.key_of("passes", FORMAT, text)
                 self.folder = cache.entry(self.key)
         if self.folder is not None:
-            with contextlib.suppress(OSError, ValueError):
+            try:
                 for line in (self.folder / "paid").read_text(encoding="utf-8").splitlines():
                     name, paid = line.rsplit(" ", 1)
                     self[name] = {"yes": True, "no": False}[paid]
+            except (OSError, ValueError, KeyError) as damage:
+                self.clear()
+                cache.discard(self.folder, f"what paid: {damage!r}")
+                self.folder = None
 
     def keep(self) -> None:
         """Write it down for later processes."""

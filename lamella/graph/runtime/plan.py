@@ -129,8 +129,9 @@ class Stage:
         if self.native is None:
             self.native = Native(self.module, values)
             fastest = self.native.remembered()
-            if fastest is not None:
-                self._decide(fastest, self._way(fastest, values))
+            way = None if fastest is None else self._way(fastest, values)
+            if fastest is not None and way is not None:
+                self._decide(fastest, way)
                 return
         if hot and not self.native.asked:
             self.native.ask()
