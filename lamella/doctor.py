@@ -11,7 +11,12 @@ from typing import Any
 
 import torch
 
+from .machine import cache
+
 __all__ = ["advice", "facts", "run_check"]
+
+# what is read from the environment, besides LAMELLA_*
+_VARIABLES = ("CXX", "GLOG_v", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "XDG_CACHE_HOME")
 
 
 def facts() -> dict[str, dict[str, Any]]:
@@ -20,7 +25,7 @@ def facts() -> dict[str, dict[str, Any]]:
     Examples:
         >>> from lamella.doctor import facts
         >>> sorted(facts())
-        ['compiler', 'cpu', 'gpu', 'packages', 'python']
+        ['cache', 'compiler', 'cpu', 'gpu', 'packages', 'python', 'variables']
     """
     from . import __version__
     from .alias import MINDSPORE_VERSION
@@ -33,6 +38,9 @@ def facts() -> dict[str, dict[str, Any]]:
         "cpu": _cpu(),
         "gpu": _gpu(),
         "compiler": {"c++": _compiler()},
+        "cache": _cache(),
+        "variables": {name: value for name, value in sorted(os.environ.items())
+                      if name.startswith("LAMELLA_") or name in _VARIABLES},
     }
 
 
@@ -95,6 +103,15 @@ def _compiler() -> str | None:
     return None
 
 
+def _cache() -> dict[str, Any]:
+    folder = cache.place()
+    if folder is None:
+        return {"folder": None}
+    reason = cache.unusable(folder)
+    return {"folder": folder, "usable": reason is None, "why not": reason,
+            "MiB": round(cache.size(folder) / 2**20, 1), "most MiB": cache.most_mib()}
+
+
 def advice(found: dict[str, dict[str, Any]] | None = None) -> list[str]:
     """What follows from the facts, a sentence each.
 
@@ -121,6 +138,10 @@ def advice(found: dict[str, dict[str, Any]] | None = None) -> list[str]:
                    f"OMP_NUM_THREADS={cpu['cores']}.")
     if found["compiler"]["c++"] is None:
         out.append("There is no C++ compiler: nothing can be compiled to native code here.")
+    if found["cache"]["folder"] is None:
+        out.append("Compiled graphs are not kept (LAMELLA_CACHE): each process makes its own.")
+    elif not found["cache"]["usable"]:
+        out.append(f"Compiled graphs are not kept: {found['cache']['why not']}.")
     if found["packages"]["mindspore"] is not None:
         out.append(f"MindSpore {found['packages']['mindspore']} is installed; 'import mindspore' "
                    "finds it, except under 'lamella run'.")

@@ -23,7 +23,8 @@ def facts(**changes):
     found = {"python": {}, "packages": {"mindspore": None},
              "cpu": {"blas": "MKL", "mkldnn": True, "capability": "AVX512", "threads": 2,
                      "cores": 2},
-             "gpu": {"available": False}, "compiler": {"c++": "/usr/bin/c++"}}
+             "gpu": {"available": False}, "compiler": {"c++": "/usr/bin/c++"},
+             "cache": {"folder": "/home/someone/.cache/lamella", "usable": True}}
     for key, value in changes.items():
         found[key] = {**found[key], **value}
     return found
@@ -37,6 +38,8 @@ def facts(**changes):
     ({"cpu": {"threads": 1, "mkldnn": False, "blas": None}}, "PyTorch multiplies matrices, with"),
     ({"compiler": {"c++": None}}, "no C++ compiler"),
     ({"packages": {"mindspore": "2.10.0"}}, "MindSpore 2.10.0 is installed"),
+    ({"cache": {"folder": None}}, "are not kept (LAMELLA_CACHE)"),
+    ({"cache": {"usable": False, "why not": "others may write to it"}}, "others may write to it."),
 ])
 def test_advice(changes, sentence):
     assert sentence in " ".join(doctor.advice(facts(**changes)))
@@ -44,6 +47,20 @@ def test_advice(changes, sentence):
 
 def test_advice_is_silent_about_what_is_well():
     assert len(doctor.advice(facts())) == 2
+
+
+def test_the_cache_and_the_variables(monkeypatch, tmp_path):
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    monkeypatch.setenv("LAMELLA_CACHE_MIB", "50")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_bytes(bytes(2**20))
+    found = doctor.facts()
+    assert found["cache"] == {"folder": str(tmp_path), "usable": True, "why not": None,
+                              "MiB": 1.0, "most MiB": 50.0}
+    assert found["variables"]["LAMELLA_CACHE_MIB"] == "50"
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    assert doctor.facts()["cache"] == {"folder": None}
 
 
 def test_the_compiler_is_looked_for(monkeypatch):

@@ -170,14 +170,22 @@ def prune(root: pathlib.Path) -> None:
                 if time.time() - used > ABANDONED:
                     _remove(found)
             elif found.is_dir():
-                size = sum(f.stat().st_size for f in found.rglob("*") if f.is_file())
-                entries.append((used, size, found))
-    total = sum(size for _, size, _ in entries)
-    for _, size, folder in sorted(entries):
+                entries.append((used, size(found), found))
+    total = sum(much for _, much, _ in entries)
+    for _, much, folder in sorted(entries):
         if total <= most:
             break
         shutil.rmtree(folder, ignore_errors=True)
-        total -= size
+        total -= much
+
+
+def size(folder: str | os.PathLike) -> int:
+    """The bytes of all files in a folder and below it."""
+    total = 0
+    for file in pathlib.Path(folder).rglob("*"):
+        with contextlib.suppress(OSError):
+            total += file.stat().st_size if file.is_file() else 0
+    return total
 
 
 def most_mib() -> float:

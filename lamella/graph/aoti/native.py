@@ -144,7 +144,8 @@ def is_whole(library: pathlib.Path) -> bool:
         return False
     if not head.startswith(b"\x7fELF\x02\x01"):
         return True
-    (table,), (size, count) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
+    table, = struct.unpack_from("<Q", head, 40)
+    size, count = struct.unpack_from("<HH", head, 58)
     return library.stat().st_size >= table + size * count
 
 

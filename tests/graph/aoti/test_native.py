@@ -1,5 +1,6 @@
 """Machine code: real compilations in real processes, what is kept of them, and damage to that."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -11,10 +12,12 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.graph.aoti.native import Native
+from lamella.graph.passes.order import Decisions
 from lamella.graph.runtime import replay
 from lamella.graph.runtime.choice import ROUNDS, Choice, agree
 from lamella.graph.runtime.compiled import Compiled
@@ -159,17 +162,34 @@ def test_without_a_compiler_one_warning(monkeypatch):
     assert other.made
 
 
-def test_an_unwritable_folder_keeps_nothing(monkeypatch, tmp_path):
-    open_to_all = tmp_path / "open"
-    open_to_all.mkdir()
-    open_to_all.chmod(0o777)
-    monkeypatch.setenv("LAMELLA_CACHE", str(open_to_all))
-    assert cache.cache_folder() is None
+def test_an_unwritable_folder_keeps_nothing(monkeypatch, capsys):
     monkeypatch.setenv("LAMELLA_CACHE", "/proc/no/such/place")
-    assert cache.cache_folder() is None
+    for _ in range(2):
+        assert cache.cache_folder() is None
+    assert capsys.readouterr().err.count("No compiled graphs are kept: '/proc/no/such/") == 1
     native, _ = _native(8)
     native.ask()
     assert native.key is None and native.made and native.load() is None
+
+
+def test_a_folder_that_others_may_change_is_not_used(monkeypatch, tmp_path):
+    around = tmp_path / "around"
+    folder = around / "kept"
+    folder.mkdir(parents=True, mode=0o700)
+    monkeypatch.setenv("LAMELLA_CACHE", str(folder))
+    around.chmod(0o755)
+    assert cache.cache_folder() == folder
+    folder.chmod(0o777)  # later than it was used first
+    assert cache.cache_folder() is None
+    folder.chmod(0o700)
+    around.chmod(0o777)
+    assert cache.cache_folder() is None
+    around.chmod(0o1777)  # as /tmp: only who owns the folder may rename it
+    assert cache.cache_folder() == folder
+    if os.getuid() == 0:
+        os.chown(around, 12345, -1)
+        around.chmod(0o755)
+        assert cache.cache_folder() is None
 
 
 def test_the_folder_is_bounded(monkeypatch, tmp_path):
@@ -189,6 +209,13 @@ def test_the_folder_is_bounded(monkeypatch, tmp_path):
     assert cache.entry("key4") is not None and cache.entry("nothing") is None
 
 
+@pytest.mark.parametrize("text", ["abc", "-3", "nan"])
+def test_a_size_that_is_no_number_is_said_once(monkeypatch, capsys, text):
+    monkeypatch.setenv("LAMELLA_CACHE_MIB", text)
+    assert cache.most_mib() == cache.most_mib() == cache.MOST_MIB
+    assert capsys.readouterr().err.count("LAMELLA_CACHE_MIB must be a number") == 1
+
+
 PROGRAM = """
 import sys, time, json
 import lamella as ms
@@ -197,7 +224,7 @@ from lamella.graph.runtime import replay
 replay.HOT = float(sys.argv[1])
 step = ms.jit(lambda x: (ops.tanh(x * 3 + 1) * ops.exp(x) - ops.sin(x) / 2).sum())
 x = ops.sin(ops.arange(90000).astype(ms.float32))
-end = time.monotonic() + 200
+end = time.monotonic() + float(sys.argv[2])
 calls = 0
 while calls < 3 or (not step.settled and time.monotonic() < end):
     value = float(step(x))
@@ -206,28 +233,81 @@ print(json.dumps([calls, step.settled, step.report()["backends"], value]))
 """
 
 
-def _run(kept, hot):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, hot], capture_output=True, text=True,
-                          check=True, env={**os.environ, "LAMELLA_CACHE": str(kept)})
+def _run(kept, hot, folder, patience=PATIENCE):
+    """Run the program in a folder whose modules have the names of others, and say so if they run.
+
+    Python puts the current folder on the path for ``-c`` and ``-m`` only.
+    """
+    (folder / "program").mkdir(exist_ok=True)
+    (folder / "program" / "main.py").write_text(PROGRAM)
+    for name in ("ctypes", "signal", "json", "torch", "lamella", "sitecustomize", "triton"):
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)")
+    done = subprocess.run([sys.executable, str(folder / "program" / "main.py"), hot, str(patience)],
+                          cwd=folder,
+                          capture_output=True, text=True, check=True, timeout=1200,
+                          env={**os.environ, "LAMELLA_CACHE": str(kept)})
+    assert not (folder / "ran").exists(), (folder / "ran").read_text()
     return json.loads(done.stdout)
 
 
 @needs_compiler
-def test_a_new_process_uses_what_an_earlier_one_compiled_unless_it_is_damaged(kept):
+def test_a_new_process_uses_what_an_earlier_one_compiled_unless_it_is_damaged(kept, tmp_path):
     before = set(kept.iterdir())
-    first = _run(kept, "0")
-    second = _run(kept, "1000")  # it would never compile by itself
+    first = _run(kept, "0", tmp_path)
+    second = _run(kept, "1000", tmp_path)  # it would never compile by itself
     assert first[1] and second[1] and second[0] == 3
     assert second[2] == first[2] == ["inductor"]  # eight kernels in one: no contest
     assert first[3] == pytest.approx(second[3], rel=1e-5)
 
     (folder,) = [f for f in kept.iterdir() if f not in before and (f / "model.so").exists()]
-    library = folder / "model.so"
-    library.write_bytes(library.read_bytes()[:1000])
-    third = _run(kept, "1000")
+    library, known = folder / "model.so", (folder / "digest").read_text()
+    whole = library.read_bytes()
+    native, _ = _native(11)
+    native.key = folder.name
+    for damaged, its_digest in ((whole, "another"), (b"", hashlib.sha256(b"").hexdigest()),
+                                (whole[:-5000], hashlib.sha256(whole[:-5000]).hexdigest()),
+                                (whole[:1000], known)):
+        folder.mkdir(exist_ok=True)
+        (folder / "fastest").write_text("inductor")
+        library.write_bytes(damaged)
+        (folder / "digest").write_text(its_digest)
+        if len(damaged) != 1000:
+            assert native.load() is None and not folder.exists()  # so that it is made again
+    third = _run(kept, "1000", tmp_path, patience=0)
     assert third[2] == ["replay"] and third[3] == pytest.approx(first[3], rel=1e-5)
-    (folder / "digest").unlink()
-    assert _run(kept, "1000")[2] == ["replay"]
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("what", [b"\xff\xfe", b"warp drive", b""])
+def test_a_damaged_note_of_what_is_fastest_counts_as_none(kept, what):
+    native, _ = _native(9)
+    folder = kept / native.key
+    folder.mkdir(exist_ok=True)
+    (folder / "fastest").write_bytes(what)
+    assert native.remembered() is None
+
+
+@pytest.mark.parametrize("what", [b"\xff\xfe", b"sums maybe", b"sums"])
+def test_a_damaged_note_of_what_paid_is_made_again(tmp_path, monkeypatch, what):
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    known = Decisions(*_graph())
+    known["sums"] = True
+    known.keep()
+    assert Decisions(*_graph()) == {"sums": True}
+    (tmp_path / known.key / "paid").write_bytes(what)
+    again = Decisions(*_graph())
+    assert again == {} and not (tmp_path / known.key).exists()
+    again["sums"] = False
+    again.keep()
+    assert Decisions(*_graph()) == {"sums": False}
+
+
+def _graph():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.output((graph.call_function(torch.ops.aten.sin.default, (x,)),))
+    return torch.fx.GraphModule(torch.nn.Module(), graph), [torch.ones(3)]
 
 
 def test_choice_takes_the_faster():
@@ -263,8 +343,12 @@ def test_agree_tells_rounding_from_difference():
     assert not agree([(a > 0)], [(a > 0.1)])
 
 
-def test_the_worker_ends_with_its_parent(kept, tmp_path):
-    """No process is left behind when the program ends while something is being compiled."""
+@needs_compiler
+@pytest.mark.parametrize("end", ["", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"],
+                         ids=["at exit", "killed"])
+def test_the_worker_ends_with_its_parent(tmp_path, end):
+    """No process and no unfinished work is left when the program ends during a compilation."""
+    tmp_path.chmod(0o700)
     program = """
 import lamella as ms
 from lamella import ops
@@ -277,16 +361,29 @@ x = ops.ones((30, 30))
 while not native._running:
     step(x)
     time.sleep(0.005)
+time.sleep(0.5)
 print(native._running[0].pid, flush=True)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          check=True, env={**os.environ, "LAMELLA_CACHE": str(tmp_path)})
-    pid = int(done.stdout)
-    end = time.monotonic() + 10
-    while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+    done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True,
+                          env={**os.environ, "LAMELLA_CACHE": str(tmp_path)}, timeout=600)
+    group = int(done.stdout)
+    until = time.monotonic() + PATIENCE
+    while _members(group) or list(tmp_path.glob("draft-*")):
+        assert time.monotonic() < until, (_members(group), list(tmp_path.iterdir()))
         time.sleep(0.05)
-    assert not pathlib.Path(f"/proc/{pid}").exists()
 
+
+def _members(group):
+    """The processes of a group, without those that have ended."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, of = stat.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        if int(of) == group and state != "Z":
+            found.append(stat.parent.name)
+    return found
 
 
 @pytest.mark.parametrize("parts, expected", [(3, 0), (6, 1)])
