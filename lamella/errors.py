@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from . import unsigned
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -115,6 +113,19 @@ def op_error(name: str, error: BaseException, **arguments: Any) -> Exception:
     return RuntimeError(message)
 
 
+# for each kind of refusal: whether an error is one, and what runs the operator all the same
+_other_ways: list[tuple[Callable[[BaseException], bool], Callable[..., Any]]] = []
+
+
+def on_refusal(applies: Callable[[BaseException], bool], another_way: Callable[..., Any]) -> None:
+    """Have operators that fail with an error to which `applies` says yes run another way.
+
+    Args:
+        another_way: called with the operator's function, its arguments and its keyword arguments.
+    """
+    _other_ways.append((applies, another_way))
+
+
 def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
     """Mark a function as an operator: its failures are explained by `op_error`.
 
@@ -132,11 +143,12 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
                 ZeroDivisionError) as error:
-            if unsigned.refused(error):
-                try:
-                    return unsigned.retried(function, args, kwargs)
-                except (RuntimeError, TypeError, ValueError) as refusal:
-                    error = refusal
+            for applies, another_way in _other_ways:
+                if applies(error):
+                    try:
+                        return another_way(function, args, kwargs)
+                    except (RuntimeError, TypeError, ValueError) as refusal:
+                        error = refusal
             explained = _explain(function, name or function.__name__, args, kwargs, error)
             if explained is error:
                 raise error

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from .dtype import promote_types
+from .errors import on_refusal
 
 SIGNED = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
 _REFUSALS = re.compile(r"not implemented for '(UInt|u?int)(16|32|64)'|Promotion for uint16|"
@@ -164,3 +165,6 @@ def _twin(value: Any, raw: torch.Tensor) -> Any:
     if isinstance(value, Parameter):
         return Parameter(wrap(raw), name=value.name, requires_grad=value.requires_grad)
     return wrap(raw)
+
+
+on_refusal(refused, retried)

@@ -14,8 +14,8 @@ ROOT = Path(lamella.__file__).parent
 ORDER = (
     "wrappers context dtype log errors state",
     "machine",
-    "construction kernels printing indexing inplace picked tensor operators primitive conversion "
-    "inplace_methods parameter random common",
+    "construction kernels printing unsigned indexing inplace picked tensor operators primitive "
+    "conversion inplace_methods parameter random common",
     "autodiff",
     "communication parallel",
     "ops",

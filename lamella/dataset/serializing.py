@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtype
 from ..dtype import Type
 from .node import Dataset
 from .samplers import BuiltinSampler
@@ -119,8 +120,7 @@ def _value(value: Any) -> Any:
         module, name, member = value["enum"]
         return getattr(_module(module), name)[member]
     if "type" in value and len(value) == 1:
-        import lamella
-        return getattr(lamella, value["type"].lower())
+        return getattr(dtype, value["type"].lower())
     if "sampler" in value:
         import lamella.dataset as room
         made = getattr(room, value["sampler"])(
