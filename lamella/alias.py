@@ -53,12 +53,13 @@ _PLACES: dict[str, str] = {
         ops.functional ops.functional_overload ops.deprecated
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
         ops.function.fft_func ops.function.image_func ops.function.linalg_func
-        ops.function.math_func ops.function.nn_func ops.function.other_func
+        ops.function.math_func ops.function.other_func
         ops.function.parameter_func ops.function.random_func ops.function.sparse_func
         ops.function.sparse_unary_func ops.function.spectral_func
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func
         ops.communication""",
+    "ops,ops.attention": "ops.function.nn_func",
     "ops,ops.primitive,": """
         ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops
         ops.operations.custom_ops ops.operations.debug_ops ops.operations.image_ops

@@ -44,9 +44,11 @@ from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, primit
 from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
+from .primitives.attention import *
 from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.debug import *
+from .primitives.extended import *
 from .primitives.image import *
 from .primitives.linalg import *
 from .primitives.loss import *
@@ -57,9 +59,11 @@ from .primitives.optimizer_adaptive import *
 from .primitives.optimizer_rows import *
 from .primitives.pooling import *
 from .primitives.random import *
+from .primitives.recurrent import *
 from .primitives.reduce import *
 from .primitives.scatter import *
 from .primitives.selection import *
+from .primitives.spectral import *
 from .products import *
 from .random import *
 from .ranges import *
@@ -78,3 +82,4 @@ from .special import *
 from .split import *
 from .statistics import *
 from .trigonometry import *
+from .window import *
