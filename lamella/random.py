@@ -9,7 +9,6 @@ each other, and `set_seed` starts all streams again, so the program repeats them
 from __future__ import annotations
 
 import secrets
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -18,10 +17,11 @@ import numpy as np
 import torch
 
 from . import context
+from .forking import Lock
 from .state import state
 from .tensor import Tensor, wrap
 
-_lock = threading.Lock()
+_lock = Lock()
 
 
 class _Stream(torch.Generator):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -19,6 +18,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..forking import Lock
 from ..random import kept
 from ..state import state
 from ..tensor import Tensor, wrap
@@ -29,7 +29,7 @@ from .rules import rule_name
 from .run import as_value, cut, detached, differentiable, record, smooth
 from .tree import map_tensors, same_structure, tensors
 
-_dual_numbers = threading.Lock()  # PyTorch has one level of them for the whole process
+_dual_numbers = Lock()  # PyTorch has one level of them for the whole process
 
 
 @functools.cache

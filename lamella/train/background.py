@@ -12,10 +12,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from .. import log
+from ..forking import Lock
 
 __all__ = ["busy", "future", "start", "wait"]
 
-_lock = threading.Lock()
+_lock = Lock()
 _thread: threading.Thread | None = None
 _failure: tuple[str, Exception] | None = None
 
@@ -67,8 +68,8 @@ def _fail_at_exit() -> None:
 
 def _forget() -> None:
     """In a forked process: the thread, and what came of it, are the parent's."""
-    global _lock, _thread, _failure
-    _lock, _thread, _failure = threading.Lock(), None, None
+    global _thread, _failure
+    _thread, _failure = None, None
 
 
 os.register_at_fork(after_in_child=_forget)

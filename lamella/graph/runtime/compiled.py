@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import sys
-import threading
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ import torch
 
 from ... import context
 from ...autodiff.tree import map_tensors, tensors
+from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -57,7 +57,7 @@ class Compiled(StandsFor):
         self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, Sizes] = {}
-        self._changing = threading.Lock()
+        self._changing = Lock()
         self.traces = self.misses = self.replays = 0
 
     def __deepcopy__(self, memo: dict) -> Compiled:

@@ -8,6 +8,7 @@ no longer than `PATIENCE`, which no recording should take.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ class Gate:
     def __init__(self) -> None:
         self._closing = threading.RLock()
         self._closed_by: int | None = None
+        self._forking = False
         self._inside: set[int] = set()  # adding and discarding one element are atomic
 
     def enter(self) -> bool:
@@ -83,4 +85,26 @@ class Gate:
                 f"without 'jit'.")
 
 
+    def before_fork(self) -> None:
+        """Wait until no run is being recorded: a child would keep what it lends to Parameters."""
+        me = threading.get_ident()
+        self._forking = me not in self._inside and self._closing.acquire(timeout=PATIENCE)
+
+    def after_fork(self) -> None:
+        """In the parent: go on."""
+        if self._forking:
+            self._closing.release()
+
+    def forget(self) -> None:
+        """In the child: the other threads are the parent's."""
+        me = threading.get_ident()
+        self._inside &= {me}
+        if self._forking:  # this thread holds the lock
+            self._closing.release()
+        else:
+            self._closing, self._closed_by = threading.RLock(), None
+
+
 gate = Gate()
+os.register_at_fork(before=gate.before_fork, after_in_parent=gate.after_fork,
+                    after_in_child=gate.forget)

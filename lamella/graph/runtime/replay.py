@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -10,6 +9,7 @@ from operator import is_
 import torch
 from torch.fx import GraphModule
 
+from ...forking import Lock
 from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor
@@ -73,7 +73,7 @@ class Path:
         self.streams = streams_of(graph)
         self.spent = 0.0
         self.runs = 0
-        self._settling = threading.Lock()
+        self._settling = Lock()
         self._measured = False
         self.settled = level == "O0"
         self.graph = graph

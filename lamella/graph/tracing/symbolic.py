@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -50,7 +51,14 @@ class Preparation:
         self.over.set()
 
 
+    def forget(self) -> None:
+        """In a forked process: the thread is the parent's."""
+        if not self.over.is_set():
+            self.__init__()
+
+
 preparation = Preparation()
+os.register_at_fork(after_in_child=preparation.forget)
 
 
 class Symbolic:
