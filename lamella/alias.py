@@ -86,6 +86,10 @@ _PLACES: dict[str, str] = {
         nn.optim.adamax nn.optim.asgd nn.optim.ftrl nn.optim.lamb nn.optim.lars nn.optim.lazyadam
         nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop
         nn.optim.rprop nn.optim.sgd nn.optim.thor""",
+    "mint.nn": """
+        mint.nn.layer mint.nn.layer.activation mint.nn.layer.basic mint.nn.layer.conv
+        mint.nn.layer.normalization mint.nn.layer.padding mint.nn.layer.pooling""",
+    "mint.optim": "mint.optim.adam mint.optim.adamw mint.optim.fused_adamw mint.optim.sgd",
     "train.metrics,nn": "nn.metrics",
     "train": """
         train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
@@ -129,11 +133,13 @@ _SOURCES: dict[str, tuple[str, ...]] = {
 _SHARED = frozenset("""
     _c_expression _checkparam _extends amp boost common common._stub_tensor common.generator
     common.initializer communication communication.comm_func context dataset device_context dtype
-    experimental hal log mindrecord mint multiprocessing nn nn.cell nn.dynamic_lr
+    experimental hal log mindrecord mint mint.distributed mint.linalg
+    mint.nn mint.nn.functional mint.optim mint.special multiprocessing nn nn.cell nn.dynamic_lr
     nn.learning_rate_schedule nn.probability nn.sparse numpy ops ops._primitive_cache ops.primitive
     parallel profiler rewrite runtime safeguard scipy train train.serialization utils version
     """.split())
-_ROOMS = frozenset(["", "amp", "common", "communication", "nn", "nn.optim", "ops", "train"])
+_ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn", "nn.optim",
+                    "ops", "train"])
 
 # What a path shows besides, imported only when such a name is asked for
 _LATER = {"": ("train",), "nn": ("train.metrics",)}

@@ -90,6 +90,8 @@ def converted(raw: torch.Tensor, raw_type: torch.dtype | None) -> torch.Tensor:
         return raw
     if raw.is_complex() and not raw_type.is_complex:
         raw = raw.real
+    if raw_type is torch.uint32 and raw.is_floating_point():
+        raw = raw.long()  # which keeps what is negative, and makes 0 of what is no number
     return raw.to(raw_type)
 
 

@@ -26,8 +26,9 @@ def face(function: Callable[..., Any], signature: str, name: str = "", doc: str 
     Args:
         function: what is called.
         signature: the face's arguments, as in a `def`: names, ``name=default`` with a literal,
-            ``*`` before those that are keywords only, ``/`` after those that have no names.
-            ``dim:axis=()`` is called `dim`, and is the `axis` of `function`.
+            ``*`` before those that are keywords only, ``/`` after those that have no names,
+            maybe ``*args`` first. ``dim:axis=()`` is called `dim`, and is the `axis` of
+            `function`.
         name: the face's name; default: that of `function`.
         doc: a sentence that the docstring ends with.
         fixed: what `function` gets besides, the same in every call.
@@ -50,12 +51,14 @@ def face(function: Callable[..., Any], signature: str, name: str = "", doc: str 
     name = name or function.__name__
     names: dict[str, str] = {}  # of the face's arguments -> of the function's
     shown: list[str] = []
+    several = ""  # the name of ``*args``, which comes first
     space: dict[str, Any] = {"_function": function}
     for part in _split(signature):
         given, equals, default = part.partition("=")
         own, _, old = given.strip().partition(":")
-        if own in ("*", "/"):
+        if own in ("*", "/") or own.startswith("*"):
             shown.append(own)
+            several = several or own.strip("*/")
             continue
         names[own] = old or own
         if equals:
@@ -65,6 +68,7 @@ def face(function: Callable[..., Any], signature: str, name: str = "", doc: str 
     space.update({f"_fixed_{k}": v for k, v in fixed.items()})
     call = _call(function, name, {**{old: own for own, old in names.items()},
                                   **{k: f"_fixed_{k}" for k in fixed}})
+    call = f"*{several}, {call}" if several else call
     made = eval(f"lambda {', '.join(shown)}: _function({call})", space)  # noqa: S307
     made.__name__ = made.__qualname__ = name
     made.__module__ = sys._getframe(1).f_globals.get("__name__", __name__)

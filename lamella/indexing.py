@@ -69,6 +69,10 @@ def _explained(name: str, error: Exception, raw: torch.Tensor, index: Any) -> Ex
     if text.startswith("For '"):
         return error
     kind = ValueError if "shape mismatch" in text else type(error)
+    if isinstance(error, IndexError) and "out of bounds" in text and any(
+            hasattr(part, "_raw") for part in _parts(index)):
+        # MindSpore's kernels find out, in an assignment it looks for itself
+        kind = ValueError if name == "__setitem__" else RuntimeError
     return kind(f"For 'Tensor.{name}', {text.rstrip('.')}. "
                 f"Index: {_shown(index)}, shape: {tuple(raw.shape)}.")
 

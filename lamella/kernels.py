@@ -47,8 +47,54 @@ def power(a: Any, b: Any) -> torch.Tensor:
     """
     if not (is_nested() and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
             and (a.is_floating_point() or a.is_complex())):
+        if type(b) is int and b < 0 and not (a.is_floating_point() or a.is_complex()):
+            return whole_power(a, b)
         return a ** b
     return power_of_any_order(a, b)
+
+
+def whole_power(a: torch.Tensor, b: Any) -> torch.Tensor:
+    """Whole numbers to a negative power: 0 but for 1 and -1; of 0 what `lowest` says."""
+    kind = torch.result_type(a, b)
+    signed = a.to(kind if kind.is_signed else torch.int64)
+    out = signed ** torch.as_tensor(b, device=a.device).to(signed.dtype)
+    return torch.where((a == 0) & torch.as_tensor(b < 0), lowest(signed), out).to(kind)
+
+
+def left_shift(a: Any, b: Any) -> torch.Tensor:
+    """The bits of `a` moved to the left by `b` places, modulo the number of bits."""
+    return _shifted(torch.bitwise_left_shift, a, b)
+
+
+def right_shift(a: Any, b: Any) -> torch.Tensor:
+    """The bits of `a` moved to the right by `b` places, modulo the number of bits."""
+    return _shifted(torch.bitwise_right_shift, a, b)
+
+
+def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torch.Tensor:
+    kind = torch.result_type(a, b)
+    if kind.is_floating_point or kind.is_complex or kind is torch.bool:
+        return kernel(a, b)
+    places = b & (8 * kind.itemsize - 1) if isinstance(b, int) else None
+    if kind is torch.uint64:
+        places = torch.as_tensor(b if places is None else places).to(kind).view(torch.int64) & 63
+        bits = (a if isinstance(a, torch.Tensor) else _like(a, b)).to(kind).view(torch.int64)
+        moved = kernel(bits, places)
+        if kernel is torch.bitwise_right_shift:  # without the sign's copies
+            moved = torch.where(places == 0, bits, moved & ~(-1 << (64 - places.clamp_min(1))))
+        return moved.view(kind)
+    return kernel(a, b & (8 * kind.itemsize - 1) if places is None else places)
+
+
+def comparison(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
+    """`kernel`, for numbers below 0 beside a type that has none, too: PyTorch wraps them around."""
+    def compare(a: Any, b: Any) -> torch.Tensor:
+        if type(b) is int and b < 0 and a.dtype is torch.uint8:
+            return kernel(a.short(), b)
+        return kernel(a, b)
+
+    compare.__name__ = compare.__qualname__ = kernel.__name__
+    return compare
 
 
 def floor_quotient(a: Any, b: Any) -> torch.Tensor:

@@ -12,7 +12,7 @@ import torch
 from . import unsigned
 from .construction import NUMBERS
 from .errors import op_error
-from .kernels import floor_quotient, minus, modulo, power
+from .kernels import comparison, floor_quotient, left_shift, minus, modulo, power, right_shift
 from .tensor import Tensor, operand, promote, promote_factors, wrap
 
 _new = object.__new__
@@ -56,8 +56,9 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
     whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
     if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
         return kernel(a, float(b))
-    if "negative integer powers" in complaint:
-        return kernel(a, torch.tensor(b, dtype=a.dtype, device=a.device))  # 1/2 is 0
+    if name in ("and", "or", "xor") and (a.is_floating_point() or a.is_complex()):
+        raise TypeError(f"For '{name}', the tensors must hold whole numbers or truth values, "
+                        f"but got {a.dtype}.")
     if whole and any(words in complaint for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
         return unsigned.binary(kernel, name, a, b)
     return None
@@ -84,11 +85,11 @@ for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
                        "truediv": operator.truediv, "floordiv": floor_quotient,
                        "mod": modulo, "pow": power, "matmul": operator.matmul,
                        "and": operator.and_, "or": operator.or_, "xor": operator.xor,
-                       "lshift": operator.lshift, "rshift": operator.rshift}.items():
+                       "lshift": left_shift, "rshift": right_shift}.items():
     setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))
     setattr(Tensor, f"__r{_name}__", _binary(_name, _reflected(_kernel)))
 for _name in ("lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_name}__", _binary(_name, getattr(operator, _name)))
+    setattr(Tensor, f"__{_name}__", _binary(_name, comparison(getattr(operator, _name))))
 setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
 setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
 del _name, _kernel

@@ -27,8 +27,8 @@ _WRAPS = re.compile(r"add|sub|mul|neg|square|prod|sum|pow|xor|and$|or$|not$|inve
                     r"^ne$|^(not_)?equal$|where|select|gather|scatter|mask|tri[lu]|eye|trace|take|fill|"
                     r"index|update|item|copy|assign|diag|setitem|clone|unsorted|nonzero|one_hot")
 # operators whose results are places or counts, all of them or all but the first
-_COUNTS = frozenset(("argmax", "argmin", "argsort", "argwhere", "bincount", "bucketize",
-                     "count_nonzero", "nonzero", "searchsorted"))
+_COUNTS = frozenset(("arg_max", "arg_min", "argmax", "argmin", "argsort", "argwhere", "bincount",
+                     "bucketize", "count_nonzero", "nonzero", "searchsorted"))
 _PAIRS = frozenset(("cummax", "cummin", "max", "median", "min", "nanmedian", "sort", "topk",
                     "unique", "unique_consecutive", "unique_with_pad"))
 _ORDER = re.compile(r"^(arg|cum|a|f)?(max|min)|sort|topk|less|greater|^(tensor_)?"
@@ -60,6 +60,8 @@ def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return out
     if name in _PAIRS and isinstance(out, tuple):
         return (change.back(out[0]), *out[1:])
+    if name.endswith("_with_value"):  # the place comes first
+        return out[0], change.back(out[1])
     return change.back(out)
 
 

@@ -60,7 +60,7 @@ def selu(input_x: Tensor) -> Tensor:
     """
     raw = input_x._raw
     if not raw.is_floating_point():
-        return wrap(torch.selu(raw.float()).to(raw.dtype))
+        return wrap(raw.clamp_min(0))  # its two constants are cut to the type: to 1 and 1
     return wrap(torch.where(raw < 0, torch.selu(raw), raw * _SELU_SCALE))
 
 
@@ -397,7 +397,8 @@ def logsigmoid(x: Tensor) -> Tensor:
         >>> print(ms.ops.logsigmoid(ms.Tensor([1.0, 2.0, 3.0])))
         [-0.3132617  -0.12692802 -0.04858735]
     """
-    return wrap(F.logsigmoid(x._raw))
+    raw = x._raw
+    return wrap(-torch.log1p(torch.exp(-raw)) if raw.is_complex() else F.logsigmoid(raw))
 
 
 @op

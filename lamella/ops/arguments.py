@@ -130,7 +130,7 @@ def require_values(holds: torch.Tensor, message: str) -> None:
     In a graph the answer is a guard.
     """
     if torch._C._are_functorch_transforms_active():
-        from ..autodiff.level import of_all_examples
+        from ..wrappers import of_all_examples
 
         holds = of_all_examples(holds).all()
     if not holds:

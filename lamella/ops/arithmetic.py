@@ -179,7 +179,7 @@ def abs(input: Tensor) -> Tensor:
         input: any shape.
 
     Returns:
-        Tensor of the shape of `input`; real for complex ones
+        Tensor of the shape and type of `input`, complex ones too
 
     Raises:
         TypeError: if `input` is not a Tensor.
@@ -190,6 +190,8 @@ def abs(input: Tensor) -> Tensor:
         [1.5 0.  2. ]
     """
     raw = input._raw
+    if raw.is_complex():
+        return wrap(torch.abs(raw).to(raw.dtype))
     return wrap(raw if raw.dtype is torch.bool else torch.abs(raw))
 
 
@@ -393,6 +395,8 @@ def float_power(input: Tensor, exponent: Tensor | float) -> Tensor:
         >>> print(ms.ops.float_power(ms.Tensor([2, 3]), -1))
         [0.5        0.33333333]
     """
+    if type(exponent) is int:
+        exponent = float(exponent)  # types without a sign don't hold numbers below 0
     a, b = both(input, exponent)
     return wrap(torch.float_power(a, b))
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
+from ..dtype import from_raw
 from ..errors import op
+from ..kernels import left_shift, right_shift
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both
 
 __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
            "bitwise_xor", "invert", "population_count"]
+
+
+def _whole(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tensor]:
+    a, b = both(input, other)
+    if a.is_floating_point() or a.is_complex():
+        raise TypeError(f"For '{where}', the tensors must hold whole numbers or truth values, "
+                        f"but got {from_raw[a.dtype]}.")
+    return a, b
 
 
 @op
@@ -32,7 +44,7 @@ def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_and(ms.Tensor([12, 10]), 6))
         [4 2]
     """
-    return wrap(torch.bitwise_and(*both(input, other)))
+    return wrap(torch.bitwise_and(*_whole(input, other, "bitwise_and")))
 
 
 @op
@@ -55,7 +67,7 @@ def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_or(ms.Tensor([12, 10]), 6))
         [14 14]
     """
-    return wrap(torch.bitwise_or(*both(input, other)))
+    return wrap(torch.bitwise_or(*_whole(input, other, "bitwise_or")))
 
 
 @op
@@ -78,12 +90,12 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_xor(ms.Tensor([12, 10]), 6))
         [10 12]
     """
-    return wrap(torch.bitwise_xor(*both(input, other)))
+    return wrap(torch.bitwise_xor(*_whole(input, other, "bitwise_xor")))
 
 
 @op
 def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
-    """The bits moved to the left by `other` places.
+    """The bits moved to the left by `other` places, modulo the number of bits.
 
     Args:
         input: whole numbers or truth values.
@@ -101,12 +113,12 @@ def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_left_shift(ms.Tensor([1, 3]), 2))
         [ 4 12]
     """
-    return wrap(torch.bitwise_left_shift(*both(input, other)))
+    return wrap(left_shift(*_whole(input, other, "bitwise_left_shift")))
 
 
 @op
 def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
-    """The bits moved to the right by `other` places; the sign stays.
+    """The bits moved to the right by `other` places, modulo their number; the sign stays.
 
     Args:
         input: whole numbers or truth values.
@@ -124,7 +136,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_right_shift(ms.Tensor([8, -8]), 2))
         [ 2 -2]
     """
-    return wrap(torch.bitwise_right_shift(*both(input, other)))
+    return wrap(right_shift(*_whole(input, other, "bitwise_right_shift")))
 
 
 @op
@@ -167,6 +179,7 @@ def population_count(input_x: Tensor) -> Tensor:
         [2 3]
     """
     raw = input_x._raw
+    raw = raw.view(torch.int64) if raw.dtype is torch.uint64 else raw
     places = torch.arange(8 * raw.itemsize, device=raw.device).to(raw.dtype)
     bits = torch.bitwise_right_shift(raw.unsqueeze(-1), places).bitwise_and(1)
     return wrap(bits.sum(-1).to(torch.uint8))

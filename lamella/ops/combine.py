@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..kernels import trunc_quotient
 from ..tensor import Tensor, promote, tensor_methods, wrap
 from .arguments import tensors
 from .operands import both, floats
@@ -66,6 +67,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
     """
     if isinstance(value, Tensor):
         return wrap(input._raw + value._raw * tensor1._raw / tensor2._raw)
+    if not (tensor2._raw.is_floating_point() or tensor2._raw.is_complex()):
+        return wrap(input._raw + trunc_quotient(tensor1._raw * int(value), tensor2._raw))
     return wrap(torch.addcdiv(input._raw, tensor1._raw, tensor2._raw, value=value))
 
 
@@ -171,7 +174,10 @@ def copysign(x: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.copysign(ms.Tensor([1.0, 2.0]), ms.Tensor([-1.0, 1.0])))
         [-1.  2.]
     """
-    return wrap(torch.copysign(*both(x, other)))
+    if type(other) not in (int, float):
+        return wrap(torch.copysign(*both(x, other)))
+    raw = x._raw.float() if x._raw.dtype is torch.bfloat16 else x._raw
+    return wrap(torch.copysign(raw, float(other)))  # types without a sign don't hold -1
 
 
 @op
@@ -193,7 +199,16 @@ def ldexp(x: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.ldexp(ms.Tensor([1.0, 3.0]), ms.Tensor([2, 1])))
         [4. 6.]
     """
+    if type(other) is int:
+        other = float(other)  # types without a sign don't hold numbers below 0
     return wrap(torch.ldexp(*both(x, other)))
+
+
+def _with_float32(input: Any, other: Any) -> tuple[Any, Any]:
+    """Both sides, a number as a Tensor of float32, which widens float16."""
+    if type(other) in (int, float):
+        return input, wrap(torch.tensor(float(other)))
+    return (wrap(torch.tensor(float(input))) if type(input) in (int, float) else input), other
 
 
 @op
@@ -215,7 +230,10 @@ def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.xlogy(ms.Tensor([2.0, 0.0]), ms.Tensor([1.0, 0.0])))
         [0. 0.]
     """
-    return wrap(torch.xlogy(*both(input, other)))
+    a, b = both(*_with_float32(input, other))
+    if a.is_complex():  # which PyTorch's kernel doesn't take
+        return wrap(torch.where(a == 0, 0, a * torch.where(a == 0, 1, b).log()))
+    return wrap(torch.xlogy(a, b))
 
 
 @op

@@ -5,8 +5,12 @@ from __future__ import annotations
 import torch
 
 from ..errors import op
+from ..kernels import comparison
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, sides, spelled
+
+_lt, _le = comparison(torch.lt), comparison(torch.le)
+_gt, _ge = comparison(torch.gt), comparison(torch.ge)
 
 __all__ = ["approximate_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt",
            "is_complex", "is_floating_point", "isclose", "isfinite", "isinf", "isnan",
@@ -84,7 +88,7 @@ def less(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.less(ms.Tensor([1, 2]), 2))
         [ True False]
     """
-    return wrap(torch.lt(*sides(input, other)))
+    return wrap(_lt(*sides(input, other)))
 
 
 lt = less
@@ -110,7 +114,7 @@ def less_equal(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.less_equal(ms.Tensor([1, 2]), 1))
         [ True False]
     """
-    return wrap(torch.le(*sides(input, other)))
+    return wrap(_le(*sides(input, other)))
 
 
 le = less_equal
@@ -136,7 +140,7 @@ def greater(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.greater(ms.Tensor([1, 2]), 1))
         [False  True]
     """
-    return wrap(torch.gt(*sides(input, other)))
+    return wrap(_gt(*sides(input, other)))
 
 
 gt = greater
@@ -162,7 +166,7 @@ def greater_equal(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.greater_equal(ms.Tensor([1, 2]), 2))
         [False  True]
     """
-    return wrap(torch.ge(*sides(input, other)))
+    return wrap(_ge(*sides(input, other)))
 
 
 ge = greater_equal

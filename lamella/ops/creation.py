@@ -11,6 +11,7 @@ from ..context import current_device
 from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, as_raw, tensor_methods, wrap
+from ..unsigned import SIGNED
 from .arguments import as_int, as_ints, as_shape, kind_or, raw_of, raw_or_number
 
 __all__ = [
@@ -210,8 +211,9 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     rows = as_int(n, "eye", "n")
     columns = rows if m is None else as_int(m, "eye", "m")
     as_shape((rows, columns), "eye", "n, m")
-    return wrap(torch.eye(rows, columns, dtype=kind_or(dtype, torch.float32, "eye"),
-                          device=current_device()))
+    kind = kind_or(dtype, torch.float32, "eye")
+    made = torch.eye(rows, columns, device=current_device(), dtype=SIGNED.get(kind, kind))
+    return wrap(made.to(kind))
 
 
 @op
@@ -282,18 +284,18 @@ def scalar_to_array(input_x: Any) -> Tensor:
 
 @op
 def tuple_to_array(input_x: tuple) -> Tensor:
-    """A Tensor of rank 1 from a tuple of numbers: int32 if all are ints, else float32.
+    """A Tensor of rank 1 from a tuple of numbers: int32 if the first is an int, else float32.
 
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.tuple_to_array((1, 2, 3)))
         [1 2 3]
     """
-    if not isinstance(input_x, (tuple, list)) or not input_x:
+    if not isinstance(input_x, (tuple, list, range)) or not input_x:
         raise TypeError(f"For 'tuple_to_array', the input must be a tuple of numbers, "
                         f"but got {input_x!r}.")
-    kind = torch.int32 if all(isinstance(v, int) for v in input_x) else torch.float32
-    return wrap(torch.tensor(input_x, dtype=kind, device=current_device()))
+    kind = torch.int32 if isinstance(input_x[0], int) else torch.float32
+    return wrap(torch.tensor(list(input_x), dtype=kind, device=current_device()))
 
 
 def _new(self: Tensor, size: Any, value: Any, dtype: Any) -> Tensor:

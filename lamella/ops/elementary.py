@@ -86,7 +86,8 @@ def exp2(input: Tensor) -> Tensor:
         >>> print(ms.ops.exp2(ms.Tensor([0.0, 3.0])))
         [1. 8.]
     """
-    return wrap(torch.exp2(input._raw))
+    raw = input._raw
+    return wrap(torch.exp2(raw.float() if raw.dtype is torch.bfloat16 else raw))
 
 
 @op
@@ -276,7 +277,8 @@ def frac(x: Tensor) -> Tensor:
         >>> print(ms.ops.frac(ms.Tensor([1.5, -1.5])))
         [ 0.5 -0.5]
     """
-    return wrap(torch.frac(x._raw) if x._raw.is_floating_point() else torch.zeros_like(x._raw))
+    return wrap(torch.frac(x._raw) if x._raw.is_floating_point() else torch.zeros_like(
+        x._raw, dtype=torch.int64 if x._raw.dtype is torch.bool else None))
 
 
 @op

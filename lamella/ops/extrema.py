@@ -340,7 +340,7 @@ def argmin(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         keepdims: whether the axis stays, with length 1.
 
     Returns:
-        Int32 Tensor
+        Int32 Tensor, Int64 of a number
 
     Raises:
         ValueError: if there is no such axis.
@@ -350,7 +350,8 @@ def argmin(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         >>> print(ms.ops.argmin(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
         [0 1]
     """
-    return wrap(_arg("argmin", torch.argmin, input, axis, keepdims)._raw.int())
+    places = _arg("argmin", torch.argmin, input, axis, keepdims)
+    return places if input._raw.dim() == 0 else wrap(places._raw.int())
 
 
 @op

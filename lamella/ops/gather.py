@@ -140,7 +140,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
 
     Raises:
         ValueError: if k is more than the rank.
-        IndexError: if a place is out of range.
+        RuntimeError: if a place is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -184,7 +184,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         Tensor of the shape of `index`.
 
     Raises:
-        IndexError: if a place is out of range.
+        RuntimeError: if a place is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -217,8 +217,8 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
                  *, index: Any = None) -> Tensor:
     """The elements at `indices` along `axis`, or of the flattened tensor.
 
-    Places outside are moved to the nearest end (``mode="clip"``), counted round (``"wrap"``), or
-    refused (``"raise"``).
+    Places count from the end below 0. Those outside are moved to the nearest end
+    (``mode="clip"``), counted round (``"wrap"``), or refused (``"raise"``).
     """
     raw = self._raw.reshape(-1) if axis is None else self._raw
     along = axis_in(axis or 0, raw.dim(), "Tensor.take")
@@ -226,8 +226,8 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
     places = indices_of(indices if index is None else index, "Tensor.take")
     if mode == "wrap":
         places = places % length
-    elif mode == "clip" and index is None:
-        places = places.clamp(0, length - 1)
+    elif mode == "clip":
+        places = torch.where(places < 0, places + length, places).clamp(0, length - 1)
     elif mode not in ("clip", "raise"):
         raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
                          f"but got {mode!r}.")

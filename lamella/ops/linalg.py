@@ -373,7 +373,9 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
 def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
                   dtype: Any = None) -> Tensor:
-    kind = kind_or(dtype, self._raw.dtype, "trace")
+    own = self._raw.dtype
+    whole = not (own.is_floating_point or own.is_complex) and own not in (torch.bool, torch.uint64)
+    kind = kind_or(dtype, torch.int64 if whole else own, "trace")
     return wrap(torch.diagonal(self._raw, offset, axis1, axis2).sum(-1, dtype=kind))
 
 

@@ -35,7 +35,7 @@ def _two_norm(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Ten
     wide = raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
     square = torch.square(wide.abs() if wide.is_complex() else wide)
     out = torch.sqrt(torch.sum(square, dims, keep))
-    return out.to(raw.dtype) if wide is not raw else out
+    return out.to(raw.dtype) if wide is not raw or raw.is_complex() else out
 
 
 @op
@@ -78,6 +78,8 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
         # the gradient goes to one of equal elements
         along = torch.max if ord == float("inf") else torch.min
         return wrap(along(raw.abs(), axes(dim, raw)[0], keepdim)[0])
+    if raw.dtype in (torch.float16, torch.bfloat16) and ord == "nuc":
+        raw = raw.float()
     return wrap(torch.linalg.norm(raw, ord, dim, keepdim))
 
 

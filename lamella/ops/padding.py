@@ -83,6 +83,8 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
 def _bordered(raw: torch.Tensor, amounts: list[int], mode: str) -> torch.Tensor:
     """Padding by a border's own values; for the kernel, with a batch and a channel dimension."""
     lead = len(amounts) // 2 + 2 - raw.dim()
+    if raw.is_complex() and mode != "circular":
+        return torch.complex(_bordered(raw.real, amounts, mode), _bordered(raw.imag, amounts, mode))
     kernel_type = raw if raw.is_floating_point() or mode == "circular" else raw.to(torch.float64)
     out = F.pad(kernel_type[(None,) * max(lead, 0)], amounts, mode)
     return out[(0,) * max(lead, 0)].to(raw.dtype)

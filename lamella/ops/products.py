@@ -225,7 +225,7 @@ def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
     a, b = both(x, y)
     if a.is_floating_point() or a.is_complex():
         return wrap(torch.linalg.vecdot(a, b, dim=axis))
-    return wrap((a * b).sum(axis, dtype=a.dtype))
+    return wrap((a * b).sum(axis, dtype=torch.int64 if a.dtype is torch.bool else a.dtype))
 
 
 @op

@@ -266,7 +266,7 @@ def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
     raw = raw_of(input, "rot90")
     axes = [axis_in(d, raw.dim(), "rot90", "dims") for d in as_ints(dims, "rot90", "dims")]
     if len(axes) != 2 or axes[0] == axes[1]:
-        raise ValueError(f"For 'rot90', 'dims' must be two different dimensions, but got {dims}.")
+        raise RuntimeError(f"For 'rot90', 'dims' must be two different dimensions, but got {dims}.")
     return wrap(raw.rot90(as_int(k, "rot90", "k"), axes))
 
 
@@ -369,7 +369,7 @@ def _tensor_repeat(self: Tensor, *repeats: Any, axis: int | None = None, **named
         return repeat_interleave(self, repeats[0], axis)
     times = varargs(repeats, "Tensor.repeat", "repeats")
     if len(times) < self._raw.dim():
-        raise ValueError(f"For 'Tensor.repeat', 'repeats' must have a number for each of the "
+        raise RuntimeError(f"For 'Tensor.repeat', 'repeats' must have a number for each of the "
                          f"{self._raw.dim()} dimensions, but got {times}.")
     return tile(self, times)
 

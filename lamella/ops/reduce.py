@@ -26,10 +26,6 @@ def _prod_type(raw: torch.Tensor, axis: Any) -> torch.dtype:
     return raw.dtype if kept else torch.int64
 
 
-def _truth(raw: torch.Tensor) -> torch.Tensor:
-    return raw != 0 if raw.dtype is torch.uint8 else raw  # whose reductions PyTorch leaves uint8
-
-
 def _prod(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Tensor:
     """Product over several axes, which PyTorch multiplies along one."""
     if len(dims) == 1:
@@ -42,7 +38,7 @@ def _prod(raw: torch.Tensor, dims: tuple[int, ...], keep: bool) -> torch.Tensor:
                              f"{dims}.")
     gone = sorted({d % raw.dim() for d in dims})
     if len(gone) < len(dims):
-        raise ValueError(f"For 'prod', the axes must differ, but got {dims}.")
+        raise RuntimeError(f"For 'prod', the axes must differ, but got {dims}.")
     kept = [d for d in range(raw.dim()) if d not in gone]
     out = raw.permute(*kept, *gone).reshape([raw.shape[d] for d in kept] + [-1]).prod(-1)
     shape = [1 if d in gone else n for d, n in enumerate(raw.shape)]
@@ -111,7 +107,7 @@ def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     if raw.is_floating_point() or raw.is_complex():
         return wrap(torch.mean(raw, dims, keep_dims))
     total = torch.sum(raw, dims, keep_dims)
-    count = math.prod(raw.shape[d] for d in dims)
+    count = math.prod(raw.shape[d] for d in dims) or 1  # of no numbers it is 0
     return wrap(torch.div(total, count, rounding_mode="trunc").to(raw.dtype))
 
 
@@ -164,7 +160,7 @@ def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         >>> print(ms.ops.all(ms.Tensor([[True, False], [True, True]]), 1))
         [False  True]
     """
-    return wrap(torch.all(_truth(input._raw), axes(axis, input._raw), keep_dims))
+    return wrap(torch.all(input._raw, axes(axis, input._raw), keep_dims).bool())
 
 
 @op
@@ -177,7 +173,7 @@ def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         keep_dims: whether reduced axes stay, with length 1.
 
     Returns:
-        Bool Tensor without the reduced axes, or with length 1 there
+        Bool Tensor (UInt8 of UInt8) without the reduced axes, or with length 1 there
 
     Raises:
         ValueError: if there is no such axis.
@@ -187,7 +183,7 @@ def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         >>> print(ms.ops.any(ms.Tensor([[True, False], [False, False]]), 1))
         [ True False]
     """
-    return wrap(torch.any(_truth(input._raw), axes(axis, input._raw), keep_dims))
+    return wrap(torch.any(input._raw, axes(axis, input._raw), keep_dims))
 
 
 @op

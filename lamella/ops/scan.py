@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import int32
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, kind_or
@@ -187,10 +188,13 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1)
     return wrap(torch.trapezoid(raw, floating(x._raw), dim=dim))
 
 
+_NARROW = (torch.bool, torch.int8, torch.int16, torch.uint8, torch.uint16)
+
+
 def _tensor_cumsum(self: Tensor, axis: Any = None, dtype: Any = None) -> Tensor:
     if axis is None:
-        return cumsum(wrap(self._raw.reshape(-1)), 0, dtype)
-    return cumsum(self, axis, dtype)
+        self, axis = wrap(self._raw.reshape(-1)), 0
+    return cumsum(self, axis, int32 if dtype is None and self._raw.dtype in _NARROW else dtype)
 
 
 tensor_methods(cumsum=spelled(_tensor_cumsum, dim="axis"), cumprod=cumprod, cummax=cummax,

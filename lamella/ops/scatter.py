@@ -33,8 +33,13 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
         values = values.expand(places.shape)
     if reduce not in ("none", "add"):
         raise ValueError(f"For '{where}', 'reduction' must be 'none' or 'add', but got {reduce!r}.")
-    kernel = raw.scatter if reduce == "none" else raw.scatter_add
-    return wrap(kernel(axis, places, values))
+    length = raw.shape[axis] if raw.dim() else 1
+    # updates whose place is outside are left out: they go to a place of their own behind the others
+    places = torch.where((places < 0) | (places >= length), length, places)
+    longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
+    kernel = longer.scatter if reduce == "none" else longer.scatter_add
+    out = kernel(axis, places, values)
+    return wrap(out.narrow(axis, 0, length) if raw.dim() else out)
 
 
 @op
@@ -44,7 +49,8 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
 
     Args:
         input_x: rank 1 or more.
-        indices: whole numbers in ``[-n, n)`` for n elements along `axis`, of the rank of `input_x`.
+        indices: whole numbers in ``[-n, n)`` for n elements along `axis`, of the rank of `input_x`;
+            updates with others are left out.
         updates: of the shape of `indices`.
         axis: in ``[-rank, rank)``.
         reduction: ``"add"`` to add instead of replace.

@@ -30,7 +30,7 @@ def scattered_rows(raw: torch.Tensor, places: torch.Tensor, updates: torch.Tenso
 
     Raises:
         ValueError: if the shapes do not fit.
-        IndexError: if a place is outside.
+        RuntimeError: if a place is outside.
     """
     k = places.shape[-1] if places.dim() else 0
     if not 0 < k <= raw.dim():
@@ -85,7 +85,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
 
     Raises:
         ValueError: if the shapes do not fit.
-        IndexError: if a place is outside.
+        RuntimeError: if a place is outside.
 
     Examples:
         >>> import lamella as ms
@@ -109,7 +109,7 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
 
     Raises:
         ValueError: if the shapes do not fit.
-        IndexError: if a place is outside.
+        RuntimeError: if a place is outside.
 
     Examples:
         >>> import lamella as ms

@@ -213,6 +213,11 @@ def zeta(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.special.zeta(*floats(input, other)))
 
 
+def _igamma(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    # PyTorch's kernel takes nan for infinity
+    return torch.where(a.isnan() | b.isnan(), torch.nan, _Igamma.apply(a, b))
+
+
 @op
 def igamma(input: Tensor, other: Tensor | float) -> Tensor:
     """The regularized lower incomplete gamma function P(a, x), with a = `input` and x =
@@ -236,7 +241,7 @@ def igamma(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.igamma(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
         [0.86466473 0.8008517 ]
     """
-    return wrap(_Igamma.apply(*floats(input, other)))
+    return wrap(_igamma(*floats(input, other)))
 
 
 @op
@@ -258,7 +263,7 @@ def igammac(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.igammac(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
         [0.13533527 0.1991483 ]
     """
-    return wrap(1 - _Igamma.apply(*floats(input, other)))
+    return wrap(1 - _igamma(*floats(input, other)))
 
 
 def _tensor_erfinv_(self: Tensor) -> Tensor:

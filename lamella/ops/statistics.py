@@ -282,7 +282,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     given = None if weights is None else weights._raw
     if given is not None and given.is_complex():
         raise TypeError(f"For 'bincount', 'weights' must be real, but got {given.dtype}.")
-    return wrap(torch.bincount(input._raw, given, minlength).float())
+    counted = input._raw.long() if input._raw.is_floating_point() else input._raw
+    return wrap(torch.bincount(counted, given, minlength).float())
 
 
 @op
@@ -309,7 +310,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     if bins <= 0 or min > max:
         raise ValueError(f"For 'histc', 'bins' must be positive and 'min' at most 'max', "
                          f"but got bins={bins}, min={min}, max={max}.")
-    return wrap(torch.histc(floating(input._raw), bins, min, max).to(input._raw.dtype))
+    kind = input._raw.dtype
+    kind = torch.float32 if kind in (torch.float16, torch.bfloat16) else kind
+    return wrap(torch.histc(floating(input._raw), bins, min, max).to(kind))
 
 
 @op
@@ -337,7 +340,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     """
     given = [None if w is None else w._raw for w in (fweights, aweights)]
     with _quiet():
-        return wrap(torch.cov(floating(input._raw), correction=correction, fweights=given[0],
+        raw = floating(input._raw)
+        raw = raw.float() if raw.dtype is torch.float16 else raw
+        return wrap(torch.cov(raw, correction=correction, fweights=given[0],
                               aweights=given[1]))
 
 

@@ -129,7 +129,7 @@ def test_tensor_repeat_lays_out_and_legacy_axis_repeats() -> None:
     x = Tensor([[1, 2]])
     np.testing.assert_array_equal(x.repeat(2, 2).asnumpy(), np.tile(x.asnumpy(), (2, 2)))
     np.testing.assert_array_equal(x.repeat(2, axis=1).asnumpy(), [[1, 1, 2, 2]])
-    with pytest.raises(ValueError, match="'repeats' must have a number for each of the 2"):
+    with pytest.raises(RuntimeError, match="'repeats' must have a number for each of the 2"):
         x.repeat(2)
 
 
@@ -149,7 +149,7 @@ def test_unique_of_floats_and_tall_fill() -> None:
     (lambda: ops.full(3, 1), TypeError, "'size' must be a tuple or list"),
     (lambda: ops.scatter_nd(Tensor([[0]]), Tensor([1.0, 2.0]), (3,)), ValueError,
      r"'updates' must have shape \(1,\)"),
-    (lambda: ops.scatter_nd(Tensor([[3]]), Tensor([1.0]), (3,)), IndexError, "index 3"),
+    (lambda: ops.scatter_nd(Tensor([[3]]), Tensor([1.0]), (3,)), RuntimeError, "index 3"),
     (lambda: ops.unsorted_segment_sum(Tensor([1]), Tensor([0]), 0), ValueError, "more than 0"),
     (lambda: ops.concat(()), TypeError, "at least one"),
     (lambda: ops.gather(Tensor([1]), 0, 0), TypeError, "'input_indices' must be a Tensor"),

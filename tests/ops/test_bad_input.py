@@ -89,8 +89,11 @@ def test_axes_out_of_range(function: Any, dtype: Any) -> None:
                          ids=lambda f: f.__name__)
 def test_axes_in_tuples(function: Any) -> None:
     x = f32(np.ones((2, 3)))
-    for axes in ((0, 5), (0, -3), (0, 0), (1, -1)):
+    for axes in ((0, 5), (0, -3)):
         with pytest.raises(ValueError, match=f"For '{function.__name__}'"):
+            function(x, axes)
+    for axes in ((0, 0), (1, -1)):  # as MindSpore says it
+        with pytest.raises(RuntimeError, match=f"For '{function.__name__}'"):
             function(x, axes)
 
 
@@ -125,7 +128,7 @@ ERRORS = [
     (lambda: ops.lerp(f32([1]), f32([2]), Tensor([1j], ms.complex64)), TypeError, "'weight'.*real"),
     (lambda: ops.sparse_segment_mean(f32(np.eye(2)), Tensor([0]), Tensor([-3])), ValueError,
      "For 'sparse_segment_mean', 'segment_ids'"),
-    (lambda: ops.sparse_segment_mean(f32(np.eye(2)), Tensor([9]), Tensor([0])), IndexError,
+    (lambda: ops.sparse_segment_mean(f32(np.eye(2)), Tensor([9]), Tensor([0])), RuntimeError,
      "For 'sparse_segment_mean'.*9"),
     (lambda: ops.fft(f32([1]), -1), ValueError, "For 'fft'.*data points"),
     (lambda: ops.fft(f32([1]), norm="abc"), ValueError, "For 'fft'.*mode"),

@@ -1,0 +1,106 @@
+"""Elementwise functions of `mint` that differ from those of `ops`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from ..faces import face
+from ..tensor import Tensor
+
+__all__ = ["add", "addcdiv", "addcmul", "allclose", "bitwise_not", "cdist", "clone", "equal",
+           "fix", "frac", "histc", "isnan", "item", "npu_gelu", "softmax", "sqrt", "sub",
+           "triangular_solve", "vdot", "where"]
+
+_methods: Any = Tensor
+
+addcdiv = face(ops.addcdiv, "input, tensor1, tensor2, *, value=1")
+addcmul = face(ops.addcmul, "input, tensor1, tensor2, *, value=1")
+allclose = face(_methods.allclose, "input:self, other, rtol=1e-05, atol=1e-08, equal_nan=False")
+bitwise_not = face(ops.invert, "input:x", "bitwise_not")
+clone = face(_methods.clone, "input:self")
+fix = face(ops.trunc, "input", "fix")
+frac = face(ops.frac, "input:x")
+histc = face(ops.histc, "input, bins=100, min=0, max=0")
+isnan = face(ops.isnan, "tensor:input")
+npu_gelu = face(ops.gelu, "input, approximate='none'", "npu_gelu")
+softmax = face(ops.softmax, "input, dim:axis, *, dtype=None")
+sqrt = face(ops.sqrt, "input:x")
+triangular_solve = face(_methods.triangular_solve, "b:self, A, upper=True, transpose=False, "
+                        "unitriangular=False")
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """As `ops.add`; `other` is multiplied by `alpha` first.
+
+    >>> import lamella as ms
+    >>> print(ms.mint.add(ms.Tensor([1.0, 2.0]), 3, alpha=2))
+    [7. 8.]
+    """
+    return ops.add(input, _scaled(other, alpha))
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """As `ops.sub`; `other` is multiplied by `alpha` first.
+
+    >>> import lamella as ms
+    >>> print(ms.mint.sub(ms.Tensor([1.0, 2.0]), 3, alpha=2))
+    [-5. -4.]
+    """
+    return ops.sub(input, _scaled(other, alpha))
+
+
+def _scaled(other: Any, alpha: Any) -> Any:
+    return other if alpha == 1 else other * alpha
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two Tensors have the same shape and elements, a bool (`eq` compares by element).
+
+    >>> import lamella as ms
+    >>> ms.mint.equal(ms.Tensor([1, 2]), ms.Tensor([1, 2]))
+    True
+    """
+    for name, value in (("input", input), ("other", other)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"For 'equal', '{name}' must be a Tensor, but got {value!r} "
+                            f"of type {type(value).__name__}.")
+    return input.shape == other.shape and bool(ops.eq(input, other).all())
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """As `ops.where`; with a condition alone, the places where it holds, by axis.
+
+    >>> import lamella as ms
+    >>> print(ms.mint.where(ms.Tensor([0, 3, 5]))[0])
+    [1 2]
+    """
+    if input is None and other is None:
+        return ops.nonzero(condition, as_tuple=True)
+    return ops.where(condition, input, other)
+
+
+def item(input: Tensor) -> Any:
+    """The element of a one-element Tensor, as a Python number.
+
+    >>> import lamella as ms
+    >>> ms.mint.item(ms.Tensor([3]))
+    3
+    """
+    return input.item()
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0,
+          compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """As `ops.cdist`; `compute_mode`, a matter of speed, is accepted."""
+    return ops.cdist(x1, x2, p)
+
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The product of two vectors, the first of which is conjugated.
+
+    >>> import lamella as ms
+    >>> print(ms.mint.vdot(ms.Tensor([1 + 2j, 3j]), ms.Tensor([1j, 1.0 + 0j])))
+    (2-2j)
+    """
+    return ops.dot(ops.conj(input), other)
