@@ -185,6 +185,7 @@ _LAZY_ROOMS = frozenset("""
     mindrecord
     mint
     numpy
+    onnx
     parallel
     profiler
     rewrite

@@ -13,6 +13,7 @@ from .dense import *
 from .dropout import *
 from .dynamic_lr import *
 from .embedding import *
+from .graph_cell import GraphCell
 from .image import *
 from .learning_rate_schedule import *
 from .likelihood_loss import *

@@ -22,8 +22,9 @@ from .serialization import (
 # names by the room that has them, which is imported when the first of them is asked for
 LAZY = {name: room for room, names in {
     "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping History LambdaCallback
-        LearningRateScheduler LossMonitor ModelCheckpoint ReduceLROnPlateau
+        LearningRateScheduler LossMonitor ModelCheckpoint OnRequestExit ReduceLROnPlateau
         RunContext TimeMonitor""",
+    "exporting": "export load",
     "feeding": "DatasetHelper connect_network_with_dataset data_sink",
     "metrics": """Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1
         Fbeta HausdorffDistance Loss MAE MSE MeanSurfaceDistance Metric OcclusionSensitivity

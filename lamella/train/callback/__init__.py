@@ -11,8 +11,9 @@ from .functions import LambdaCallback
 from .history import History
 from .learning_rate import LearningRateScheduler, ReduceLROnPlateau
 from .monitors import LossMonitor, TimeMonitor
+from .on_request_exit import OnRequestExit
 from .stopping import EarlyStopping
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History",
            "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
-           "ReduceLROnPlateau", "RunContext", "TimeMonitor"]
+           "OnRequestExit", "ReduceLROnPlateau", "RunContext", "TimeMonitor"]

@@ -1,0 +1,240 @@
+"""Networks as files that need no Python code: `export` and `load`.
+
+``"MINDIR"`` is a format of Lamella's own: an archive of `torch.export` that also has the names of
+the Parameters. ``"ONNX"`` is for other runtimes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from .. import dtype as mstype
+from ..autodiff.tree import map_tensors
+from ..machine.products import routes
+from ..nn.cell import Cell
+from ..nn.graph_cell import Graph
+from ..nn.wrap import functional_call
+from ..parameter import Parameter, parameter_around
+from ..tensor import Tensor, wrap
+from .atomic_file import replacing
+
+__all__ = ["export", "load", "write_onnx"]
+
+_NAMES = "lamella_parameters.json"
+
+
+def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
+    """Write a network to a file that can be run without its Python code.
+
+    Args:
+        net: a Cell, in the mode in which it is to run: ``net.set_train(False)`` for prediction.
+        *inputs: an example of each input. Where a size may vary give
+            ``Tensor(shape=[None, 3], dtype=...)``.
+        file_name: the file; its ending is added if it isn't there.
+        file_format: ``"MINDIR"``, which `load` reads (a format of Lamella's own, not MindSpore's),
+            or ``"ONNX"``.
+        **kwargs: options of MindSpore's for encryption and obfuscation must be None; others have no
+            effect.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: for an unknown `file_format`.
+        RuntimeError: if the network can't be recorded, such as when it needs a Tensor's value.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella as ms
+        >>> net = ms.nn.Dense(2, 1, weight_init="ones", has_bias=False)
+        >>> path = os.path.join(tempfile.mkdtemp(), "net")
+        >>> any_batch = ms.Tensor(shape=[None, 2], dtype=ms.float32)
+        >>> ms.export(net, any_batch, file_name=path, file_format="MINDIR")
+        >>> run = ms.nn.GraphCell(ms.load(path + ".mindir"))
+        >>> print(run(ms.ops.ones((3, 2))).shape)
+        (3, 1)
+    """
+    path = _checked(net, file_name)
+    if file_format not in ("MINDIR", "ONNX"):
+        raise ValueError(f"For 'export', 'file_format' must be 'MINDIR' or 'ONNX', "
+                         f"but got {file_format!r}.")
+    for name in ("enc_key", "obf_config"):
+        if kwargs.get(name) is not None:
+            raise ValueError(f"For 'export', '{name}' must be None: encryption and obfuscation are "
+                             f"not supported.")
+    if file_format == "ONNX":
+        write_onnx(net, inputs, path)
+        return
+    program, parameters = _recorded(net, inputs)
+    path = path if path.endswith(".mindir") else f"{path}.mindir"
+    about = [{"name": p.name, "requires_grad": p.requires_grad} for p in parameters]
+    with replacing(path) as new:
+        with open(new, "wb") as file:
+            torch.export.save(program, file, extra_files={_NAMES: json.dumps(about)})
+
+
+def load(file_name: str, **kwargs: Any) -> Graph:
+    """Read a network that `export` has written as ``"MINDIR"``; `nn.GraphCell` runs it.
+
+    Load only files that you trust: PyTorch's reader decodes them.
+
+    Args:
+        file_name: the file, which ends in ``.mindir``.
+        **kwargs: options of MindSpore's for decryption must be None.
+
+    Raises:
+        ValueError: if the file is missing, or MindSpore's own: Lamella can't read those.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.load("net.ckpt")
+        Traceback (most recent call last):
+            ...
+        ValueError: For 'load', 'file_name' must end in '.mindir', but got 'net.ckpt'.
+    """
+    if not isinstance(file_name, (str, os.PathLike)):
+        raise TypeError(f"For 'load', 'file_name' must be a str, but got {file_name!r}.")
+    path = os.fspath(file_name)
+    if not path.endswith(".mindir"):
+        raise ValueError(f"For 'load', 'file_name' must end in '.mindir', but got {path!r}.")
+    if kwargs.get("dec_key") is not None:
+        raise ValueError("For 'load', 'dec_key' must be None: encryption is not supported.")
+    if not os.path.isfile(path):
+        raise ValueError(f"For 'load', there is no file '{path}'.")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"For 'load', '{path}' is not a file of Lamella's 'export'. Lamella can't "
+                         f"read MindSpore's own MindIR: save the weights there with "
+                         f"'save_checkpoint', build the network in Python, and load them with "
+                         f"'load_checkpoint'.")
+    extra = {_NAMES: ""}
+    try:
+        with open(path, "rb") as file:
+            program = torch.export.load(file, extra_files=extra)
+        about: Any = json.loads(extra[_NAMES])
+    except Exception as error:
+        raise ValueError(f"For 'load', '{path}' is broken: {error}") from error
+    values = program.state_dict
+    parameters = []
+    for i, said in enumerate(about):
+        parameter = parameter_around(values[f"p{i}"].detach().clone(), said["name"])
+        parameter.requires_grad = said["requires_grad"]
+        parameters.append(parameter)
+    return Graph(program.module(), parameters)
+
+
+def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
+               input_names: Sequence[str] | None = None,
+               output_names: Sequence[str] | None = None,
+               dynamic_axes: dict[str, Any] | None = None) -> None:
+    """Write a network as ONNX, by PyTorch's exporter.
+
+    Args:
+        net, inputs: as for `export`.
+        file_name: the file.
+        input_names, output_names: their names there; default: ``x0``, ``x1``, ... and PyTorch's.
+        dynamic_axes: which dimensions of an input may vary: a list, or names by dimension, by the
+            input's name.
+
+    Raises:
+        ModuleNotFoundError: if the packages 'onnx' and 'onnxscript' are missing.
+    """
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"Exporting ONNX needs the package '{error.name}'; "
+                                  f"pip install 'lamella[onnx]'.", name=error.name) from error
+    path = _checked(net, file_name)
+    path = path if path.endswith(".onnx") else f"{path}.onnx"
+    names = list(input_names or (f"x{i}" for i in range(len(inputs))))
+    if len(names) != len(inputs):
+        raise ValueError(f"For 'export', 'input_names' must name {len(inputs)} inputs, "
+                         f"but got {names}.")
+    open_axes = [set((dynamic_axes or {}).get(name, ())) for name in names]
+    program, _ = _recorded(net, inputs, open_axes)
+    with _quiet(), replacing(path) as new:
+        made: Any = torch.onnx.export(program, (), input_names=names, verbose=False, dynamo=True,
+                                      output_names=list(output_names) if output_names else None)
+        made.save(new)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's warnings about itself and about packages that it could have used."""
+    log = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def _checked(net: Any, file_name: Any) -> str:
+    if not isinstance(net, Cell):
+        raise TypeError(f"For 'export', 'net' must be a Cell, but got {type(net).__name__}.")
+    if not isinstance(file_name, (str, os.PathLike)):
+        raise TypeError(f"For 'export', 'file_name' must be a str, but got {file_name!r}.")
+    return os.path.realpath(file_name)
+
+
+class _Module(torch.nn.Module):
+    """A Cell as PyTorch's exporter wants it: its Parameters are buffers p0, p1, ..."""
+
+    def __init__(self, net: Cell, parameters: list[Parameter]):
+        super().__init__()
+        self.net, self.names = net, [p.name for p in parameters]
+        for i, parameter in enumerate(parameters):
+            self.register_buffer(f"p{i}", parameter.init_data()._data.detach())
+
+    def forward(self, *inputs: Any) -> Any:
+        values = {name: wrap(getattr(self, f"p{i}")) for i, name in enumerate(self.names)}
+        given = tuple(wrap(x) if isinstance(x, torch.Tensor) else x for x in inputs)
+        return map_tensors(lambda t: t._raw, functional_call(self.net, values, given))
+
+
+def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = ()
+              ) -> tuple[Any, list[Parameter]]:
+    """The network's program, and the Parameters it reads, in the order of its buffers."""
+    parameters = [p for _, p in net.parameters_and_names()]
+    examples, shapes = [], []
+    for i, value in enumerate(inputs):
+        sizes = list(value.__dict__.get("sizes", value.shape)) if isinstance(value, Tensor) else []
+        for axis in open_axes[i] if i < len(open_axes) else ():
+            sizes[axis] = None
+        is_open = None in sizes
+        if isinstance(value, Tensor):
+            # open sizes aren't 1, which is a case of its own, and equal in one dimension, where
+            # inputs often have to agree
+            example = torch.ones([3 + 2 * d if n is None else n for d, n in enumerate(sizes)],
+                                 dtype=mstype.to_raw(value.dtype)) \
+                if is_open else value._raw.detach()
+            examples.append(example)
+        else:
+            examples.append(value)
+        shapes.append({d: torch.export.Dim.AUTO for d, n in enumerate(sizes) if n is None}
+                      if is_open else None)
+    hopeful, routes.hopeful = routes.hopeful, False  # timing products belongs to no program
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.export.export(
+                _Module(net, parameters), tuple(examples), strict=False,
+                dynamic_shapes={"inputs": tuple(shapes)} if any(shapes) else None)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise RuntimeError(f"For 'export', {type(net).__name__} can't be recorded: {lines[0]} "
+                           f"A network that is exported must not make Python values of "
+                           f"Tensors.") from error
+    finally:
+        routes.hopeful = hopeful
+    return program, parameters

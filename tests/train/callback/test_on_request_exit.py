@@ -1,0 +1,58 @@
+"""A run that is asked to stop by a signal."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lamella as ms
+
+PROGRAM = """
+import os, signal, sys
+import numpy as np
+import lamella as ms
+from lamella import dataset, nn
+from lamella.train import LambdaCallback, Model, OnRequestExit
+
+x = np.ones((8, 2), np.float32)
+data = dataset.NumpySlicesDataset((x, x[:, :1]), shuffle=False).batch(2)
+net = nn.Dense(2, 1)
+
+def ask(run):
+    step = run.original_args().cur_step_num
+    print("step", step, flush=True)
+    if step == 3 and len(sys.argv) > 1:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+start = LambdaCallback(on_train_begin=lambda run: print("weight", net.weight.asnumpy().tolist()))
+Model(net, nn.MSELoss(), nn.Adam(net.trainable_params(), 0.1)).train(
+    2, data, [OnRequestExit(directory="."), start, LambdaCallback(on_train_step_begin=ask)])
+print("end", signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
+"""
+
+
+def run(folder, *arguments):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], cwd=folder, text=True,
+                          capture_output=True, timeout=300, env={**os.environ})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_step_is_finished_and_the_next_run_goes_on(tmp_path):
+    lines = run(tmp_path, "stop")
+    assert lines[1:] == ["step 1", "step 2", "step 3", "end True"]
+    assert sorted(os.listdir(tmp_path / "rank_0")) == ["Net_train.ckpt", "Net_train.mindir"]
+    kept = ms.load_checkpoint(str(tmp_path / "rank_0" / "Net_train.ckpt"))
+    assert int(kept["global_step"]) == 3
+    predict = ms.nn.GraphCell(ms.load(str(tmp_path / "rank_0" / "Net_train.mindir")))
+    assert predict(ms.ops.ones((2, 2))).shape == (2, 1)
+    lines = run(tmp_path)
+    assert lines[0] == f"weight {np.asarray(kept['weight']).tolist()}" and len(lines) == 10
+
+
+def test_sigkill_can_not_be_handled():
+    with pytest.raises(ValueError, match="can't be SIGKILL"):
+        ms.train.OnRequestExit(sig=signal.SIGKILL)

@@ -1,0 +1,148 @@
+"""export and load: files that run without the network's code, here and in ONNX Runtime."""
+
+import subprocess
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+
+
+class Net(nn.Cell):
+    """Convolution, normalization, attention's softmax, two inputs and outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, pad_mode="same", has_bias=True)
+        self.norm = nn.BatchNorm2d(4)
+        self.flatten = nn.Flatten()
+        self.fc = nn.Dense(4 * 5 * 5, 3)
+
+    def construct(self, x, y):
+        x = ops.relu(self.norm(self.conv(x)))
+        x = self.fc(self.flatten(x))
+        return ops.softmax(x + y), x.mean(1)
+
+
+def random(*shape, seed=0):
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def open_inputs():
+    return (Tensor(shape=[None, 2, 5, 5], dtype=ms.float32),
+            Tensor(shape=[None, 3], dtype=ms.float32))
+
+
+@pytest.fixture(scope="module")
+def net():
+    made = Net().set_train(False)
+    made.norm.moving_mean.set_data(random(4, seed=5))
+    return made
+
+
+def test_a_network_from_a_file_runs_and_learns(net, tmp_path):
+    path = str(tmp_path / "net")
+    ms.export(net, *open_inputs(), file_name=path, file_format="MINDIR")
+    run = nn.GraphCell(ms.load(path + ".mindir"))
+    for count in (1, 2, 5):
+        inputs = random(count, 2, 5, 5, seed=count), random(count, 3, seed=count)
+        for got, want in zip(run(*inputs), net(*inputs), strict=True):
+            np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
+    assert [p.name for p in run.get_parameters()] == [p.name for p in net.get_parameters()]
+    assert [p.name for p in run.trainable_params()] == [p.name for p in net.trainable_params()]
+    inputs = random(4, 2, 5, 5), random(4, 3)
+    gradients = [ms.grad(lambda *x, net=n: net(*x)[0][:, 0].sum(), None, n.trainable_params())(
+        *inputs) for n in (run, net)]
+    for got, want in zip(*gradients, strict=True):
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-4, atol=1e-6)
+    ms.nn.SGD(run.trainable_params(), 0.5)(gradients[0])
+    assert not np.allclose(run(*inputs)[1].asnumpy(), net(*inputs)[1].asnumpy())
+    weights = {"fc.bias": Tensor(np.array([9.0, 9.0, 9.0], np.float32))}
+    other = nn.GraphCell(ms.load(path + ".mindir"), params_init=weights)
+    assert float(other(*inputs)[1].mean() - net(*inputs)[1].mean()) == pytest.approx(
+        9.0 - float(net.fc.bias.mean()), rel=1e-4)
+
+
+def test_a_loaded_network_predicts_in_another_process(net, tmp_path):
+    ms.export(net, random(2, 2, 5, 5), random(2, 3), file_name=str(tmp_path / "n.mindir"),
+              file_format="MINDIR")
+    np.save(tmp_path / "x.npy", random(2, 2, 5, 5, seed=1).asnumpy())
+    program = ("import numpy as np, lamella as ms\n"
+               "net = ms.nn.GraphCell(ms.load('n.mindir'))\n"
+               "model = ms.train.Model(net)\n"
+               "x = ms.Tensor(np.load('x.npy'))\n"
+               "np.save('y.npy', model.predict(x, ms.ops.zeros((2, 3)))[0].asnumpy())\n")
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=300)
+    want = net(random(2, 2, 5, 5, seed=1), ops.zeros((2, 3)))[0].asnumpy()
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), want, rtol=1e-5, atol=1e-6)
+
+
+def test_onnx_runtime_gives_the_same(net, tmp_path):
+    path = str(tmp_path / "net.onnx")
+    ms.export(net, *open_inputs(), file_name=path, file_format="ONNX")
+    session = onnxruntime.InferenceSession(path)
+    names = [given.name for given in session.get_inputs()]
+    assert names == ["x0", "x1"] and not isinstance(session.get_inputs()[0].shape[0], int)
+    for count in (1, 3, 8):
+        inputs = random(count, 2, 5, 5, seed=count), random(count, 3, seed=count)
+        found = session.run(None, {n: x.asnumpy() for n, x in zip(names, inputs, strict=True)})
+        for got, want in zip(found, net(*inputs), strict=True):
+            np.testing.assert_allclose(got, want.asnumpy(), rtol=1e-4, atol=1e-5)
+    named = str(tmp_path / "named.onnx")
+    ms.onnx.export(net, random(2, 2, 5, 5), random(2, 3), file_name=named, output_names=["p", "m"],
+                   input_names=["a", "b"], dynamic_axes={"a": {0: "n"}, "b": [0]})
+    session = onnxruntime.InferenceSession(named)
+    assert [o.name for o in session.get_outputs()] == ["p", "m"]
+    found = session.run(["m"], {"a": random(4, 2, 5, 5).asnumpy(), "b": random(4, 3).asnumpy()})
+    assert found[0].shape == (4,)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "transformer", "embedding"])
+def test_onnx_of_larger_layers(kind, tmp_path):
+    made, inputs = {
+        "lstm": lambda: (nn.LSTM(4, 5, batch_first=True), (random(2, 3, 4),)),
+        "transformer": lambda: (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
+                                (random(2, 5, 8),)),
+        "embedding": lambda: (nn.SequentialCell(nn.Embedding(7, 4), nn.LayerNorm((4,))),
+                              (Tensor([[1, 2, 6]], ms.int32),)),
+    }[kind]()
+    made.set_train(False)
+    path = str(tmp_path / "net.onnx")
+    ms.export(made, *inputs, file_name=path, file_format="ONNX")
+    session = onnxruntime.InferenceSession(path)
+    got = session.run(None, {"x0": inputs[0].asnumpy()})[0]
+    want = made(*inputs)
+    want = want[0] if isinstance(want, tuple) else want
+    np.testing.assert_allclose(got, want.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_can_not_be_exported_or_loaded(tmp_path):
+    class Asks(nn.Cell):
+        def construct(self, x):
+            return x * 2 if float(x.sum()) > 0 else x
+
+    path = str(tmp_path / "a.mindir")
+    with pytest.raises(RuntimeError, match="Asks can't be recorded"):
+        ms.export(Asks(), random(2), file_name=path, file_format="MINDIR")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="must be 'MINDIR' or 'ONNX', but got 'AIR'"):
+        ms.export(Asks(), random(2), file_name=path, file_format="AIR")
+    with pytest.raises(TypeError, match="'net' must be a Cell, but got int"):
+        ms.export(3, random(2), file_name=path, file_format="ONNX")
+    with pytest.raises(ValueError, match="there is no file"):
+        ms.load(path)
+    (tmp_path / "a.mindir").write_bytes(b"\x0a\x050.1.0\x12\x09MindSpore")
+    with pytest.raises(ValueError, match="can't read MindSpore's own MindIR: save the weights"):
+        ms.load(path)
+    with pytest.raises(TypeError, match="'graph' must be what 'load' gave"):
+        nn.GraphCell(nn.ReLU())
+    ms.export(nn.Dense(2, 1), random(1, 2), file_name=path, file_format="MINDIR")
+    content = (tmp_path / "a.mindir").read_bytes()
+    (tmp_path / "b.mindir").write_bytes(content[:200] + content[-400:])
+    with pytest.raises(ValueError, match="is broken"):
+        ms.load(str(tmp_path / "b.mindir"))
+    with pytest.raises(ValueError, match="'w', which is none of the parameters"):
+        nn.GraphCell(ms.load(path), params_init={"w": random(2)})
