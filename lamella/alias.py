@@ -119,6 +119,13 @@ _PLACES: dict[str, str] = {
     "parallel.settings": """
         parallel._utils parallel._auto_parallel_context parallel._ps_context
         parallel._cost_model_context parallel.algo_parameter_config""",
+    "dataset": """
+        dataset.engine dataset.engine.datasets dataset.engine.datasets_audio
+        dataset.engine.datasets_standard_format dataset.engine.datasets_text
+        dataset.engine.datasets_user_defined dataset.engine.datasets_vision
+        dataset.engine.iterators dataset.engine.samplers dataset.engine.serializer_deserializer""",
+    "dataset.config": "dataset.core dataset.core.config",
+    "dataset.vision": "dataset.vision.transforms",
     "numpy": """
         numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops
         numpy.utils numpy.utils_const""",

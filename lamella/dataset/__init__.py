@@ -47,7 +47,7 @@ from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
 from .waiting import SyncWaitDataset, TransferDataset
 
-_ROOMS: tuple[str, ...] = ()
+_ROOMS: tuple[str, ...] = ("vision",)
 _SOURCES: dict[str, str] = {}  # the name of a source -> its file in `sources`
 
 

@@ -21,12 +21,13 @@ class Mt19937:
         3499211612
     """
 
-    __slots__ = ("_bits", "_left")
+    __slots__ = ("_bits", "_left", "_spare")
 
     def __init__(self, seed: int):
         self._bits = np.random.MT19937()
         self._bits._legacy_seeding(seed & _MAX)  # type: ignore[attr-defined]
         self._left: list[int] = []
+        self._spare: list[float] = []
 
     def word(self) -> int:
         """The next 32 random bits."""
@@ -68,15 +69,10 @@ class Mt19937:
         """``std::bernoulli_distribution(chance)``."""
         return self.canonical() < chance
 
-    def normal(self, mean: float, deviation: float, kept: list[float]) -> float:
-        """``std::normal_distribution<float>``: Marsaglia's polar method, which makes two at a time.
-
-        Args:
-            mean, deviation: of the distribution.
-            kept: where the second one waits for the next call.
-        """
-        if kept:
-            return float(np.float32(kept.pop()) * np.float32(deviation) + np.float32(mean))
+    def normal(self, mean: float, deviation: float) -> float:
+        """``std::normal_distribution<float>``: Marsaglia's polar method makes two at a time."""
+        if self._spare:
+            return float(np.float32(self._spare.pop()) * np.float32(deviation) + np.float32(mean))
         one = np.float32(1)
         while True:
             x = np.float32(2) * np.float32(self.float32(0, 1)) - one
@@ -85,7 +81,7 @@ class Mt19937:
             if 0 < square <= 1:
                 break
         factor = np.sqrt(np.float32(-2) * np.log(square) / square)
-        kept.append(float(x * factor))
+        self._spare.append(float(x * factor))
         return float(y * factor * np.float32(deviation) + np.float32(mean))
 
     def shuffle(self, items: list[Any]) -> None:
@@ -114,12 +110,12 @@ class Mt19937:
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs to go on from here."""
-        return {"bits": self._bits.state, "left": list(self._left)}
+        return {"bits": self._bits.state, "left": list(self._left), "spare": list(self._spare)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from where `state` was taken."""
         self._bits.state = state["bits"]
-        self._left = list(state["left"])
+        self._left, self._spare = list(state["left"]), list(state["spare"])
 
 
 class Mt19937x64:

@@ -7,7 +7,7 @@ epoch to epoch. So drawing and applying are apart: an operation asks the `Stream
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class TensorOperation:
 
     draws = False  # whether it asks for random numbers
     python = False  # whether it runs Python code of a user's, or Pillow's
-    block: Callable[[np.ndarray], np.ndarray] | None = None  # on stacked rows, if each goes alone
+    block: Any = None  # `transform` of stacked rows, where each of them goes alone
 
     def __call__(self, *values: Any) -> Any:
         if not values:

@@ -1,0 +1,469 @@
+"""Operations on arrays of any kind: types, masks, padding, random choices among operations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from ...dtype import Type, dtype_to_nptype
+from ..errors import in_pipeline
+from .operation import PyTensorOperation, Streams, TensorOperation, Values
+
+_SCALARS = (str, float, bool, int, bytes)
+
+
+class Relational(IntEnum):
+    """How `Mask` compares."""
+
+    EQ = 0
+    NE = 1
+    GT = 2
+    GE = 3
+    LT = 4
+    LE = 5
+
+
+def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function as one that gives the same for the same."""
+    function.random = False  # type: ignore[attr-defined]
+    return function
+
+
+def _operations(name: str, operations: Any) -> list[Any]:
+    if not isinstance(operations, list):
+        raise TypeError(f"For '{name}', 'transforms' must be a list, but got {operations!r}.")
+    if not operations:
+        raise ValueError(f"For '{name}', 'transforms' must not be empty.")
+    for place, operation in enumerate(operations):
+        if not callable(operation):
+            raise TypeError(f"For '{name}', transforms[{place}] must be a transform or a function, "
+                            f"but got {operation!r}.")
+    return operations
+
+
+def checked_prob(name: str, prob: Any, argument: str = "prob") -> float:
+    """A probability.
+
+    Raises:
+        TypeError, ValueError: if it is none.
+    """
+    if isinstance(prob, bool) or not isinstance(prob, (int, float)):
+        raise TypeError(f"For '{name}', '{argument}' must be a number, but got {prob!r}.")
+    if not 0 <= prob <= 1:
+        raise ValueError(f"For '{name}', '{argument}' must be in [0, 1], but got {prob}.")
+    return prob
+
+
+def run_operation(operation: Any, values: Values, streams: Streams) -> Values:
+    """The outputs of a transform or of a function."""
+    if isinstance(operation, TensorOperation):
+        return operation.run(values, streams)
+    out = operation(*values)
+    return out if isinstance(out, tuple) else (out,)
+
+
+class CompoundOperation(TensorOperation):
+    """The base of operations made of others."""
+
+    transforms: list[Any]
+
+    def inner(self) -> Iterator[Any]:
+        """The operations that it runs."""
+        return iter(self.transforms)
+
+    def accept(self, value: Any) -> Any:
+        """The input: the first operation says what it takes."""
+        first = self.transforms[0]
+        return first.accept(value) if isinstance(first, TensorOperation) else value
+
+
+class Compose(CompoundOperation):
+    """Operations, one after the other.
+
+    Args:
+        transforms: a list of transforms and functions.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.dataset import transforms
+        >>> double = transforms.Compose([transforms.Fill(10), lambda x: x * 2])
+        >>> double(np.array([1, 2, 3]))
+        array([20, 20, 20])
+    """
+
+    def __init__(self, transforms: list[Any]):
+        self.transforms = _operations("Compose", transforms)
+
+    def unfolded(self) -> list[Any]:
+        """The operations, those of a Compose inside of it too."""
+        return [single for operation in self.transforms for single in (
+            operation.unfolded() if isinstance(operation, Compose) else [operation])]
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The outputs of the last of the operations."""
+        for operation in self.transforms:
+            values = run_operation(operation, values, streams)
+        return values
+
+
+class RandomApply(CompoundOperation):
+    """All of the operations, or none, by chance.
+
+    Args:
+        transforms: a list of transforms and functions.
+        prob: how likely they are applied.
+    """
+
+    draws = True
+
+    def __init__(self, transforms: list[Any], prob: float = 0.5):
+        self.transforms = _operations("RandomApply", transforms)
+        self.prob = checked_prob("RandomApply", prob)
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The outputs, or the inputs."""
+        if streams.of(self).canonical() <= self.prob:
+            for operation in self.transforms:
+                values = run_operation(operation, values, streams)
+        return values
+
+
+class RandomChoice(CompoundOperation):
+    """One of the operations, by chance.
+
+    Args:
+        transforms: a list of transforms and functions.
+    """
+
+    draws = True
+
+    def __init__(self, transforms: list[Any]):
+        self.transforms = _operations("RandomChoice", transforms)
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The outputs of the one."""
+        place = streams.of(self).integer(0, len(self.transforms) - 1)
+        return run_operation(self.transforms[place], values, streams)
+
+
+class RandomOrder(CompoundOperation):
+    """All of the operations, in random order.
+
+    Args:
+        transforms: a list of transforms and functions.
+    """
+
+    python = True  # draws from `random`, as MindSpore does
+
+    def __init__(self, transforms: list[Any]):
+        self.transforms = _operations("RandomOrder", transforms)
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The outputs of the last of the operations."""
+        for place in random.sample(range(len(self.transforms)), len(self.transforms)):
+            values = run_operation(self.transforms[place], values, streams)
+        return values
+
+
+class Fill(TensorOperation):
+    """All elements replaced by one value.
+
+    Args:
+        fill_value: the value; its type is that of the input.
+    """
+
+    def __init__(self, fill_value: Any):
+        if not isinstance(fill_value, _SCALARS):
+            raise TypeError(f"For 'Fill', 'fill_value' must be a number, bool, str or bytes, but "
+                            f"got {fill_value!r}.")
+        self.fill_value = fill_value
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The input filled."""
+        text = isinstance(self.fill_value, (str, bytes))
+        if (value.dtype.kind in "US") is not text:
+            raise RuntimeError(f"Fill: types do not match: the value is {self.fill_value!r}, the "
+                               f"input has type {value.dtype}.")
+        if text:
+            return np.full(value.shape, self.fill_value)
+        if value.dtype.kind in "iu" and not isinstance(self.fill_value, float):
+            return np.full(value.shape, self.fill_value, np.int64).astype(value.dtype)
+        return np.full(value.shape, self.fill_value, value.dtype)
+
+    block = transform
+
+
+class TypeCast(TensorOperation):
+    """Another type.
+
+    Args:
+        data_type: the type, Lamella's or NumPy's.
+    """
+
+    def __init__(self, data_type: Any):
+        if isinstance(data_type, Type):
+            kind = np.dtype(dtype_to_nptype(data_type))
+        elif isinstance(data_type, (np.dtype, type)) and not (
+                isinstance(data_type, type) and not issubclass(
+                    data_type, (np.generic, int, float, str))):
+            kind = np.dtype(data_type)
+        else:
+            raise TypeError(f"For '{type(self).__name__}', 'data_type' must be a data type of "
+                            f"Lamella's or NumPy's, but got {data_type!r}.")
+        self.data_type, self._kind = data_type, kind
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The input in the other type."""
+        if (value.dtype.kind in "US") is not (self._kind.kind in "US"):
+            raise RuntimeError(f"TypeCast: {value.dtype} can't be cast to {self._kind}.")
+        with np.errstate(invalid="ignore"):
+            if value.dtype.kind == "f" and self._kind.kind == "u":
+                return value.astype(np.int64).astype(self._kind)  # negative numbers wrap around
+            return value.astype(self._kind)
+
+    block = transform
+
+
+class OneHot(TensorOperation):
+    """Class numbers as vectors with a 1 at their place.
+
+    Args:
+        num_classes: how many classes there are.
+        smoothing_rate: what share of the 1 is spread over all classes.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.dataset import transforms
+        >>> transforms.OneHot(3)(np.array([0, 2]))
+        array([[1, 0, 0],
+               [0, 0, 1]])
+    """
+
+    def __init__(self, num_classes: int, smoothing_rate: float = 0.0):
+        if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+            raise TypeError(f"For 'OneHot', 'num_classes' must be an int, but got "
+                            f"{num_classes!r}.")
+        if num_classes < 1:
+            raise ValueError(f"For 'OneHot', 'num_classes' must be greater than 0, but got "
+                             f"{num_classes}.")
+        self.num_classes = num_classes
+        self.smoothing_rate = checked_prob("OneHot", smoothing_rate, "smoothing_rate")
+
+    def block(self, value: np.ndarray) -> np.ndarray:
+        """The vectors of any number of classes."""
+        if value.dtype.kind not in "iu":
+            raise RuntimeError(f"OneHot: OneHot only supports input of int type, but got: "
+                               f"{value.dtype}")
+        if value.size and (value.min() < 0 or value.max() >= self.num_classes):
+            raise RuntimeError(f"OneHot: index_value must be in [0, num_classes), but got: "
+                               f"[{value.min()}, {value.max()}] and {self.num_classes}")
+        kind = np.float64 if self.smoothing_rate else value.dtype
+        out = np.zeros((*value.shape, self.num_classes), kind)
+        if self.smoothing_rate:
+            out += self.smoothing_rate / self.num_classes
+        high = 1 - self.smoothing_rate + self.smoothing_rate / self.num_classes
+        np.put_along_axis(out, value[..., None].astype(np.int64),
+                          high if self.smoothing_rate else 1, -1)
+        return out
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The vectors of one class, or of several."""
+        if value.ndim > 1:
+            value = value.reshape(-1) if value.size == 1 else value
+        out = self.block(value)
+        return out[0] if value.shape == (1,) else out
+
+
+class Mask(TensorOperation):
+    """Where the elements compare to a constant.
+
+    Args:
+        operator: how, a Relational.
+        constant: with what.
+        dtype: the type of the output.
+    """
+
+    _COMPARE = {Relational.EQ: np.equal, Relational.NE: np.not_equal, Relational.GT: np.greater,
+                Relational.GE: np.greater_equal, Relational.LT: np.less,
+                Relational.LE: np.less_equal}
+
+    def __init__(self, operator: Relational, constant: Any, dtype: Any = None):
+        from ... import dtype as types
+        dtype = types.bool_ if dtype is None else dtype
+        if not isinstance(operator, Relational):
+            raise TypeError(f"For 'Mask', 'operator' must be a Relational, but got {operator!r}.")
+        if not isinstance(constant, _SCALARS):
+            raise TypeError(f"For 'Mask', 'constant' must be a number, bool, str or bytes, but got "
+                            f"{constant!r}.")
+        if not isinstance(dtype, Type):
+            raise TypeError(f"For 'Mask', 'dtype' must be a data type, but got {dtype!r}.")
+        self.operator, self.constant, self.dtype = operator, constant, dtype
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """Where it holds."""
+        if (value.dtype.kind in "US") is not isinstance(self.constant, (str, bytes)):
+            raise RuntimeError(f"Mask: the type of the constant {self.constant!r} and of the "
+                               f"input, {value.dtype}, do not match.")
+        return np.asarray(self._COMPARE[self.operator](value, self.constant)).astype(
+            dtype_to_nptype(self.dtype))
+
+
+class Slice(TensorOperation):
+    """A part of each input.
+
+    Args:
+        *slices: for each dimension an int, a list of ints, a slice, None or ... for all of it.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.dataset import transforms
+        >>> transforms.Slice([0, 2])(np.array([1, 2, 3]))
+        array([1, 3])
+    """
+
+    def __init__(self, *slices: Any):
+        for part in slices:
+            if not (part is None or part is Ellipsis or isinstance(part, (int, list, slice))):
+                raise TypeError(f"For 'Slice', each of 'slices' must be an int, a list of ints, a "
+                                f"slice, None or ..., but got {part!r}.")
+        self.slices = slices
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The part."""
+        if len(self.slices) > max(1, value.ndim):
+            raise RuntimeError(f"Slice: there are {len(self.slices)} slices, but the input has "
+                               f"{value.ndim} dimensions.")
+        for axis, part in enumerate(self.slices):
+            if part is Ellipsis:
+                break
+            if isinstance(part, slice):
+                value = value[(slice(None),) * axis + (part,)]
+            elif part is not None and not isinstance(part, bool):
+                value = np.take(value, [part] if isinstance(part, int) else part, axis)
+        return value
+
+
+class PadEnd(TensorOperation):
+    """Each input padded at its end, or cut, to one shape.
+
+    Args:
+        pad_shape: the shape; None: as it is.
+        pad_value: what to pad with; default: 0, or no text.
+    """
+
+    def __init__(self, pad_shape: list[int | None], pad_value: Any = None):
+        if not isinstance(pad_shape, list):
+            raise TypeError(f"For 'PadEnd', 'pad_shape' must be a list, but got {pad_shape!r}.")
+        for size in pad_shape:
+            if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
+                raise TypeError(f"For 'PadEnd', 'pad_shape' must have ints or None, but got "
+                                f"{size!r}.")
+            if size is not None and size <= 0:
+                raise ValueError(f"For 'PadEnd', sizes must be positive, but got {size}.")
+        if pad_value is not None and not isinstance(pad_value, _SCALARS):
+            raise TypeError(f"For 'PadEnd', 'pad_value' must be a number, bool, str or bytes, but "
+                            f"got {pad_value!r}.")
+        self.pad_shape, self.pad_value = pad_shape, pad_value
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The input in the shape."""
+        if len(self.pad_shape) != value.ndim:
+            raise RuntimeError(f"PadEnd: 'pad_shape' has {len(self.pad_shape)} dimensions, but the "
+                               f"input has {value.ndim}.")
+        text = value.dtype.kind in "US"
+        if self.pad_value is not None and text is not isinstance(self.pad_value, (str, bytes)):
+            raise RuntimeError(f"PadEnd: the type of 'pad_value', {self.pad_value!r}, and of the "
+                               f"input, {value.dtype}, do not match.")
+        shape = [old if new is None else new
+                 for old, new in zip(value.shape, self.pad_shape, strict=True)]
+        kind = value.dtype
+        if text and self.pad_value is not None:
+            kind = np.result_type(value, np.asarray(self.pad_value))
+        empty: Any = np.zeros((), kind)[()]
+        out = np.full(shape, empty if self.pad_value is None else self.pad_value, kind)
+        place = tuple(slice(min(a, b)) for a, b in zip(value.shape, shape, strict=True))
+        out[place] = value[place]
+        return out
+
+
+class Concatenate(TensorOperation):
+    """The columns one after the other, with arrays before and after.
+
+    Args:
+        axis: 0 or -1.
+        prepend, append: arrays of one dimension.
+    """
+
+    def __init__(self, axis: int = 0, prepend: np.ndarray | None = None,
+                 append: np.ndarray | None = None):
+        if isinstance(axis, bool) or not isinstance(axis, int):
+            raise TypeError(f"For 'Concatenate', 'axis' must be an int, but got {axis!r}.")
+        if axis not in (0, -1):
+            raise ValueError(f"For 'Concatenate', 'axis' must be 0 or -1, but got {axis}.")
+        for name, value in (("prepend", prepend), ("append", append)):
+            if value is not None and not isinstance(value, np.ndarray):
+                raise TypeError(f"For 'Concatenate', '{name}' must be a NumPy array, but got "
+                                f"{type(value).__name__}.")
+            if value is not None and value.ndim != 1:
+                raise ValueError(f"For 'Concatenate', '{name}' must have one dimension, but has "
+                                 f"{value.ndim}.")
+        self.axis, self.prepend, self.append = axis, prepend, append
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """One column."""
+        parts = [part for part in (self.prepend, *values, self.append) if part is not None]
+        if any(part.ndim != 1 for part in parts):
+            raise RuntimeError("Concatenate: only 1D input is supported.")
+        if len({part.dtype.kind if part.dtype.kind in "US" else part.dtype
+                for part in parts}) != 1:
+            raise RuntimeError(f"Concatenate: the types differ: {[p.dtype for p in parts]}.")
+        return (np.concatenate(parts),)
+
+
+class Duplicate(TensorOperation):
+    """Two columns of one."""
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The column twice."""
+        if len(values) != 1:
+            raise RuntimeError(f"Duplicate: only one column is expected, but got {len(values)}.")
+        return (values[0], values[0].copy())
+
+
+class Unique(TensorOperation):
+    """The different elements in the order they come, at which of them each is, and how often."""
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """Three columns."""
+        if len(values) != 1:
+            raise RuntimeError(f"Unique: only one column is expected, but got {len(values)}.")
+        flat = values[0].reshape(-1)
+        if flat.dtype.kind not in "iuf":
+            raise RuntimeError(f"Unique: the input must be numbers, but got {flat.dtype}.")
+        found, first, places, counts = np.unique(flat, return_index=True, return_inverse=True,
+                                                 return_counts=True)
+        order = np.argsort(first, kind="stable")
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order))
+        return found[order], rank[places].astype(np.int32), counts[order].astype(np.int32)
+
+
+class Plugin(TensorOperation):
+    """An operation of a shared library of MindSpore's plugin interface, which isn't supported.
+
+    Raises:
+        RuntimeError: always.
+    """
+
+    def __init__(self, lib_path: str, func_name: str, user_args: str | None = None):
+        raise in_pipeline(f"Plugin: {lib_path!r} can't be loaded: libraries built for MindSpore's "
+                          f"plugin interface are not supported. Use a function of Python's.")
+
+
+__all__ = ["Compose", "CompoundOperation", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot",
+           "PadEnd", "Plugin", "PyTensorOperation", "RandomApply", "RandomChoice", "RandomOrder",
+           "Relational", "Slice", "TensorOperation", "TypeCast", "Unique", "not_random"]

@@ -1,0 +1,170 @@
+"""Images changed together with boxes in them: rows (x, y, width, height, ...) in pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..numbers import Mt19937
+from ..transforms.operation import Streams, TensorOperation, Values
+from . import kernels
+from .enums import Inter
+from .geometry import Resize
+from .image import RandomImageOperation, is_image, number
+from .random_geometry import (
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResize,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+)
+
+
+def _checked(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
+    if len(values) != 2:
+        raise RuntimeError(f"{name}: an image and its boxes are expected, but got {len(values)} "
+                           f"columns.")
+    image, boxes = is_image(name, np.asarray(values[0])), np.asarray(values[1])
+    if boxes.ndim != 2 or boxes.shape[1] < 4:
+        raise RuntimeError(f"BoundingBox: boxes must have the shape <N,M>, M of 4 or more, but got "
+                           f"{list(boxes.shape)}.")
+    height, width = image.shape[:2]
+    x, y, w, h = (boxes[:, i] for i in range(4))
+    if ((x < 0) | (y < 0) | (w <= 0) | (h <= 0) | (x + w > width) | (y + h > height)).any():
+        raise RuntimeError(f"BoundingBox: a box is not inside of the image of shape "
+                           f"{list(image.shape)}.")
+    return image, boxes.astype(np.float32)
+
+
+def _cut(boxes: np.ndarray, x: float, y: float, width: float, height: float) -> np.ndarray:
+    """The boxes as seen in a part of the image, without those that aren't."""
+    left, top = np.maximum(boxes[:, 0], x), np.maximum(boxes[:, 1], y)
+    right = np.minimum(boxes[:, 0] + boxes[:, 2], x + width)
+    bottom = np.minimum(boxes[:, 1] + boxes[:, 3], y + height)
+    out = boxes.copy()
+    out[:, 0], out[:, 1], out[:, 2], out[:, 3] = left - x, top - y, right - left, bottom - top
+    return out[(right > left) & (bottom > top)]
+
+
+def _scaled(boxes: np.ndarray, across: float, down: float) -> np.ndarray:
+    out = boxes.copy()
+    out[:, [0, 2]] *= np.float32(across)
+    out[:, [1, 3]] *= np.float32(down)
+    return out
+
+
+def _none_left(boxes: np.ndarray) -> np.ndarray:
+    return boxes if len(boxes) else np.zeros((1, max(4, boxes.shape[1])), np.float32)
+
+
+class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
+    """As `RandomHorizontalFlip`, with boxes.
+
+    Args:
+        prob: how likely.
+    """
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The image and its boxes, or their mirror images."""
+        image, boxes = _checked(type(self).__name__, values)
+        if not self.draw(image, streams.of(self)):
+            return image, boxes
+        boxes = boxes.copy()
+        if self._horizontally:
+            boxes[:, 0] = image.shape[1] - boxes[:, 0] - boxes[:, 2]
+        else:
+            boxes[:, 1] = image.shape[0] - boxes[:, 1] - boxes[:, 3]
+        return self.apply(image, True), boxes
+
+
+class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, RandomVerticalFlip):
+    """As `RandomVerticalFlip`, with boxes.
+
+    Args:
+        prob: how likely.
+    """
+
+    _horizontally = False
+
+
+class RandomCropWithBBox(RandomCrop):
+    """As `RandomCrop`, with boxes."""
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The part and the boxes in it."""
+        image, boxes = _checked("RandomCropWithBBox", values)
+        (left, top, right, bottom), x, y = self.draw(image, streams.of(self))
+        moved = boxes.copy()
+        moved[:, 0] += left
+        moved[:, 1] += top
+        part = self.apply(image, ((left, top, right, bottom), x, y))
+        return part, _none_left(_cut(moved, x, y, self._size[1], self._size[0]))
+
+
+class RandomResizedCropWithBBox(RandomResizedCrop):
+    """As `RandomResizedCrop`, with boxes."""
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The part and the boxes in it."""
+        image, boxes = _checked("RandomResizedCropWithBBox", values)
+        drawn = x, y, width, height = self.draw(image, streams.of(self))
+        cut = _cut(boxes, x, y, width, height)
+        return self.apply(image, drawn), _none_left(
+            _scaled(cut, self._size[1] / width, self._size[0] / height))
+
+
+class ResizeWithBBox(Resize):
+    """As `Resize`, with boxes."""
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The image in the size and its boxes."""
+        image, boxes = _checked("ResizeWithBBox", values)
+        out = self._array(image)
+        return out, _scaled(boxes, out.shape[1] / image.shape[1], out.shape[0] / image.shape[0])
+
+
+class RandomResizeWithBBox(RandomResize):
+    """As `RandomResize`, with boxes."""
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The image in the size and its boxes."""
+        image, boxes = _checked("RandomResizeWithBBox", values)
+        out = self.apply(image, self.draw(image, streams.of(self)))
+        return out, _scaled(boxes, out.shape[1] / image.shape[1], out.shape[0] / image.shape[0])
+
+
+class BoundingBoxAugment(RandomImageOperation):
+    """An operation applied to what is inside of some boxes, chosen at random.
+
+    Args:
+        transform: the operation; it must keep the size.
+        ratio: how many of the boxes.
+    """
+
+    def __init__(self, transform: TensorOperation, ratio: float = 0.3):
+        if not isinstance(transform, TensorOperation):
+            raise TypeError(f"For 'BoundingBoxAugment', 'transform' must be an operation, but got "
+                            f"{type(transform).__name__}.")
+        self.ratio = number("BoundingBoxAugment", "ratio", ratio, 0, 1)
+        self.inside = transform
+
+    def inner(self) -> Any:
+        """The operations that it runs."""
+        return iter((self.inside,))
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The image changed, and its boxes."""
+        image, boxes = _checked("BoundingBoxAugment", values)
+        order = list(range(len(boxes)))
+        generator: Mt19937 = streams.of(self)
+        generator.shuffle(order)
+        out = image.copy()
+        for place in order[:int(len(boxes) * self.ratio)]:
+            x, y, width, height = (int(v) for v in boxes[place, :4])
+            part = np.asarray(self.inside.run((out[y:y + height, x:x + width].copy(),),
+                                              streams)[0])
+            if part.shape[:2] != (height, width):
+                part = kernels.resized(part, height, width, Inter.LINEAR)
+            out[y:y + height, x:x + width] = part
+        return out, boxes

@@ -1,0 +1,288 @@
+"""Images in other colours: fixed changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..transforms.operation import PyTensorOperation
+from . import kernels
+from .image import ImageOperation, frames, is_image, number, pair, pillow
+
+
+class _Enhanced(ImageOperation):
+    """The base of what one factor says."""
+
+    _argument, _channels, _high = "", (3,), None
+    _enhance = ""
+
+    def _set(self, value: Any) -> None:
+        setattr(self, self._argument, number(type(self).__name__, self._argument, value, 0))
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        factor = getattr(self, self._argument)
+        return frames(image, lambda f: self._changed(
+            is_image(type(self).__name__, f, self._channels), factor))
+
+    def _enhanced(self, image: Any) -> Any:
+        enhancer = getattr(pillow("ImageEnhance"), self._enhance)(image)
+        return enhancer.enhance(getattr(self, self._argument))
+
+    _pillow: Any = _enhanced
+    _changed: Any = None
+
+
+class AdjustBrightness(_Enhanced):
+    """Brighter, or darker.
+
+    Args:
+        brightness_factor: 0 is black, 1 the image.
+    """
+
+    _argument, _channels, _enhance = "brightness_factor", (1, 3), "Brightness"
+    _changed = staticmethod(kernels.brightened)
+
+    def __init__(self, brightness_factor: float):
+        self._set(brightness_factor)
+
+
+class AdjustContrast(_Enhanced):
+    """More contrast, or less.
+
+    Args:
+        contrast_factor: 0 is gray, 1 the image.
+    """
+
+    _argument, _enhance = "contrast_factor", "Contrast"
+    _changed = staticmethod(kernels.contrasted)
+
+    def __init__(self, contrast_factor: float):
+        self._set(contrast_factor)
+
+
+class AdjustSaturation(_Enhanced):
+    """More colour, or less.
+
+    Args:
+        saturation_factor: 0 is without colour, 1 the image.
+    """
+
+    _argument, _enhance = "saturation_factor", "Color"
+    _changed = staticmethod(kernels.saturated)
+
+    def __init__(self, saturation_factor: float):
+        self._set(saturation_factor)
+
+
+class AdjustSharpness(_Enhanced):
+    """Sharper, or smoother.
+
+    Args:
+        sharpness_factor: 0 is smooth, 1 the image.
+    """
+
+    _argument, _channels = "sharpness_factor", (1, 3)
+    _pillow: Any = None
+    _changed = staticmethod(kernels.sharpened)
+
+    def __init__(self, sharpness_factor: float):
+        self._set(sharpness_factor)
+
+
+class AdjustHue(ImageOperation):
+    """Colours turned.
+
+    Args:
+        hue_factor: by which share of the circle, in [-0.5, 0.5].
+    """
+
+    def __init__(self, hue_factor: float):
+        self.hue_factor = number("AdjustHue", "hue_factor", hue_factor, -0.5, 0.5)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda f: kernels.hued(is_image("AdjustHue", f, [3]),
+                                                    self.hue_factor))
+
+    def _pillow(self, image: Any) -> Any:
+        if image.mode in ("L", "1", "I", "F"):
+            return image
+        hue, saturation, value = image.convert("HSV").split()
+        turned = np.asarray(hue).astype(np.int16) + int(self.hue_factor * 255)
+        hue = pillow().fromarray((turned & 255).astype(np.uint8))
+        return pillow().merge("HSV", (hue, saturation, value)).convert(image.mode)
+
+
+class AdjustGamma(ImageOperation):
+    """Values to a power.
+
+    Args:
+        gamma: the power.
+        gain: a factor.
+    """
+
+    def __init__(self, gamma: float, gain: float = 1):
+        self.gamma = number("AdjustGamma", "gamma", gamma, 0)
+        self.gain = number("AdjustGamma", "gain", gain)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        if image.dtype.kind == "f":
+            return np.clip(image ** self.gamma * self.gain, 0, 1).astype(image.dtype)
+        return self._table().astype(np.uint8)[image]
+
+    def _table(self) -> np.ndarray:
+        values = (256 - 1e-3) * self.gain * (np.arange(256) / 255) ** self.gamma
+        return np.clip(np.floor(values), 0, 255)
+
+    def _pillow(self, image: Any) -> Any:
+        mode = image.mode
+        table = [int(v) for v in np.clip((255 + 1 - 1e-3) * self.gain * np.power(
+            np.arange(256) / 255.0, self.gamma), 0, 255)]
+        image = image.convert("RGB")
+        return image.point(table * 3).convert(mode)
+
+
+class AutoContrast(ImageOperation):
+    """Values stretched to the whole range.
+
+    Args:
+        cutoff: what per cent of the lightest and darkest pixels don't count.
+        ignore: values that don't count.
+    """
+
+    def __init__(self, cutoff: float = 0.0, ignore: Any = None):
+        self.cutoff = number("AutoContrast", "cutoff", cutoff, 0, 50)
+        self.ignore = [ignore] if isinstance(ignore, int) else ignore
+        for value in self.ignore or ():
+            number("AutoContrast", "ignore", value, 0, 255)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return kernels.auto_contrasted(is_image("AutoContrast", image, [1, 3]), self.cutoff,
+                                       self.ignore)
+
+    def _pillow(self, image: Any) -> Any:
+        return pillow("ImageOps").autocontrast(image, self.cutoff, self.ignore)
+
+
+class Equalize(ImageOperation):
+    """All values equally frequent."""
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return kernels.equalized(is_image("Equalize", image, [1, 3]))
+
+    def _pillow(self, image: Any) -> Any:
+        return pillow("ImageOps").equalize(image)
+
+
+class Invert(ImageOperation):
+    """The negative."""
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return (255 - is_image("Invert", image)).astype(image.dtype)
+
+    def _pillow(self, image: Any) -> Any:
+        return pillow("ImageOps").invert(image)
+
+
+class Posterize(ImageOperation):
+    """Only the highest bits of each value.
+
+    Args:
+        bits: how many.
+    """
+
+    def __init__(self, bits: int):
+        if isinstance(bits, bool) or not isinstance(bits, int):
+            raise TypeError(f"For 'Posterize', 'bits' must be an int, but got {bits!r}.")
+        self.bits = number("Posterize", "bits", bits, 0, 8)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return kernels.posterized(is_image("Posterize", image, [1, 3]), self.bits)
+
+
+class Solarize(ImageOperation):
+    """Values in a range inverted.
+
+    Args:
+        threshold: (min, max), or one number for both.
+    """
+
+    def __init__(self, threshold: Any):
+        listed = (threshold, threshold) if isinstance(threshold, (int, float)) else threshold
+        self.threshold = pair("Solarize", "threshold", listed, 0, 255)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return kernels.solarized(is_image("Solarize", image, [1, 3]), *self.threshold)
+
+
+class GaussianBlur(ImageOperation):
+    """Blurred by a bell curve.
+
+    Args:
+        kernel_size: how many pixels it spans, odd: (across, down) or one number.
+        sigma: how wide it is: (across, down) or one number; default: by the size.
+    """
+
+    def __init__(self, kernel_size: Any, sigma: Any = None):
+        sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+        if len(sizes) != 2:
+            raise TypeError(f"For 'GaussianBlur', 'kernel_size' must be one or two ints, but got "
+                            f"{kernel_size!r}.")
+        for size in sizes:
+            if isinstance(size, bool) or not isinstance(size, int):
+                raise TypeError(f"For 'GaussianBlur', 'kernel_size' must be an int, but got "
+                                f"{size!r}.")
+            if number("GaussianBlur", "kernel_size", size, 1) % 2 == 0:
+                raise ValueError(f"For 'GaussianBlur', 'kernel_size' must be odd, but got {size}.")
+        widths = [0.0, 0.0] if sigma is None else (
+            [sigma] * 2 if isinstance(sigma, (int, float)) else list(sigma))
+        for width in widths:
+            number("GaussianBlur", "sigma", width, 0)
+        self.kernel_size, self.sigma = kernel_size, sigma
+        self._kernel = (sizes[0], sizes[1])
+        self._sigma = tuple(width if width > 0 else size * 0.15 + 0.35
+                            for size, width in zip(sizes, widths, strict=True))
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda f: kernels.blurred(is_image("GaussianBlur", f), self._kernel,
+                                                       (self._sigma[0], self._sigma[1])))
+
+
+class UniformAugment(PyTensorOperation):
+    """Some of the operations, each applied by a chance that is drawn too.
+
+    Args:
+        transforms: a list of operations.
+        num_ops: how many are chosen.
+    """
+
+    def __init__(self, transforms: list[Any], num_ops: int = 2):
+        if not isinstance(transforms, list) or not transforms:
+            raise TypeError(f"For 'UniformAugment', 'transforms' must be a list of operations, but "
+                            f"got {transforms!r}.")
+        for operation in transforms:
+            if not callable(operation):
+                raise TypeError(f"For 'UniformAugment', each of 'transforms' must be an operation, "
+                                f"but got {operation!r}.")
+        if isinstance(num_ops, bool) or not isinstance(num_ops, int):
+            raise TypeError(f"For 'UniformAugment', 'num_ops' must be an int, but got {num_ops!r}.")
+        number("UniformAugment", "num_ops", num_ops, 1)
+        if num_ops > len(transforms):
+            raise ValueError(f"For 'UniformAugment', 'num_ops' must be at most the number of "
+                             f"operations, {len(transforms)}, but got {num_ops}.")
+        self.transforms, self.num_ops = transforms, num_ops
+
+    def inner(self) -> Any:
+        """The operations that it runs."""
+        return iter(self.transforms)
+
+    def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
+        """The image changed."""
+        import random
+
+        from ..transforms.transforms import run_operation
+        for place in np.random.choice(len(self.transforms), self.num_ops, replace=False):
+            chance = random.random()
+            if random.random() < chance:
+                values = run_operation(self.transforms[place], values, streams)
+        return values

@@ -1,0 +1,395 @@
+"""Images from files, into other types, layouts, and ranges."""
+
+from __future__ import annotations
+
+import colorsys
+from typing import Any
+
+import numpy as np
+
+from ...dtype import Type, dtype_to_nptype
+from ..errors import DataError
+from ..transforms.operation import PyTensorOperation, is_pillow
+from ..transforms.transforms import TypeCast
+from .enums import ConvertMode
+from .image import ImageOperation, choice, cv, frames, is_image, number, pillow
+
+
+class Decode(ImageOperation):
+    """The image of an encoded file's bytes, in RGB.
+
+    Args:
+        to_pil: give an image of Pillow's instead of an array.
+
+    Raises:
+        RuntimeError: if the bytes are no image, or only a part of one.
+    """
+
+    def __init__(self, to_pil: bool = False):
+        if not isinstance(to_pil, bool):
+            raise TypeError(f"For 'Decode', 'to_pil' must be a bool, but got {to_pil!r}.")
+        self.to_pil = self.python = to_pil
+
+    def accept(self, value: Any) -> Any:
+        """The bytes as an array.
+
+        Raises:
+            TypeError: if they are none.
+        """
+        if isinstance(value, bytes):
+            value = np.frombuffer(value, np.uint8)
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"Input should be an encoded image in a 1-D NumPy array, got "
+                            f"{type(value)}.")
+        return value
+
+    def transform(self, value: Any) -> Any:
+        """The image."""
+        if value.dtype.kind == "S":
+            value = np.frombuffer(value.tobytes(), np.uint8)
+        if value.ndim != 1 or value.dtype not in (np.uint8, np.int8):
+            raise TypeError(f"Decode: the input must be an encoded image in a 1-D array of uint8, "
+                            f"but got {value.dtype} {list(value.shape)}.")
+        if self.to_pil:
+            import io
+            try:
+                return pillow().open(io.BytesIO(value.tobytes())).convert("RGB")
+            except OSError as error:
+                raise ValueError(f"Decode: the bytes are no image: {error}") from error
+        return decoded(value)
+
+
+def decoded(data: np.ndarray) -> np.ndarray:
+    """The image of an encoded file's bytes, as an array in RGB."""
+    if data.size == 0:
+        raise RuntimeError("Decode: the input is empty.")
+    if data[:2].tobytes() == b"\xff\xd8" and b"\xff\xd9" not in data[-4096:].tobytes():
+        raise RuntimeError("Decode: the JPEG data ends too early; the file is damaged.")
+    flags = cv().IMREAD_COLOR | cv().IMREAD_IGNORE_ORIENTATION
+    image = cv().imdecode(np.ascontiguousarray(data), flags)
+    if image is None:
+        raise RuntimeError("Decode: the bytes are no image, or the file is damaged.")
+    return cv().cvtColor(image, cv().COLOR_BGR2RGB, dst=image)
+
+
+class ToTensor(ImageOperation):
+    """An image as numbers in [0, 1], channels first.
+
+    Args:
+        output_type: their type.
+    """
+
+    def __init__(self, output_type: Any = np.float32):
+        kind = dtype_to_nptype(output_type) if isinstance(output_type, Type) else output_type
+        try:
+            self._kind = np.dtype(kind)
+        except TypeError:
+            raise TypeError(f"For 'ToTensor', 'output_type' must be a data type, but got "
+                            f"{output_type!r}.") from None
+        self.output_type = output_type
+
+    def __call__(self, *values: Any) -> Any:
+        if len(values) == 1 and is_pillow(values[0]):  # 2.10 divides here, and multiplies in `map`
+            array = np.asarray(values[0])
+            array = array[:, :, None] if array.ndim == 2 else array
+            return (array.transpose(2, 0, 1) / 255.0).astype(self._kind)
+        return super().__call__(*values)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        if image.ndim not in (2, 3):
+            raise RuntimeError(f"ToTensor: the image must have the shape <H,W> or <H,W,C>, but got "
+                               f"{list(image.shape)}.")
+        image = image[:, :, None] if image.ndim == 2 else image
+        return self.block(image)
+
+    def block(self, image: np.ndarray) -> np.ndarray:
+        """Images as numbers in [0, 1], channels first, in a stack."""
+        if image.ndim == 3 and image.shape[-1] > 4:
+            image = image[..., None]
+        out = np.ascontiguousarray(np.moveaxis(image, -1, -3))
+        return (out * np.float32(1 / 255)).astype(self._kind)
+
+
+class ToPIL(PyTensorOperation):
+    """An image of Pillow's, of an array (H, W, C) of uint8."""
+
+    def transform(self, value: Any) -> Any:
+        """The image."""
+        if is_pillow(value):
+            return value
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"The input of ToPIL should be a NumPy array or PIL image, got "
+                            f"{type(value)}.")
+        if value.ndim == 3 and value.shape[2] == 1:
+            value = value[..., 0]
+        return pillow().fromarray(value)
+
+
+class ToNumpy(PyTensorOperation):
+    """The array of an image of Pillow's."""
+
+    def transform(self, value: Any) -> np.ndarray:
+        """The array."""
+        return np.array(value)
+
+
+class ToType(TypeCast):
+    """An image in another type."""
+
+
+class HWC2CHW(ImageOperation):
+    """Channels first."""
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        if image.ndim == 2:
+            return image
+        if image.ndim < 3:
+            raise RuntimeError(f"HWC2CHW: the image must have the shape <H,W,C>, but got "
+                               f"{list(image.shape)}.")
+        return self.block(image)
+
+    def block(self, image: np.ndarray) -> np.ndarray:
+        """Channels first, in a stack."""
+        if image.ndim < 3:
+            raise RuntimeError(f"HWC2CHW: the image must have the shape <H,W,C>, but got "
+                               f"{list(image.shape)}.")
+        return np.ascontiguousarray(np.moveaxis(image, -1, -3))
+
+
+class Rescale(ImageOperation):
+    """Values times a factor, plus a shift, as float32.
+
+    Args:
+        rescale: the factor.
+        shift: the shift.
+    """
+
+    def __init__(self, rescale: float, shift: float):
+        self.rescale = number("Rescale", "rescale", rescale)
+        self.shift = number("Rescale", "shift", shift)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        out = image * float(np.float32(self.rescale)) + float(np.float32(self.shift))
+        return out.astype(np.float32)
+
+    block = _array
+
+
+class Normalize(ImageOperation):
+    """Values minus their channel's mean, divided by its deviation, as float32.
+
+    Args:
+        mean, std: a number for each channel.
+        is_hwc: whether channels are last; else first.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.dataset import vision
+        >>> vision.Normalize([1.0], [2.0])(np.full((1, 2, 1), 5, np.uint8)).ravel()
+        array([2., 2.], dtype=float32)
+    """
+
+    def __init__(self, mean: Any, std: Any, is_hwc: bool = True):
+        name = type(self).__name__
+        for argument, values in (("mean", mean), ("std", std)):
+            if not isinstance(values, (list, tuple)):
+                raise TypeError(f"For '{name}', '{argument}' must be a list of numbers, but got "
+                                f"{values!r}.")
+            for value in values:
+                number(name, argument, value, 0)
+        if len(mean) != len(std):
+            raise ValueError(f"For '{name}', 'mean' and 'std' must have as many numbers, but got "
+                             f"{mean} and {std}.")
+        if any(value <= 0 for value in std):
+            raise ValueError(f"For '{name}', 'std' must be greater than 0, but got {std}.")
+        if not isinstance(is_hwc, bool):
+            raise TypeError(f"For '{name}', 'is_hwc' must be a bool, but got {is_hwc!r}.")
+        self.mean, self.std, self.is_hwc = mean, std, is_hwc
+        self._mean, self._std = np.asarray(mean, np.float32), np.asarray(std, np.float32)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        if image.ndim == 2:
+            return self.block(image[..., None] if self.is_hwc else image[None]).reshape(image.shape)
+        return self.block(is_image("Normalize", image) if image.ndim < 3 else image)
+
+    def block(self, image: np.ndarray) -> np.ndarray:
+        """Images normalized, in a stack."""
+        axis = -1 if self.is_hwc else -3
+        channels = image.shape[axis] if image.ndim >= 3 else -1
+        if len(self.mean) not in (1, channels) or channels < 0:
+            raise RuntimeError(f"Normalize: the number of channels, {channels}, is not that of "
+                               f"'mean', {len(self.mean)}.")
+        shape = (-1,) if self.is_hwc else (-1, 1, 1)
+        out = image.astype(np.float32)
+        np.subtract(out, self._mean.reshape(shape), out=out)
+        return np.divide(out, self._std.reshape(shape), out=out)
+
+
+class NormalizePad(Normalize):
+    """As `Normalize`, with one more channel of zeros.
+
+    Args:
+        mean, std, is_hwc: as for `Normalize`.
+        dtype: ``"float32"`` or ``"float16"``.
+    """
+
+    def __init__(self, mean: Any, std: Any, dtype: str = "float32", is_hwc: bool = True):
+        super().__init__(mean, std, is_hwc)
+        if not isinstance(dtype, str):
+            raise TypeError(f"For 'NormalizePad', 'dtype' must be a str, but got {dtype!r}.")
+        if dtype not in ("float32", "float16"):
+            raise ValueError(f"For 'NormalizePad', 'dtype' must be 'float32' or 'float16', but got "
+                             f"{dtype!r}.")
+        self.dtype = dtype
+
+    def block(self, image: np.ndarray) -> np.ndarray:
+        """Images normalized, in a stack."""
+        out = super().block(image)
+        axis = -1 if self.is_hwc else -3
+        more = np.zeros_like(np.take(out, [0], axis))
+        return np.concatenate([out, more], axis).astype(self.dtype)
+
+
+class ConvertColor(ImageOperation):
+    """Another order of colours.
+
+    Args:
+        convert_mode: from which to which.
+    """
+
+    def __init__(self, convert_mode: ConvertMode):
+        self.convert_mode = choice("ConvertColor", "convert_mode", convert_mode, ConvertMode)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, self._converted)
+
+    def _converted(self, image: np.ndarray) -> np.ndarray:
+        code = getattr(cv(), self.convert_mode.name)
+        needed = {"BGRA": 4, "RGBA": 4, "GRAY": 1}.get(
+            self.convert_mode.name.removeprefix("COLOR_").split("2")[0], 3)
+        is_image("ConvertColor", image, [needed])
+        return cv().cvtColor(np.ascontiguousarray(image), code)
+
+
+class Grayscale(PyTensorOperation):
+    """A gray image of Pillow's, with 1 or 3 channels."""
+
+    def __init__(self, num_output_channels: int = 1):
+        if num_output_channels not in (1, 3) or isinstance(num_output_channels, bool):
+            raise ValueError(f"For 'Grayscale', 'num_output_channels' must be 1 or 3, but got "
+                             f"{num_output_channels!r}.")
+        self.num_output_channels = num_output_channels
+
+    def transform(self, value: Any) -> Any:
+        """The image."""
+        return gray(need_pillow("Grayscale", value), self.num_output_channels)
+
+
+def gray(image: Any, channels: int) -> Any:
+    """A gray image of Pillow's."""
+    out = image.convert("L")
+    if channels == 3:
+        array = np.asarray(out)
+        out = pillow().fromarray(np.dstack([array] * 3))
+    return out
+
+
+def need_pillow(name: str, value: Any) -> Any:
+    """An image of Pillow's.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if not is_pillow(value):
+        raise TypeError(f"img should be PIL image. Got {type(value)}. For '{name}', use Decode("
+                        f"True) or ToPIL() before.")
+    return value
+
+
+class _Colors(PyTensorOperation):
+    """The base of what changes three numbers, colour by colour."""
+
+    def __init__(self, is_hwc: bool = False):
+        if not isinstance(is_hwc, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'is_hwc' must be a bool, but got "
+                            f"{is_hwc!r}.")
+        self.is_hwc = is_hwc
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The image, or the batch of images, changed."""
+        axis = -1 if self.is_hwc else -3
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"img should be NumPy image. Got {type(value)}.")
+        if value.ndim not in (3, 4) or value.shape[axis] != 3:
+            raise TypeError(f"For '{type(self).__name__}', the image must have three channels, but "
+                            f"got the shape {list(value.shape)}.")
+        parts = np.moveaxis(value, axis, 0)
+        return np.stack(np.vectorize(self._change)(*parts), axis)
+
+    _change: Any = None
+
+
+class HsvToRgb(_Colors):
+    """Hue, saturation and value as red, green and blue, all in [0, 1].
+
+    Args:
+        is_hwc: whether channels are last; else first.
+    """
+
+    _change = staticmethod(colorsys.hsv_to_rgb)
+
+
+class RgbToHsv(_Colors):
+    """Red, green and blue as hue, saturation and value, all in [0, 1].
+
+    Args:
+        is_hwc: whether channels are last; else first.
+    """
+
+    _change = staticmethod(colorsys.rgb_to_hsv)
+
+
+class LinearTransformation(PyTensorOperation):
+    """An image's numbers minus their means, times a square matrix.
+
+    Args:
+        transformation_matrix: of shape (C * H * W, C * H * W).
+        mean_vector: of shape (C * H * W,).
+    """
+
+    def __init__(self, transformation_matrix: np.ndarray, mean_vector: np.ndarray):
+        for name, value in (("transformation_matrix", transformation_matrix),
+                            ("mean_vector", mean_vector)):
+            if not isinstance(value, np.ndarray):
+                raise TypeError(f"For 'LinearTransformation', '{name}' must be a NumPy array, but "
+                                f"got {type(value).__name__}.")
+        rows, columns = transformation_matrix.shape
+        if rows != columns:
+            raise ValueError(f"For 'LinearTransformation', the matrix must be square, but has the "
+                             f"shape {transformation_matrix.shape}.")
+        if mean_vector.shape[0] != rows:
+            raise ValueError(f"For 'LinearTransformation', 'mean_vector' must have {rows} numbers, "
+                             f"but has {mean_vector.shape[0]}.")
+        self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The image changed."""
+        if value.size != self.transformation_matrix.shape[0]:
+            raise ValueError(f"LinearTransformation: the image has {value.size} numbers, but the "
+                             f"matrix {self.transformation_matrix.shape[0]} rows.")
+        flat = value.reshape(1, -1) - self.mean_vector
+        return np.dot(flat, self.transformation_matrix).reshape(value.shape)
+
+
+class DecodeVideo(ImageOperation):
+    """Not supported: there is no decoder of videos.
+
+    Raises:
+        RuntimeError: always.
+    """
+
+    def __init__(self) -> None:
+        raise DataError("DecodeVideo: videos can't be decoded; decode them with a package for "
+                        "videos, such as PyAV, in a function of Python's.")
+
+

@@ -1,0 +1,418 @@
+"""Images of other sizes, turned, moved, cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..transforms.operation import PyTensorOperation, is_pillow
+from . import kernels
+from .enums import Border, Inter, SliceMode
+from .image import (
+    ImageOperation,
+    choice,
+    fill_values,
+    frames,
+    is_image,
+    number,
+    paddings,
+    pillow,
+    pillow_filter,
+    size_pair,
+)
+
+
+class Resize(ImageOperation):
+    """Another size.
+
+    Args:
+        size: (height, width), or one number for the smaller side.
+        interpolation: an Inter.
+    """
+
+    def __init__(self, size: Any, interpolation: Inter = Inter.LINEAR):
+        size_pair("Resize", size)
+        self.interpolation = choice("Resize", "interpolation", interpolation, Inter)
+        self.size = size
+
+    def _target(self, height: int, width: int) -> tuple[int, int]:
+        if not isinstance(self.size, int):
+            return self.size[0], self.size[1]
+        if height < width:
+            return self.size, int(self.size * width / height)
+        return int(self.size * height / width), self.size
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        def change(frame: np.ndarray) -> np.ndarray:
+            is_image("Resize", frame)
+            height, width = self._target(*frame.shape[:2])
+            return kernels.resized(frame, height, width, self.interpolation)
+        return frames(image, change)
+
+    def _pillow(self, image: Any) -> Any:
+        height, width = self._target(image.size[1], image.size[0])
+        return image.resize((width, height), pillow_filter(self.interpolation))
+
+
+class Crop(ImageOperation):
+    """A part.
+
+    Args:
+        coordinates: its (top, left).
+        size: its (height, width), or one number for both.
+    """
+
+    def __init__(self, coordinates: Any, size: Any):
+        if not isinstance(coordinates, (list, tuple)) or len(coordinates) != 2:
+            raise TypeError(f"For 'Crop', 'coordinates' must be (top, left), but got "
+                            f"{coordinates!r}.")
+        for value in coordinates:
+            number("Crop", "coordinates", value, 0)
+        self.coordinates, self.size = coordinates, size
+        self._size = size_pair("Crop", size)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        def change(frame: np.ndarray) -> np.ndarray:
+            is_image("Crop", frame)
+            (top, left), (height, width) = self.coordinates, self._size
+            if top + height > frame.shape[0] or left + width > frame.shape[1]:
+                raise RuntimeError(f"Crop: the part {top, left, height, width} is not inside of "
+                                   f"the image of shape {list(frame.shape)}.")
+            return kernels.cropped(frame, top, left, height, width)
+        return frames(image, change)
+
+
+class CenterCrop(ImageOperation):
+    """The middle; with zeros around it where the image is smaller.
+
+    Args:
+        size: its (height, width), or one number for both.
+    """
+
+    def __init__(self, size: Any):
+        self.size, self._size = size, size_pair("CenterCrop", size)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda frame: kernels.center_cropped(
+            is_image("CenterCrop", frame), *self._size))
+
+    def _pillow(self, image: Any) -> Any:
+        height, width = self._size
+        left, top = round((image.size[0] - width) / 2.0), round((image.size[1] - height) / 2.0)
+        return image.crop((left, top, left + width, top + height))
+
+
+class ResizedCrop(ImageOperation):
+    """A part in another size.
+
+    Args:
+        top, left, height, width: the part.
+        size: as for `Resize`.
+        interpolation: an Inter.
+    """
+
+    def __init__(self, top: int, left: int, height: int, width: int, size: Any,
+                 interpolation: Inter = Inter.BILINEAR):
+        for name, value, low in (("top", top, 0), ("left", left, 0), ("height", height, 1),
+                                 ("width", width, 1)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"For 'ResizedCrop', '{name}' must be an int, but got {value!r}.")
+            number("ResizedCrop", name, value, low)
+        self.top, self.left, self.height, self.width = top, left, height, width
+        self.size, self._resize = size, Resize(size, interpolation)
+        self.interpolation = interpolation
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        part = Crop((self.top, self.left), (self.height, self.width))
+        return self._resize.transform(part.transform(image))
+
+
+class HorizontalFlip(ImageOperation):
+    """Left and right exchanged."""
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda f: kernels.flipped(is_image("HorizontalFlip", f), True))
+
+
+class VerticalFlip(ImageOperation):
+    """Top and bottom exchanged."""
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda f: kernels.flipped(is_image("VerticalFlip", f), False))
+
+
+class Pad(ImageOperation):
+    """A border around the image.
+
+    Args:
+        padding: its width: one number, (left and right, top and bottom), or (left, top, right,
+            bottom).
+        fill_value: its values: one number, or one for each channel.
+        padding_mode: what it shows, a Border.
+    """
+
+    def __init__(self, padding: Any, fill_value: Any = 0,
+                 padding_mode: Border = Border.CONSTANT):
+        self.padding, self._padding = padding, paddings("Pad", padding)
+        self.fill_value, self._fill = fill_value, fill_values("Pad", fill_value)
+        self.padding_mode = choice("Pad", "padding_mode", padding_mode, Border)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda frame: kernels.padded(
+            is_image("Pad", frame), *self._padding, self._fill, self.padding_mode))
+
+    def _pillow(self, image: Any) -> Any:
+        return padded_pillow(image, self._padding, self.fill_value, self.padding_mode)
+
+
+def padded_pillow(image: Any, padding: Any, fill: Any, border: Border) -> Any:
+    """An image of Pillow's with a border around it."""
+    if border is Border.CONSTANT:
+        fill = tuple(fill) if isinstance(fill, list) else fill
+        return pillow("ImageOps").expand(image, border=tuple(padding), fill=fill)
+    array, (left, top, right, bottom) = np.asarray(image), padding
+    kind: Any = {Border.EDGE: "edge", Border.REFLECT: "reflect",
+                 Border.SYMMETRIC: "symmetric"}[border]
+    room = [(top, bottom), (left, right)] + [(0, 0)] * (array.ndim - 2)
+    return pillow().fromarray(np.pad(array, room, kind))
+
+
+class PadToSize(ImageOperation):
+    """A border that makes the image as large as asked for.
+
+    Args:
+        size: (height, width), or one number for both.
+        offset: where the image goes, (top, left) or one number; default: the middle.
+        fill_value, padding_mode: as for `Pad`.
+    """
+
+    def __init__(self, size: Any, offset: Any = None, fill_value: Any = 0,
+                 padding_mode: Border = Border.CONSTANT):
+        self.size, self._size = size, size_pair("PadToSize", size)
+        if offset is not None and offset != []:
+            listed = [offset, offset] if isinstance(offset, int) else list(offset)
+            listed = listed * 2 if len(listed) == 1 else listed
+            for value in listed:
+                number("PadToSize", "offset", value, 0)
+            self._offset: Any = listed
+        else:
+            self._offset = None
+        self.offset = offset
+        self.fill_value, self._fill = fill_value, fill_values("PadToSize", fill_value)
+        self.padding_mode = choice("PadToSize", "padding_mode", padding_mode, Border)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, self._padded)
+
+    def _padded(self, image: np.ndarray) -> np.ndarray:
+        down, across = (s - i for s, i in zip(self._size, is_image(
+            "PadToSize", image).shape[:2], strict=True))
+        if down < 0 or across < 0:
+            raise RuntimeError(f"PadToSize: the size {self._size} must not be smaller than the "
+                               f"image of shape {list(image.shape)}.")
+        top, left = self._offset or (down // 2, across // 2)
+        if top > down or left > across:
+            raise RuntimeError(f"PadToSize: with the offset {self._offset} the image of shape "
+                               f"{list(image.shape)} is not inside of {self._size}.")
+        return kernels.padded(image, left, top, across - left, down - top, self._fill,
+                              self.padding_mode)
+
+
+class Rotate(ImageOperation):
+    """The image turned to the left.
+
+    Args:
+        degrees: by how much.
+        resample: an Inter.
+        expand: whether the image grows so that all of it is seen.
+        center: about which (x, y); default: the middle.
+        fill_value: what is seen where there was nothing.
+    """
+
+    def __init__(self, degrees: float, resample: Inter = Inter.NEAREST, expand: bool = False,
+                 center: Any = None, fill_value: Any = 0):
+        self.degrees = number("Rotate", "degrees", degrees)
+        self.resample = choice("Rotate", "resample", resample, Inter)
+        if not isinstance(expand, bool):
+            raise TypeError(f"For 'Rotate', 'expand' must be a bool, but got {expand!r}.")
+        if center is not None and (not isinstance(center, (list, tuple)) or len(center) != 2):
+            raise TypeError(f"For 'Rotate', 'center' must be (x, y), but got {center!r}.")
+        self.expand, self.center = expand, center
+        self.fill_value, self._fill = fill_value, fill_values("Rotate", fill_value)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        degrees = self.degrees % 360
+        return frames(image, lambda frame: kernels.rotated(
+            is_image("Rotate", frame), degrees, self.resample, self.expand, self.center,
+            self._fill))
+
+
+class Affine(ImageOperation):
+    """The image turned, moved, scaled and sheared.
+
+    Args:
+        degrees: turned by how much.
+        translate: moved by which shares of (width, height).
+        scale: how much larger.
+        shear: sheared by how many degrees along (x, y), or along x.
+        resample: an Inter.
+        fill_value: what is seen where there was nothing.
+    """
+
+    def __init__(self, degrees: float, translate: Any, scale: float, shear: Any,
+                 resample: Inter = Inter.NEAREST, fill_value: Any = 0):
+        self.degrees = number("Affine", "degrees", degrees)
+        if not isinstance(translate, (list, tuple)) or len(translate) != 2:
+            raise TypeError(f"For 'Affine', 'translate' must be two numbers, but got "
+                            f"{translate!r}.")
+        for value in translate:
+            number("Affine", "translate", value, -1, 1)
+        self.translate = translate
+        self.scale = number("Affine", "scale", scale)
+        if scale <= 0:
+            raise ValueError(f"For 'Affine', 'scale' must be greater than 0, but got {scale}.")
+        self.shear = shear
+        listed = [shear, 0.0] if isinstance(shear, (int, float)) else list(shear)
+        if len(listed) != 2:
+            raise TypeError(f"For 'Affine', 'shear' must be one or two numbers, but got {shear!r}.")
+        self._shear = (number("Affine", "shear", listed[0]), number("Affine", "shear", listed[1]))
+        self.resample = choice("Affine", "resample", resample, Inter)
+        self.fill_value, self._fill = fill_value, fill_values("Affine", fill_value)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, self._changed)
+
+    def _changed(self, image: np.ndarray) -> np.ndarray:
+        is_image("Affine", image)
+        moved = (self.translate[0] * image.shape[1], self.translate[1] * image.shape[0])
+        return kernels.sheared(image, self.degrees, moved, self.scale, self._shear, self.resample,
+                               self._fill)
+
+
+class Perspective(ImageOperation):
+    """Four points of the image moved to four others.
+
+    Args:
+        start_points, end_points: lists of four (x, y).
+        interpolation: an Inter.
+    """
+
+    def __init__(self, start_points: Any, end_points: Any,
+                 interpolation: Inter = Inter.BILINEAR):
+        for name, points in (("start_points", start_points), ("end_points", end_points)):
+            if not isinstance(points, (list, tuple)) or len(points) != 4 or any(
+                    not isinstance(p, (list, tuple)) or len(p) != 2 for p in points):
+                raise TypeError(f"For 'Perspective', '{name}' must be four points (x, y), but got "
+                                f"{points!r}.")
+        self.start_points, self.end_points = start_points, end_points
+        self.interpolation = choice("Perspective", "interpolation", interpolation, Inter)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        return frames(image, lambda frame: kernels.in_perspective(
+            is_image("Perspective", frame), self.start_points, self.end_points,
+            self.interpolation))
+
+    def _pillow(self, image: Any) -> Any:
+        return perspective_pillow(image, self.start_points, self.end_points, self.interpolation)
+
+
+def perspective_pillow(image: Any, start: Any, end: Any, interpolation: Inter) -> Any:
+    """Four points of an image of Pillow's moved to four others."""
+    rows: list[list[float]] = []
+    for (x, y), (u, v) in zip(end, start, strict=True):
+        rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
+        rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
+    known = np.array(start, dtype=float).reshape(8)
+    matrix = np.linalg.lstsq(np.array(rows, dtype=float), known, rcond=-1)[0]
+    return image.transform(image.size, pillow().Transform.PERSPECTIVE, matrix.tolist(),
+                           pillow_filter(interpolation))
+
+
+class SlicePatches(ImageOperation):
+    """The image cut into parts, a column each.
+
+    Args:
+        num_height, num_width: how many parts down and across.
+        slice_mode: whether what is left over is filled up or dropped, a SliceMode.
+        fill_value: with what to fill up.
+    """
+
+    def __init__(self, num_height: int = 1, num_width: int = 1,
+                 slice_mode: SliceMode = SliceMode.PAD, fill_value: int = 0):
+        for name, value in (("num_height", num_height), ("num_width", num_width)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"For 'SlicePatches', '{name}' must be an int, but got {value!r}.")
+            number("SlicePatches", name, value, 1)
+        self.num_height, self.num_width = num_height, num_width
+        self.slice_mode = choice("SlicePatches", "slice_mode", slice_mode, SliceMode)
+        self.fill_value = number("SlicePatches", "fill_value", fill_value, 0, 255)
+
+    def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
+        """The parts, row by row."""
+        image = is_image("SlicePatches", np.asarray(values[0]))
+        (height, width), down, across = image.shape[:2], self.num_height, self.num_width
+        if down > height or across > width:
+            raise RuntimeError(f"SlicePatches: there can't be more parts, {down, across}, than "
+                               f"the image of shape {list(image.shape)} has pixels.")
+        if self.slice_mode is SliceMode.PAD:
+            bottom, right = -height % down, -width % across
+            image = kernels.padded(image, 0, 0, right, bottom, (self.fill_value,) * 3,
+                                   Border.CONSTANT)
+        high, wide = image.shape[0] // down, image.shape[1] // across
+        return tuple([np.ascontiguousarray(kernels.cropped(image, i * high, j * wide, high, wide))
+                      for i in range(down) for j in range(across)])
+
+
+class FiveCrop(PyTensorOperation):
+    """The four corners and the middle of an image of Pillow's.
+
+    Args:
+        size: their (height, width), or one number for both.
+    """
+
+    def __init__(self, size: Any):
+        self.size, self._size = size, size_pair("FiveCrop", size)
+
+    def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
+        """The five parts."""
+        return five(values[0], self._size)
+
+
+def five(image: Any, size: Sequence[int]) -> tuple[Any, ...]:
+    """The four corners and the middle of an image of Pillow's."""
+    if not is_pillow(image):
+        raise TypeError(f"img should be PIL image. Got {type(image)}. Use Decode(True) or ToPIL() "
+                        f"before.")
+    (width, height), (h, w) = image.size, size
+    if w > width or h > height:
+        raise ValueError(f"The parts, {(h, w)}, must not be larger than the image, "
+                         f"{(height, width)}.")
+    middle = CenterCrop([h, w])._pillow(image)
+    return (image.crop((0, 0, w, h)), image.crop((width - w, 0, width, h)),
+            image.crop((0, height - h, w, height)),
+            image.crop((width - w, height - h, width, height)), middle)
+
+
+class TenCrop(PyTensorOperation):
+    """The four corners and the middle of an image of Pillow's, and those of it mirrored.
+
+    Args:
+        size: their (height, width), or one number for both.
+        use_vertical_flip: whether top and bottom are exchanged, not left and right.
+    """
+
+    def __init__(self, size: Any, use_vertical_flip: bool = False):
+        self.size, self._size = size, size_pair("TenCrop", size)
+        if not isinstance(use_vertical_flip, bool):
+            raise TypeError(f"For 'TenCrop', 'use_vertical_flip' must be a bool, but got "
+                            f"{use_vertical_flip!r}.")
+        self.use_vertical_flip = use_vertical_flip
+
+    def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
+        """The ten parts."""
+        first = five(values[0], self._size)
+        sides = pillow().Transpose
+        side = sides.FLIP_TOP_BOTTOM if self.use_vertical_flip else sides.FLIP_LEFT_RIGHT
+        return (*first, *five(values[0].transpose(side), self._size))

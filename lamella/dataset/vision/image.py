@@ -1,0 +1,229 @@
+"""What an operation on images is, and the checks that they share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import needs
+from ..numbers import Mt19937
+from ..transforms.operation import Streams, TensorOperation, Values, is_pillow
+from .enums import Border, Inter
+
+
+@functools.cache
+def cv() -> Any:
+    """OpenCV. Its own threads are off: workers are the parallelism here."""
+    module = needs("vision", "cv2", "opencv-python-headless")
+    module.setNumThreads(0)
+    return module
+
+
+def pillow(module: str = "Image") -> Any:
+    """A module of Pillow's."""
+    return needs("vision", f"PIL.{module}", "pillow")
+
+
+class ImageOperation(TensorOperation):
+    """The base of operations on images: `_array` for arrays, `_pillow` for Pillow's images.
+
+    An operation without `_pillow` treats Pillow's images as the arrays they hold.
+    """
+
+    _pillow: Any = None
+
+    def accept(self, value: Any) -> Any:
+        """The input, an array or an image of Pillow's.
+
+        Raises:
+            TypeError: if it is neither.
+        """
+        if is_pillow(value):
+            return value
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"Input should be NumPy or PIL image, got {type(value)}. For "
+                            f"'{type(self).__name__}', an image is expected.")
+        return value
+
+    def transform(self, value: Any) -> Any:
+        """The image changed."""
+        if is_pillow(value):
+            if self._pillow is not None:
+                return self._pillow(value)
+            value = np.asarray(value)
+        return self._array(value)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        raise NotImplementedError(f"'{type(self).__name__}' must define '_array'.")
+
+
+class RandomImageOperation(ImageOperation):
+    """The base of random operations on images: `draw` gives what `apply` is told.
+
+    Several columns are changed alike. For Pillow's images, `random` is drawn from.
+    """
+
+    draws = True
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The images changed, all in the same way."""
+        if is_pillow(values[0]) and self._pillow is not None:
+            return tuple([self._pillow(value) for value in values])
+        images = [np.asarray(value) for value in values]
+        drawn = self.draw(images[0], streams.of(self))
+        return tuple([self.apply(image, drawn) for image in images])
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
+        """What is random about the change of an image."""
+        raise NotImplementedError(f"'{type(self).__name__}' must define 'draw'.")
+
+    def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
+        """The image changed."""
+        raise NotImplementedError(f"'{type(self).__name__}' must define 'apply'.")
+
+
+def is_image(name: str, image: np.ndarray, channels: Sequence[int] | None = None) -> np.ndarray:
+    """An image of shape (H, W) or (H, W, C).
+
+    Raises:
+        RuntimeError: if it has another shape.
+    """
+    if image.ndim not in (2, 3):
+        raise RuntimeError(f"{name}: the image must have the shape <H,W> or <H,W,C>, but got "
+                           f"{image.ndim} dimensions.")
+    if channels is not None and (image.shape[2] if image.ndim == 3 else 1) not in channels:
+        raise RuntimeError(f"{name}: the number of channels must be one of {list(channels)}, but "
+                           f"the image has the shape {list(image.shape)}.")
+    return image
+
+
+def frames(image: np.ndarray, change: Any) -> np.ndarray:
+    """`change` of an image, or of each of the images in a stack (..., H, W, C)."""
+    if image.ndim <= 3:
+        return change(image)
+    flat = image.reshape(-1, *image.shape[-3:])
+    out = np.stack([change(frame) for frame in flat])
+    return out.reshape(*image.shape[:-3], *out.shape[1:])
+
+
+def size_pair(name: str, size: Any, argument: str = "size") -> tuple[int, int]:
+    """A size as (height, width): one number stands for both.
+
+    Raises:
+        TypeError, ValueError: if it is none.
+    """
+    listed = [size, size] if isinstance(size, int) and not isinstance(size, bool) else size
+    if not isinstance(listed, (list, tuple)) or any(
+            isinstance(s, bool) or not isinstance(s, int) for s in listed):
+        raise TypeError(f"For '{name}', '{argument}' must be an int or a list of two ints, but got "
+                        f"{size!r}.")
+    if len(listed) != 2:
+        raise TypeError(f"For '{name}', '{argument}' must be an int or a list of two ints, but got "
+                        f"{size!r}.")
+    if any(not 1 <= s <= 2**24 for s in listed):
+        raise ValueError(f"For '{name}', '{argument}' must be in [1, 16777216], but got {size!r}.")
+    return listed[0], listed[1]
+
+
+def number(name: str, argument: str, value: Any, low: float | None = None,
+           high: float | None = None) -> Any:
+    """A number between two others.
+
+    Raises:
+        TypeError, ValueError: if it isn't.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"For '{name}', '{argument}' must be a number, but got {value!r}.")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise ValueError(f"For '{name}', '{argument}' must be in [{low}, {high}], but got {value}.")
+    return value
+
+
+def pair(name: str, argument: str, value: Any, low: float | None = None,
+         high: float | None = None) -> tuple[Any, Any]:
+    """Two numbers, the first not larger.
+
+    Raises:
+        TypeError, ValueError: if they aren't.
+    """
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise TypeError(f"For '{name}', '{argument}' must be two numbers, but got {value!r}.")
+    for one in value:
+        number(name, argument, one, low, high)
+    if value[0] > value[1]:
+        raise ValueError(f"For '{name}', '{argument}' must be (min, max), but got {value!r}.")
+    return value[0], value[1]
+
+
+def choice(name: str, argument: str, value: Any, kind: Any) -> Any:
+    """A member of an enumeration.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"For '{name}', '{argument}' must be a {kind.__name__}, but got {value!r}.")
+    return value
+
+
+def fill_values(name: str, value: Any) -> tuple[int, int, int]:
+    """What to fill with, for each of three channels.
+
+    Raises:
+        TypeError, ValueError: if it is none.
+    """
+    listed = (value,) * 3 if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(listed, (list, tuple)) or len(listed) != 3 or any(
+            isinstance(v, bool) or not isinstance(v, int) for v in listed):
+        raise TypeError(f"For '{name}', 'fill_value' must be an int or three of them, but got "
+                        f"{value!r}.")
+    if any(not 0 <= v <= 255 for v in listed):
+        raise ValueError(f"For '{name}', 'fill_value' must be in [0, 255], but got {value!r}.")
+    return listed[0], listed[1], listed[2]
+
+
+def paddings(name: str, padding: Any) -> tuple[int, int, int, int]:
+    """Padding as (left, top, right, bottom).
+
+    Raises:
+        TypeError, ValueError: if it is none.
+    """
+    listed = [padding] * 4 if isinstance(padding, int) and not isinstance(
+        padding, bool) else padding
+    if not isinstance(listed, (list, tuple)) or any(
+            isinstance(p, bool) or not isinstance(p, int) for p in listed):
+        raise TypeError(f"For '{name}', 'padding' must be an int or a list of 2 or 4, but got "
+                        f"{padding!r}.")
+    if len(listed) == 2:
+        listed = [listed[0], listed[1], listed[0], listed[1]]
+    if len(listed) != 4:
+        raise ValueError(f"For '{name}', 'padding' must be an int or a list of 2 or 4, but got "
+                         f"{padding!r}.")
+    if any(p < 0 for p in listed):
+        raise ValueError(f"For '{name}', 'padding' must be 0 or more, but got {padding!r}.")
+    return listed[0], listed[1], listed[2], listed[3]
+
+
+def pillow_filter(interpolation: Inter) -> Any:
+    """Pillow's name of an interpolation."""
+    filters = pillow().Resampling
+    return {Inter.NEAREST: filters.NEAREST, Inter.ANTIALIAS: filters.LANCZOS,
+            Inter.LINEAR: filters.BILINEAR, Inter.CUBIC: filters.BICUBIC,
+            Inter.AREA: filters.BOX, Inter.PILCUBIC: filters.BICUBIC}[interpolation]
+
+
+def cv_filter(interpolation: Inter) -> int:
+    """OpenCV's name of an interpolation."""
+    return {Inter.NEAREST: cv().INTER_NEAREST, Inter.LINEAR: cv().INTER_LINEAR,
+            Inter.CUBIC: cv().INTER_CUBIC, Inter.AREA: cv().INTER_AREA,
+            Inter.ANTIALIAS: cv().INTER_LANCZOS4, Inter.PILCUBIC: cv().INTER_CUBIC}[interpolation]
+
+
+def cv_border(border: Border) -> int:
+    """OpenCV's name of a border."""
+    return {Border.CONSTANT: cv().BORDER_CONSTANT, Border.EDGE: cv().BORDER_REPLICATE,
+            Border.REFLECT: cv().BORDER_REFLECT_101,
+            Border.SYMMETRIC: cv().BORDER_REFLECT}[border]

@@ -1,0 +1,229 @@
+"""Changes of an array that holds an image (H, W, C) or (H, W): the library that gives 2.10's."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import numpy as np
+
+from .enums import Border, Inter
+from .image import cv, cv_border, cv_filter, pillow
+
+_NOT_OPTIMIZED = threading.Lock()
+
+
+def like(image: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """`out` with a last dimension of 1, which OpenCV drops, where `image` has one."""
+    return out[..., None] if image.ndim == 3 and out.ndim == 2 else out
+
+
+def resized(image: np.ndarray, height: int, width: int, interpolation: Inter) -> np.ndarray:
+    """Another size."""
+    if image.shape[:2] == (height, width) and interpolation is not Inter.PILCUBIC:
+        return image
+    if height > image.shape[0] * 1000 or width > image.shape[1] * 1000:
+        raise RuntimeError(f"Resize: the new size ({height}, {width}) must be at most 1000 times "
+                           f"the old one, {image.shape[:2]}.")
+    if interpolation is Inter.PILCUBIC:
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+            raise RuntimeError(f"Resize: with PILCUBIC the image must be uint8 <H,W,3>, but got "
+                               f"{image.dtype} {list(image.shape)}.")
+        filters = pillow().Resampling
+        return np.asarray(pillow().fromarray(image).resize((width, height), filters.BICUBIC))
+    if interpolation is Inter.CUBIC and image.dtype == np.uint8:
+        # OpenCV's vectorised cubic rounds otherwise; 2.10's isn't vectorised
+        with _NOT_OPTIMIZED:
+            cv().setUseOptimized(False)
+            try:
+                out = cv().resize(image, (width, height), interpolation=cv().INTER_CUBIC)
+            finally:
+                cv().setUseOptimized(True)
+        return like(image, out)
+    return like(image, cv().resize(np.ascontiguousarray(image), (width, height),
+                                   interpolation=cv_filter(interpolation)))
+
+
+def cropped(image: np.ndarray, top: int, left: int, height: int, width: int) -> np.ndarray:
+    """A part."""
+    return image[top:top + height, left:left + width]
+
+
+def padded(image: np.ndarray, left: int, top: int, right: int, bottom: int,
+           fill: tuple[int, int, int], border: Border) -> np.ndarray:
+    """With a border around it."""
+    if border in (Border.REFLECT, Border.SYMMETRIC):
+        kind = "reflect" if border is Border.REFLECT else "symmetric"
+        room = [(top, bottom), (left, right)] + [(0, 0)] * (image.ndim - 2)
+        return np.pad(image, room, kind)
+    value: Any = fill if image.ndim == 3 else fill[0]
+    return like(image, cv().copyMakeBorder(np.ascontiguousarray(image), top, bottom, left, right,
+                                           cv_border(border), value=value))
+
+
+def center_cropped(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    """The middle; with zeros around it where the image is smaller."""
+    down, across = max(0, height - image.shape[0]), max(0, width - image.shape[1])
+    if down or across:
+        top, left = -(-down // 2), -(-across // 2)
+        image = padded(image, left, top, across - left, down - top, (0, 0, 0), Border.CONSTANT)
+    return cropped(image, (image.shape[0] - height) // 2, (image.shape[1] - width) // 2,
+                   height, width)
+
+
+def flipped(image: np.ndarray, horizontally: bool) -> np.ndarray:
+    """Mirrored."""
+    if image.dtype in (np.uint8, np.float32) and image.ndim == 3 and image.shape[2] <= 4:
+        return like(image, cv().flip(image, 1 if horizontally else 0))
+    return np.ascontiguousarray(image[:, ::-1] if horizontally else image[::-1])
+
+
+def _warped(image: np.ndarray, matrix: Any, size: tuple[int, int], interpolation: Inter,
+            fill: tuple[int, int, int], inverse: bool = False) -> np.ndarray:
+    flags = cv_filter(interpolation) | (cv().WARP_INVERSE_MAP if inverse else 0)
+    return like(image, cv().warpAffine(
+        np.ascontiguousarray(image), np.asarray(matrix, np.float64), size, flags=flags,
+        borderMode=cv().BORDER_CONSTANT, borderValue=fill))
+
+
+def rotated(image: np.ndarray, degrees: float, interpolation: Inter, expand: bool,
+            center: Any, fill: tuple[int, int, int]) -> np.ndarray:
+    """Turned to the left."""
+    height, width = image.shape[:2]
+    middle = center if center is not None else ((width - 1) / 2, (height - 1) / 2)
+    middle = (float(np.float32(middle[0])), float(np.float32(middle[1])))
+    matrix = cv().getRotationMatrix2D(middle, degrees, 1.0)
+    if not expand:
+        return _warped(image, matrix, (width, height), interpolation, fill)
+    box = _turned_size(width, height, degrees)
+    matrix[0, 2] += box[0] / 2 - width / 2
+    matrix[1, 2] += box[1] / 2 - height / 2
+    size = (int(math.floor(box[0] + 0.5)), int(math.floor(box[1] + 0.5)))
+    return _warped(image, matrix, size, interpolation, fill)
+
+
+def _turned_size(width: int, height: int, degrees: float) -> tuple[float, float]:
+    cos, sin = abs(math.cos(math.radians(degrees))), abs(math.sin(math.radians(degrees)))
+    return height * sin + width * cos, height * cos + width * sin
+
+
+def sheared(image: np.ndarray, degrees: float, translation: tuple[float, float], scale: float,
+            shear: tuple[float, float], interpolation: Inter,
+            fill: tuple[int, int, int]) -> np.ndarray:
+    """Turned, moved by pixels, scaled and sheared by degrees, about the middle."""
+    height, width = image.shape[:2]
+    turn, shear_x, shear_y = (math.radians(v) for v in (degrees, *shear))
+    cx, cy = (width - 1) / 2, (height - 1) / 2
+    a = math.cos(turn - shear_y) / math.cos(shear_y)
+    b = -math.cos(turn - shear_y) * math.tan(shear_x) / math.cos(shear_y) - math.sin(turn)
+    c = math.sin(turn - shear_y) / math.cos(shear_y)
+    d = -math.sin(turn - shear_y) * math.tan(shear_x) / math.cos(shear_y) + math.cos(turn)
+    matrix = [d / scale, -b / scale, 0.0, -c / scale, a / scale, 0.0]
+    matrix[2] += matrix[0] * (-cx - translation[0]) + matrix[1] * (-cy - translation[1]) + cx
+    matrix[5] += matrix[3] * (-cx - translation[0]) + matrix[4] * (-cy - translation[1]) + cy
+    return _warped(image, np.reshape(matrix, (2, 3)), (width, height), interpolation, fill, True)
+
+
+def in_perspective(image: np.ndarray, start: Any, end: Any, interpolation: Inter) -> np.ndarray:
+    """Four points moved to four others."""
+    matrix = cv().getPerspectiveTransform(np.asarray(start, np.float32),
+                                          np.asarray(end, np.float32))
+    size = (image.shape[1], image.shape[0])
+    return like(image, cv().warpPerspective(np.ascontiguousarray(image), matrix, size,
+                                            flags=cv_filter(interpolation)))
+
+
+def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, float]) -> np.ndarray:
+    """Blurred by a bell curve; kernel and sigma are (x, y)."""
+    return like(image, cv().GaussianBlur(np.ascontiguousarray(image), kernel, sigmaX=sigma[0],
+                                         sigmaY=sigma[1]))
+
+
+def brightened(image: np.ndarray, factor: float) -> np.ndarray:
+    """All values times a factor."""
+    return like(image, cv().convertScaleAbs(image, alpha=factor))
+
+
+def contrasted(image: np.ndarray, factor: float) -> np.ndarray:
+    """Further from, or closer to, the mean gray."""
+    gray = cv().cvtColor(image, cv().COLOR_RGB2GRAY)
+    return _between(np.full_like(image, int(cv().mean(gray)[0] + 0.5)), image, factor)
+
+
+def _between(zero: np.ndarray, one: np.ndarray, factor: float) -> np.ndarray:
+    factor = float(np.float32(factor))
+    return cv().addWeighted(zero, 1 - factor, one, factor, 0)
+
+
+def saturated(image: np.ndarray, factor: float) -> np.ndarray:
+    """Further from, or closer to, gray."""
+    gray = cv().cvtColor(image, cv().COLOR_RGB2GRAY)
+    return _between(cv().cvtColor(gray, cv().COLOR_GRAY2RGB), image, factor)
+
+
+def hued(image: np.ndarray, factor: float) -> np.ndarray:
+    """Colours turned by a share of the circle."""
+    with _NOT_OPTIMIZED:
+        cv().setUseOptimized(False)
+        try:
+            hsv = cv().cvtColor(image, cv().COLOR_RGB2HSV_FULL)
+            turn = int(factor * 255)
+            hsv[..., 0] = (hsv[..., 0].astype(np.int16) + turn) & 255
+            return cv().cvtColor(hsv, cv().COLOR_HSV2RGB_FULL)
+        finally:
+            cv().setUseOptimized(True)
+
+
+def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
+    """Sharper, or smoother."""
+    plain = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
+    smooth = np.asarray(pillow().fromarray(plain).filter(pillow("ImageFilter").SMOOTH))
+    factor = float(np.float32(factor))
+    return like(image, cv().addWeighted(plain, factor, smooth, float(1 - np.float32(factor)), 0))
+
+
+def auto_contrasted(image: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
+    """Values stretched to the whole range."""
+    planes = image[..., None] if image.ndim == 2 else image
+    out = [_stretched(planes[..., c], cutoff, ignore or []) for c in range(planes.shape[-1])]
+    return np.stack(out, -1).reshape(image.shape)
+
+
+def _stretched(plane: np.ndarray, cutoff: float, ignore: list[int]) -> np.ndarray:
+    counts = np.bincount(plane.reshape(-1), minlength=256)
+    counts[ignore] = 0
+    cut = int(counts.sum() * cutoff // 100)
+    for side in (counts, counts[::-1]):  # a view: both ends of the same counts
+        left = cut
+        for value in range(256):
+            taken = min(left, side[value])
+            side[value] -= taken
+            left -= taken
+            if left <= 0:
+                break
+    found = np.flatnonzero(counts)
+    if not len(found) or found[-1] <= found[0]:
+        return plane
+    low, scale = int(found[0]), np.float32(255.0 / (found[-1] - found[0]))
+    table = np.arange(256).astype(np.float32) * scale + np.float32(-low) * scale
+    return np.clip(table.astype(np.int64), 0, 255).astype(np.uint8)[plane]
+
+
+def equalized(image: np.ndarray) -> np.ndarray:
+    """Each channel's values equally frequent."""
+    if image.ndim == 2:
+        return cv().equalizeHist(image)
+    return np.stack([cv().equalizeHist(np.ascontiguousarray(image[..., c]))
+                     for c in range(image.shape[2])], -1)
+
+
+def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Values in a range inverted."""
+    inside = (image >= low) & (image <= high)
+    return np.where(inside, 255 - image, image).astype(image.dtype)
+
+
+def posterized(image: np.ndarray, bits: int) -> np.ndarray:
+    """Only the highest bits kept."""
+    return image & np.uint8(0 if bits == 0 else 256 - (1 << (8 - bits)))

@@ -1,0 +1,296 @@
+"""Parts of images erased, and images mixed with others of their batch."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+
+from ..numbers import Mt19937
+from ..transforms.operation import PyTensorOperation, Streams, Values
+from ..transforms.transforms import checked_prob
+from .enums import ImageBatchFormat
+from .image import ImageOperation, RandomImageOperation, choice, is_image, number, pair
+
+
+class CutOut(RandomImageOperation):
+    """Square parts of the image, at random places, black (DeVries and Taylor 2017).
+
+    Args:
+        length: the side of the squares.
+        num_patches: how many.
+        is_hwc: whether channels are last; else first.
+    """
+
+    def __init__(self, length: int, num_patches: int = 1, is_hwc: bool = True):
+        for name, value in (("length", length), ("num_patches", num_patches)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"For 'CutOut', '{name}' must be an int, but got {value!r}.")
+            number("CutOut", name, value, 1)
+        if not isinstance(is_hwc, bool):
+            raise TypeError(f"For 'CutOut', 'is_hwc' must be a bool, but got {is_hwc!r}.")
+        self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> list[tuple[int, int]]:
+        """The squares' middles, (y, x)."""
+        is_image("CutOut", image)
+        height, width = image.shape[:2] if self.is_hwc else image.shape[-2:]
+        if self.length > height or self.length > width:
+            raise RuntimeError(f"CutOut: the side {self.length} must not be larger than the image "
+                               f"of shape {list(image.shape)}.")
+        drawn = []
+        for _ in range(self.num_patches):
+            top = generator.integer(0, height + self.length)
+            drawn.append((top, generator.integer(0, width + self.length)))
+        return drawn
+
+    def apply(self, image: np.ndarray, drawn: list[tuple[int, int]]) -> np.ndarray:
+        """The image without them."""
+        out = image.copy()
+        for top, left in drawn:
+            rows = slice(max(0, top - self.length), max(0, top))
+            columns = slice(max(0, left - self.length), max(0, left))
+            if self.is_hwc:
+                out[rows, columns] = 0
+            else:
+                out[..., rows, columns] = 0
+        return out
+
+
+class Erase(ImageOperation):
+    """A part of the image replaced.
+
+    Args:
+        top, left, height, width: the part.
+        value: by what: a number, or one for each channel.
+        inplace: kept, as in MindSpore, and of no effect.
+    """
+
+    def __init__(self, top: int, left: int, height: int, width: int, value: Any = 0.0,
+                 inplace: bool = False):
+        for name, given, low in (("top", top, 0), ("left", left, 0), ("height", height, 1),
+                                 ("width", width, 1)):
+            if isinstance(given, bool) or not isinstance(given, int):
+                raise TypeError(f"For 'Erase', '{name}' must be an int, but got {given!r}.")
+            number("Erase", name, given, low)
+        listed = [value] if isinstance(value, (int, float)) else list(value)
+        if len(listed) not in (1, 3):
+            raise ValueError(f"For 'Erase', 'value' must be a number or three, but got {value!r}.")
+        for one in listed:
+            number("Erase", "value", one, 0, 255)
+        self.top, self.left, self.height, self.width = top, left, height, width
+        self.value, self.inplace = value, inplace
+        self._value = np.array(listed)
+
+    def _array(self, image: np.ndarray) -> np.ndarray:
+        is_image("Erase", image, [3])
+        out = image.copy()
+        out[self.top:self.top + self.height, self.left:self.left + self.width] = self._value
+        return out
+
+
+class RandomErasing(PyTensorOperation):
+    """A random part of an image (C, H, W) replaced, by chance (Zhong et al. 2017).
+
+    Args:
+        prob: how likely.
+        scale: between which shares of the image the part's area is.
+        ratio: between which ratios of width to height its shape is.
+        value: by what: a number, one for each channel, or ``"random"``.
+        inplace: whether the input itself is changed.
+        max_attempts: how often a part is drawn before the image stays as it is.
+    """
+
+    def __init__(self, prob: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3),
+                 value: Any = 0, inplace: bool = False, max_attempts: int = 10):
+        self.prob = checked_prob("RandomErasing", prob)
+        self.scale = pair("RandomErasing", "scale", scale, 0)
+        self.ratio = pair("RandomErasing", "ratio", ratio, 0)
+        if isinstance(value, str) and value != "random":
+            raise ValueError(f"For 'RandomErasing', 'value' must be a number, three, or 'random', "
+                             f"but got {value!r}.")
+        self.value, self.inplace = value, inplace
+        self.max_attempts = number("RandomErasing", "max_attempts", max_attempts, 1)
+
+    def transform(self, value: Any) -> np.ndarray:
+        """The image, or the image changed."""
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"img should be NumPy array. Got {type(value)}.")
+        if value.ndim != 3:
+            raise TypeError(f"For 'RandomErasing', the image must have the shape <C,H,W>, but got "
+                            f"{list(value.shape)}.")
+        if self.prob <= random.random():
+            return value
+        channels, height, width = value.shape
+        for _ in range(self.max_attempts):
+            area = random.uniform(*self.scale) * height * width
+            shape = random.uniform(*self.ratio)
+            across = int(round(math.sqrt(area * shape)))
+            down = int(round(across / shape))
+            if down < height and across < width:
+                top, left = random.randint(0, height - down), random.randint(0, width - across)
+                out = value if self.inplace else value.copy()
+                out[:, top:top + down, left:left + across] = self._fill((channels, down, across))
+                return out
+        return value
+
+    def _fill(self, shape: tuple[int, int, int]) -> Any:
+        if isinstance(self.value, str):
+            return np.random.normal(loc=0.0, scale=1.0, size=shape)
+        if isinstance(self.value, (list, tuple)):
+            return np.asarray(self.value)[:, None, None]
+        return self.value
+
+
+class CutMixBatch(RandomImageOperation):
+    """A part of each image of a batch replaced by that of another, labels mixed alike.
+
+    It takes a batch of images and one of labels, one-hot (Yun et al. 2019).
+
+    Args:
+        image_batch_format: where the channels are.
+        alpha: of the beta distribution that the part's share is drawn from.
+        prob: how likely, for each image.
+    """
+
+    def __init__(self, image_batch_format: ImageBatchFormat, alpha: float = 1.0,
+                 prob: float = 1.0):
+        self.image_batch_format = choice("CutMixBatch", "image_batch_format", image_batch_format,
+                                         ImageBatchFormat)
+        self.alpha = number("CutMixBatch", "alpha", alpha, 0)
+        if alpha <= 0:
+            raise ValueError(f"For 'CutMixBatch', 'alpha' must be greater than 0, but got {alpha}.")
+        self.prob = checked_prob("CutMixBatch", prob)
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The batch mixed."""
+        images, labels = _batch("CutMixBatch", values)
+        last = self.image_batch_format is ImageBatchFormat.NHWC
+        if images.shape[3 if last else 1] not in (1, 3):
+            raise RuntimeError(f"CutMixBatch: the images must have 1 or 3 channels, but the batch "
+                               f"has the shape {list(images.shape)}.")
+        height, width = images.shape[1:3] if last else images.shape[2:4]
+        generator = streams.of(self)
+        order = list(range(len(images)))
+        generator.shuffle(order)
+        out, mixed = images.copy(), labels.astype(np.float32)
+        for place, other in enumerate(order):
+            share = beta(generator, self.alpha)
+            if generator.float64(0, 1) >= self.prob:
+                continue
+            across = int(width * math.sqrt(1 - share))
+            down = int(height * math.sqrt(1 - share))
+            x, y = generator.integer(0, width), generator.integer(0, height)
+            x1, x2 = max(0, x - across // 2), min(width, x + across // 2)
+            y1, y2 = max(0, y - down // 2), min(height, y + down // 2)
+            part = (slice(y1, y2), slice(x1, x2)) if last else (
+                slice(None), slice(y1, y2), slice(x1, x2))
+            out[(place, *part)] = images[(other, *part)]
+            kept = 1 - (x2 - x1) * (y2 - y1) / (width * height)
+            mixed[place] = kept * labels[place] + (1 - kept) * labels[other]
+        return out, mixed
+
+
+class MixUpBatch(RandomImageOperation):
+    """Each image of a batch mixed with another, labels alike (Zhang et al. 2018).
+
+    It takes a batch of images and one of labels, one-hot.
+
+    Args:
+        alpha: of the beta distribution that the share is drawn from.
+    """
+
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = number("MixUpBatch", "alpha", alpha, 0)
+        if alpha <= 0:
+            raise ValueError(f"For 'MixUpBatch', 'alpha' must be greater than 0, but got {alpha}.")
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The batch mixed."""
+        images, labels = _batch("MixUpBatch", values)
+        generator = streams.of(self)
+        share = np.float32(beta(generator, self.alpha))
+        order = list(range(len(images)))
+        generator.shuffle(order)
+        other = images[order].astype(np.float32)
+        out = share * images.astype(np.float32) + (1 - share) * other
+        if images.dtype == np.uint8:
+            out = np.rint(out)
+        mixed = share * labels.astype(np.float32) + (1 - share) * labels[order].astype(np.float32)
+        return out.astype(images.dtype), mixed
+
+
+def _batch(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
+    if len(values) != 2:
+        raise RuntimeError(f"{name}: images and labels are expected, but got {len(values)} "
+                           f"columns.")
+    images, labels = values
+    if images.ndim != 4:
+        raise RuntimeError(f"{name}: a batch of images is expected, but got the shape "
+                           f"{list(images.shape)}; use it after 'batch'.")
+    if labels.ndim not in (2, 3) or len(labels) != len(images):
+        raise RuntimeError(f"{name}: labels must be one-hot, as many as images, but got the shape "
+                           f"{list(labels.shape)}.")
+    return images, labels
+
+
+def beta(generator: Mt19937, alpha: float) -> float:
+    """A draw of the beta distribution, by two of the gamma distribution (Marsaglia and Tsang)."""
+    first, second = gamma(generator, alpha), gamma(generator, alpha)
+    return first / (first + second) if first + second else 0.5
+
+
+def gamma(generator: Mt19937, alpha: float) -> float:
+    """A draw of the gamma distribution (Marsaglia and Tsang 2000)."""
+    shape = alpha + 1 if alpha < 1 else alpha
+    d = shape - 1 / 3
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        x = generator.normal(0, 1)
+        v = (1 + c * x) ** 3
+        if v > 0:
+            u = generator.canonical()
+            if u < 1 - 0.0331 * x ** 4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
+                break
+    return d * v * (generator.canonical() ** (1 / alpha) if alpha < 1 else 1)
+
+
+class MixUp(PyTensorOperation):
+    """Each image of a batch mixed with another, labels alike (Zhang et al. 2018).
+
+    A function of a batch of images and one of labels, one-hot.
+
+    Args:
+        batch_size: how many there are.
+        alpha: of the beta distribution that the share is drawn from.
+        is_single: whether the others are of this batch; else those of the batch before.
+    """
+
+    def __init__(self, batch_size: int, alpha: float, is_single: bool = True):
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int):
+            raise TypeError(f"For 'MixUp', 'batch_size' must be an int, but got {batch_size!r}.")
+        self.batch_size = number("MixUp", "batch_size", batch_size, 1)
+        self.alpha = number("MixUp", "alpha", alpha, 0)
+        if not isinstance(is_single, bool):
+            raise TypeError(f"For 'MixUp', 'is_single' must be a bool, but got {is_single!r}.")
+        self.is_single = is_single
+        self._before: Any = None
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The batch mixed."""
+        image, label = values
+        share = np.random.beta(self.alpha, self.alpha, self.batch_size)
+        order = [*range(1, self.batch_size), 0]
+        others = (image[order], label[order])
+        if not self.is_single:
+            if self._before is None:
+                share, self._before = np.ones(self.batch_size), (0, 0)
+            others = self._before
+        out = []
+        for value, other in zip((image, label), others, strict=True):
+            part = share.reshape(-1, *[1] * (value.ndim - 1))
+            out.append(part * value + (1 - part) * other)
+        self._before = tuple(out)
+        return out[0], out[1]

@@ -1,0 +1,292 @@
+"""Images in random colours."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from ..numbers import Mt19937
+from ..transforms.operation import PyTensorOperation
+from ..transforms.transforms import checked_prob
+from . import kernels
+from .color import AdjustHue
+from .conversion import gray, need_pillow
+from .image import RandomImageOperation, is_image, number, pair, pillow
+
+
+class _Sometimes(RandomImageOperation):
+    """The base of fixed changes that are made by chance."""
+
+    prob: float
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> bool:
+        """Whether to."""
+        return generator.bernoulli(self.prob)
+
+    def apply(self, image: np.ndarray, drawn: bool) -> np.ndarray:
+        """The image, or the image changed."""
+        return self._changed(is_image(type(self).__name__, image, [1, 3])) if drawn else image
+
+    def _changed(self, image: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+class RandomAdjustSharpness(_Sometimes):
+    """Sharper or smoother, by chance.
+
+    Args:
+        degree: 0 is smooth, 1 the image, 2 sharper.
+        prob: how likely.
+    """
+
+    def __init__(self, degree: float, prob: float = 0.5):
+        self.degree = number("RandomAdjustSharpness", "degree", degree, 0)
+        self.prob = checked_prob("RandomAdjustSharpness", prob)
+
+    def _changed(self, image: np.ndarray) -> np.ndarray:
+        return kernels.sharpened(image, self.degree)
+
+
+class RandomAutoContrast(_Sometimes):
+    """Values stretched to the whole range, by chance.
+
+    Args:
+        cutoff, ignore: as for `AutoContrast`.
+        prob: how likely.
+    """
+
+    def __init__(self, cutoff: float = 0.0, ignore: Any = None, prob: float = 0.5):
+        self.cutoff = number("RandomAutoContrast", "cutoff", cutoff, 0, 50)
+        self.ignore = [ignore] if isinstance(ignore, int) else ignore
+        for value in self.ignore or ():
+            number("RandomAutoContrast", "ignore", value, 0, 255)
+        self.prob = checked_prob("RandomAutoContrast", prob)
+
+    def _changed(self, image: np.ndarray) -> np.ndarray:
+        return kernels.auto_contrasted(image, self.cutoff, self.ignore)
+
+
+class RandomEqualize(_Sometimes):
+    """All values equally frequent, by chance.
+
+    Args:
+        prob: how likely.
+    """
+
+    def __init__(self, prob: float = 0.5):
+        self.prob = checked_prob("RandomEqualize", prob)
+
+    def _changed(self, image: np.ndarray) -> np.ndarray:
+        return kernels.equalized(image)
+
+
+class RandomInvert(_Sometimes):
+    """The negative, by chance.
+
+    Args:
+        prob: how likely.
+    """
+
+    def __init__(self, prob: float = 0.5):
+        self.prob = checked_prob("RandomInvert", prob)
+
+    def _changed(self, image: np.ndarray) -> np.ndarray:
+        return (255 - image).astype(image.dtype)
+
+
+class RandomColorAdjust(RandomImageOperation):
+    """Brightness, contrast, saturation and hue changed at random, in random order.
+
+    Args:
+        brightness, contrast, saturation: between which factors, or by up to which around 1.
+        hue: between which shares of the circle, or up to which in both directions.
+    """
+
+    def __init__(self, brightness: Any = (1, 1), contrast: Any = (1, 1),
+                 saturation: Any = (1, 1), hue: Any = (0, 0)):
+        self.brightness = self._range("brightness", brightness)
+        self.contrast = self._range("contrast", contrast)
+        self.saturation = self._range("saturation", saturation)
+        listed = (-hue, hue) if isinstance(hue, (int, float)) else hue
+        self.hue = pair("RandomColorAdjust", "hue", listed, -0.5, 0.5)
+
+    @staticmethod
+    def _range(argument: str, value: Any) -> tuple[float, float]:
+        if isinstance(value, (int, float)):
+            number("RandomColorAdjust", argument, value, 0)
+            value = (max(0, 1 - value), 1 + value)
+        return pair("RandomColorAdjust", argument, value, 0)
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> list[tuple[Any, float]]:
+        """The changes, in the order in which they are made."""
+        ranges = (self.brightness, self.contrast, self.saturation, self.hue)
+        changes = (kernels.brightened, kernels.contrasted, kernels.saturated, kernels.hued)
+        order = [0, 1, 2, 3]
+        generator.shuffle(order)
+        drawn = []
+        for which in order:
+            low, high = ranges[which]
+            neutral = 0 if which == 3 else 1
+            if low != high or low != neutral:
+                drawn.append((changes[which], generator.float32(low, high)))
+        return drawn
+
+    def apply(self, image: np.ndarray, drawn: list[tuple[Any, float]]) -> np.ndarray:
+        """The image changed."""
+        is_image("RandomColorAdjust", image, [3])
+        for change, factor in drawn:
+            image = change(image, factor)
+        return image
+
+    def _pillow(self, image: Any) -> Any:
+        enhance = pillow("ImageEnhance")
+        changes = []
+        for kind, (low, high) in (("Brightness", self.brightness), ("Contrast", self.contrast),
+                                  ("Color", self.saturation)):
+            factor = random.uniform(low, high)
+            changes.append(lambda i, k=kind, f=factor: getattr(enhance, k)(i).enhance(f))
+        turn = random.uniform(*self.hue)
+        changes.append(lambda i: AdjustHue(turn)._pillow(i))
+        random.shuffle(changes)
+        for change in changes:
+            image = change(image)
+        return image
+
+
+class RandomColor(RandomImageOperation):
+    """More or less colour, at random.
+
+    Args:
+        degrees: between which factors; 0 is without colour, 1 the image.
+    """
+
+    def __init__(self, degrees: Any = (0.1, 1.9)):
+        self.degrees = pair("RandomColor", "degrees", degrees, 0)
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> float:
+        """The factor."""
+        return generator.float32(*self.degrees)
+
+    def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
+        """The image changed."""
+        return kernels.saturated(is_image("RandomColor", image, [3]), drawn)
+
+    def _pillow(self, image: Any) -> Any:
+        low, high = self.degrees
+        factor = (high - low) * random.random() + low
+        return pillow("ImageEnhance").Color(image).enhance(factor)
+
+
+class RandomSharpness(RandomImageOperation):
+    """Sharper or smoother, at random.
+
+    Args:
+        degrees: between which factors; 0 is smooth, 1 the image.
+    """
+
+    def __init__(self, degrees: Any = (0.1, 1.9)):
+        self.degrees = pair("RandomSharpness", "degrees", degrees, 0)
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> float:
+        """The factor."""
+        return generator.float32(*self.degrees)
+
+    def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
+        """The image changed."""
+        return kernels.sharpened(is_image("RandomSharpness", image, [1, 3]), drawn)
+
+    def _pillow(self, image: Any) -> Any:
+        low, high = self.degrees
+        factor = (high - low) * random.random() + low
+        return pillow("ImageEnhance").Sharpness(image).enhance(factor)
+
+
+class RandomPosterize(RandomImageOperation):
+    """Only the highest bits of each value, a random number of them.
+
+    Args:
+        bits: between which numbers, or one.
+    """
+
+    def __init__(self, bits: Any = (8, 8)):
+        listed = (bits, bits) if isinstance(bits, int) else bits
+        self.bits = pair("RandomPosterize", "bits", listed, 1, 8)
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> int:
+        """How many bits."""
+        low, high = self.bits
+        return low if low == high else generator.integer(low, high)
+
+    def apply(self, image: np.ndarray, drawn: int) -> np.ndarray:
+        """The image changed."""
+        return kernels.posterized(is_image("RandomPosterize", image, [1, 3]), drawn)
+
+
+class RandomSolarize(RandomImageOperation):
+    """Values in a random range inverted.
+
+    Args:
+        threshold: within which (min, max) the range is.
+    """
+
+    def __init__(self, threshold: Any = (0, 255)):
+        self.threshold = pair("RandomSolarize", "threshold", threshold, 0, 255)
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> tuple[int, int]:
+        """The range."""
+        one, other = generator.integer(*self.threshold), generator.integer(*self.threshold)
+        return min(one, other), max(one, other)
+
+    def apply(self, image: np.ndarray, drawn: tuple[int, int]) -> np.ndarray:
+        """The image changed."""
+        return kernels.solarized(is_image("RandomSolarize", image, [1, 3]), *drawn)
+
+
+_LIGHT = np.array([[55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
+                   [55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140],
+                   [55.46 * -0.5836, 4.794 * -0.6948, 1.148 * 0.4203]])
+
+
+class RandomLighting(RandomImageOperation):
+    """Light of a random colour, along the principal components of ImageNet's colours (AlexNet).
+
+    Args:
+        alpha: how strong.
+    """
+
+    def __init__(self, alpha: float = 0.05):
+        self.alpha = number("RandomLighting", "alpha", alpha, 0)
+
+    def draw(self, image: np.ndarray, generator: Mt19937) -> np.ndarray:
+        """How strong each component is."""
+        return np.array([generator.normal(0, self.alpha) for _ in range(3)])
+
+    def apply(self, image: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        """The image changed."""
+        is_image("RandomLighting", image, [3])
+        out = image.astype(np.float32) + (_LIGHT @ drawn).astype(np.float32)
+        return np.clip(np.rint(out), 0, 255).astype(image.dtype)
+
+    def _pillow(self, image: Any) -> Any:
+        strength = [np.random.normal(loc=0.0, scale=self.alpha) for _ in range(3)]
+        array = np.asarray(image.convert("RGB")).astype(np.float64) + _LIGHT @ strength
+        return pillow().fromarray(np.clip(array, 0, 255).astype(np.uint8))
+
+
+class RandomGrayscale(PyTensorOperation):
+    """A gray image of Pillow's, by chance.
+
+    Args:
+        prob: how likely.
+    """
+
+    def __init__(self, prob: float = 0.1):
+        self.prob = checked_prob("RandomGrayscale", prob)
+
+    def transform(self, value: Any) -> Any:
+        """The image, or the gray image."""
+        need_pillow("RandomGrayscale", value)
+        channels = 1 if value.mode == "L" else 3
+        return gray(value, channels) if self.prob > random.random() else value

@@ -1,0 +1,153 @@
+"""Reading and writing image files, and the choices that operations offer."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..transforms.operation import is_pillow
+from .conversion import decoded
+from .enums import (  # noqa: F401  (programs look for them here)
+    AutoAugmentPolicy,
+    Border,
+    ConvertMode,
+    ImageBatchFormat,
+    ImageReadMode,
+    Inter,
+    SliceMode,
+)
+from .image import cv, is_image, number, paddings, pillow
+
+
+def _existing(filename: Any, name: str) -> str:
+    if not isinstance(filename, str):
+        raise TypeError(f"Input filename is not of type {str}, but got: {type(filename)}. For "
+                        f"'{name}', a path is expected.")
+    if not os.path.exists(filename):
+        raise RuntimeError(f"Invalid file path, {filename} does not exist.")
+    if not os.path.isfile(filename):
+        raise RuntimeError(f"Invalid file path, {filename} is not a regular file.")
+    return filename
+
+
+def read_file(filename: str) -> np.ndarray:
+    """The bytes of a file, as an array of uint8."""
+    return np.fromfile(_existing(filename, "read_file"), np.uint8)
+
+
+def write_file(filename: str, data: Any) -> None:
+    """Write an array of uint8 of one dimension to a file."""
+    if not isinstance(filename, str):
+        raise TypeError(f"Input filename is not of type {str}, but got: {type(filename)}.")
+    array = data.asnumpy() if isinstance(data, Tensor) else data
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"Input data is not of type {np.ndarray} or {Tensor}, but got: "
+                        f"{type(data)}.")
+    if array.dtype != np.uint8:
+        raise RuntimeError(f"Write file: the data must be uint8, but got {array.dtype}.")
+    if array.ndim != 1:
+        raise RuntimeError(f"Write file: the data must have one dimension, but got {array.ndim}.")
+    array.tofile(filename)
+
+
+def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
+    """The image of a file, (H, W, C) in RGB."""
+    if not isinstance(mode, ImageReadMode):
+        raise TypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
+    data = np.fromfile(_existing(filename, "read_image"), np.uint8)
+    if mode is ImageReadMode.COLOR:
+        return decoded(data)
+    flag = cv().IMREAD_GRAYSCALE if mode is ImageReadMode.GRAYSCALE else cv().IMREAD_UNCHANGED
+    image = cv().imdecode(data, flag) if data.size else None
+    if image is None:
+        raise RuntimeError(f"Read image: {filename} is no image, or it is damaged.")
+    if image.ndim == 2:
+        return image[..., None]
+    code = cv().COLOR_BGRA2RGBA if image.shape[2] == 4 else cv().COLOR_BGR2RGB
+    return cv().cvtColor(image, code)
+
+
+def _encoded(name: str, image: Any, kind: str, settings: list[int]) -> np.ndarray:
+    array = image.asnumpy() if isinstance(image, Tensor) else image
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"Input image is not of type {np.ndarray} or {Tensor}, but got: "
+                        f"{type(image)}.")
+    if array.dtype != np.uint8:
+        raise RuntimeError(f"{name}: the type of the image must be uint8, but got {array.dtype}.")
+    is_image(name, array, [1, 3])
+    if array.ndim == 3 and array.shape[2] == 3:
+        array = cv().cvtColor(np.ascontiguousarray(array), cv().COLOR_RGB2BGR)
+    done, data = cv().imencode(kind, np.ascontiguousarray(array), settings)
+    if not done:
+        raise RuntimeError(f"{name}: the image of shape {list(array.shape)} can't be encoded.")
+    return data.reshape(-1)
+
+
+def encode_jpeg(image: Any, quality: int = 75) -> np.ndarray:
+    """The bytes of an image as JPEG.
+
+    Args:
+        image: (H, W, C) of uint8.
+        quality: in [1, 100].
+    """
+    if isinstance(quality, bool) or not isinstance(quality, int):
+        raise TypeError(f"Input quality is not of type {int}, but got: {type(quality)}.")
+    number("encode_jpeg", "quality", quality, 1, 100)
+    return _encoded("encode_jpeg", image, ".jpg", [cv().IMWRITE_JPEG_QUALITY, quality])
+
+
+def encode_png(image: Any, compression_level: int = 6) -> np.ndarray:
+    """The bytes of an image as PNG.
+
+    Args:
+        image: (H, W, C) of uint8.
+        compression_level: in [0, 9].
+    """
+    if isinstance(compression_level, bool) or not isinstance(compression_level, int):
+        raise TypeError(f"Input compression_level is not of type {int}, but got: "
+                        f"{type(compression_level)}.")
+    number("encode_png", "compression_level", compression_level, 0, 9)
+    return _encoded("encode_png", image, ".png",
+                    [cv().IMWRITE_PNG_COMPRESSION, compression_level])
+
+
+def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
+    """Write an image to a JPEG file."""
+    write_file(filename, encode_jpeg(image, quality))
+
+
+def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
+    """Write an image to a PNG file."""
+    write_file(filename, encode_png(image, compression_level))
+
+
+def get_image_num_channels(image: Any) -> int:
+    """How many channels an image has."""
+    if is_pillow(image):
+        return len(image.getbands())
+    if not isinstance(image, np.ndarray):
+        raise TypeError(f"Input image is not of type {np.ndarray} or {pillow().Image}, but got: "
+                        f"{type(image)}.")
+    if image.ndim < 2:
+        raise RuntimeError(f"The image must have 2 dimensions or more, but has {image.ndim}.")
+    return 1 if image.ndim == 2 else image.shape[-1]
+
+
+def get_image_size(image: Any) -> list[int]:
+    """The size of an image, [height, width]."""
+    if is_pillow(image):
+        return [image.size[1], image.size[0]]
+    if not isinstance(image, np.ndarray):
+        raise TypeError(f"Input image is not of type {np.ndarray} or {pillow().Image}, but got: "
+                        f"{type(image)}.")
+    if image.ndim < 2:
+        raise RuntimeError(f"The image must have 2 dimensions or more, but has {image.ndim}.")
+    return list(image.shape[:2] if image.ndim == 2 else image.shape[-3:-1])
+
+
+def parse_padding(padding: Any) -> tuple[int, int, int, int]:
+    """Padding as (left, top, right, bottom)."""
+    return paddings("parse_padding", padding)

@@ -1,0 +1,90 @@
+"""Operations on arrays of any kind, against numbers recorded from MindSpore 2.10."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+import lamella.dataset as ds
+import lamella.dataset.transforms as T
+
+WORDS = np.array(["This", "is"])
+
+
+@pytest.mark.parametrize("operation, given, expected", [
+    (T.OneHot(3), np.array([0, 2]), np.array([[1, 0, 0], [0, 0, 1]])),
+    (T.OneHot(3), np.array(1), np.array([0, 1, 0])),
+    (T.OneHot(3, 0.1), np.array(1), np.array([0.03333333333333333, 0.9333333333333333,
+                                              0.03333333333333333])),
+    (T.TypeCast(ms.int32), np.array([1.7, -1.7]), np.array([1, -1], np.int32)),
+    (T.TypeCast(np.uint8), np.array([-1.0, 300]), np.array([255, 44], np.uint8)),
+    (T.TypeCast(ms.bool_), np.array([1.5, 0]), np.array([True, False])),
+    (T.Fill(3), np.zeros((2, 2), np.float32), np.full((2, 2), 3, np.float32)),
+    (T.Fill(300), np.zeros(2, np.uint8), np.array([44, 44], np.uint8)),
+    (T.Fill("a"), WORDS, np.array(["a", "a"])),
+    (T.Mask(T.Relational.EQ, 3), np.array([1, 2, 3]), np.array([False, False, True])),
+    (T.Mask(T.Relational.GE, 3, ms.uint8), np.array([1, 2, 3]), np.array([0, 0, 1], np.uint8)),
+    (T.Slice([0, 2]), np.array([1, 2, 3]), np.array([1, 3])),
+    (T.Slice(slice(0, 2), 1), np.arange(9).reshape(3, 3), np.array([[1], [4]])),
+    (T.Slice(-1), np.array([1, 2, 3]), np.array([3])),
+    (T.PadEnd([4], -1), np.array([1, 2]), np.array([1, 2, -1, -1])),
+    (T.PadEnd([1]), np.array([1, 2]), np.array([1])),
+    (T.PadEnd([3], "p"), WORDS, np.array(["This", "is", "p"])),
+    (T.Concatenate(0, np.array([9]), np.array([8])), np.array([1, 2]), np.array([9, 1, 2, 8])),
+    (T.Compose([T.Fill(3), lambda x: x * 2]), np.array([1, 2]), np.array([6, 6])),
+], ids=lambda value: type(value).__name__)
+def test_values(operation, given, expected):
+    out = operation(given)
+    assert out.dtype == expected.dtype or out.dtype.kind == "U"
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_several_columns():
+    values, places, counts = T.Unique()(np.array([3, 1, 3, 2, 1]))
+    assert [values.tolist(), places.tolist(), counts.tolist()] == [
+        [3, 1, 2], [0, 1, 0, 2, 1], [2, 2, 1]]
+    assert [v.tolist() for v in T.Duplicate()(np.array([1, 2]))] == [[1, 2], [1, 2]]
+    data = ds.NumpySlicesDataset({"x": [[1, 2]], "y": [[3, 4]]}, shuffle=False)
+    joined = data.map(T.Concatenate(), ["x", "y"], ["z"])
+    assert next(joined.create_tuple_iterator(output_numpy=True))[0].tolist() == [1, 2, 3, 4]
+
+
+RECORDED = {  # 24 rows of zeros, the seed 7, one worker
+    "apply": "110011101001100010101010", "choice": "113123323121211211223331",
+    "functions": "112112212121211111122221"}
+
+
+@pytest.mark.parametrize("name, operation", [
+    ("apply", T.RandomApply([T.Fill(1)], 0.4)),
+    ("apply", T.RandomApply([lambda x: x + 1], 0.4)),
+    ("choice", T.RandomChoice([T.Fill(1), T.Fill(2), T.Fill(3)])),
+    ("functions", T.RandomChoice([lambda x: x + 1, lambda x: x + 2])),
+], ids=["apply", "apply function", "choice", "choice of functions"])
+def test_choices_are_mindspores(name, operation):
+    ds.config.set_seed(7)
+    data = ds.NumpySlicesDataset(np.zeros(24, int), ["x"], shuffle=False).map(
+        operation, ["x"], num_parallel_workers=1)
+    assert "".join(str(int(x)) for (x,) in data) == RECORDED[name]
+
+
+def test_all_are_applied_in_any_order():
+    ds.config.set_seed(7)
+    data = ds.NumpySlicesDataset(np.zeros(30, int), ["x"], shuffle=False).map(
+        T.RandomOrder([lambda x: x * 2, lambda x: x + 2]))
+    assert {int(x) for (x,) in data} == {2, 4}
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: T.OneHot(0), ValueError, "must be greater than 0, but got 0"),
+    (lambda: T.OneHot(3)(np.array(5)), RuntimeError, r"index_value must be in \[0, num_classes\)"),
+    (lambda: T.OneHot(3)(np.array(1.0)), RuntimeError, "only supports input of int type"),
+    (lambda: T.TypeCast(3), TypeError, "must be a data type of Lamella's or NumPy's, but got 3"),
+    (lambda: T.Compose([3]), TypeError, r"transforms\[0\] must be a transform or a function"),
+    (lambda: T.Compose([]), ValueError, "must not be empty"),
+    (lambda: T.Fill(None), TypeError, "'fill_value' must be a number"),
+    (lambda: T.PadEnd([2, 2])(np.array([1])), RuntimeError, "2 dimensions, but the input has 1"),
+    (lambda: T.Concatenate(2), ValueError, "must be 0 or -1, but got 2"),
+    (lambda: T.Plugin("x.so", "f"), RuntimeError, "can't be loaded"),
+])
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

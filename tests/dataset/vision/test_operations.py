@@ -1,0 +1,157 @@
+"""What operations on images promise beyond the recorded numbers: policies, boxes, files."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import lamella as ms
+import lamella.dataset as ds
+import lamella.dataset.vision as vision
+from lamella.dataset import transforms
+
+IMAGE = np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8)
+
+
+def jpeg(image=IMAGE):
+    data = io.BytesIO()
+    Image.fromarray(image).save(data, "JPEG")
+    return np.frombuffer(data.getvalue(), np.uint8)
+
+
+def test_decode_gives_what_pillow_gives_and_refuses_damaged_files():
+    data = jpeg()
+    expected = np.asarray(Image.open(io.BytesIO(data.tobytes())))
+    np.testing.assert_array_equal(vision.Decode()(data), expected)
+    np.testing.assert_array_equal(np.asarray(vision.Decode(to_pil=True)(data)), expected)
+    for bad in (data[:len(data) // 2], data[:20], np.zeros(50, np.uint8)):
+        with pytest.raises(RuntimeError, match="damaged"):
+            vision.Decode()(bad)
+    with pytest.raises(TypeError, match="must be an encoded image"):
+        vision.Decode()(IMAGE)
+    part = vision.RandomCropDecodeResize((8, 8))(data)
+    assert part.shape == (8, 8, 3)
+
+
+def test_a_damaged_image_in_a_pipeline_is_a_clear_error():
+    rows = [(jpeg(),), (jpeg()[:100],)]
+    data = ds.GeneratorDataset(rows, ["image"], shuffle=False).map(vision.Decode(), "image")
+    with pytest.raises(RuntimeError, match=r"map operation: \[Decode\] failed(.|\n)*damaged"):
+        list(data)
+
+
+@pytest.mark.parametrize("make", [
+    vision.AutoAugment, lambda: vision.AutoAugment(vision.AutoAugmentPolicy.CIFAR10),
+    lambda: vision.AutoAugment(vision.AutoAugmentPolicy.SVHN), vision.RandAugment,
+    vision.TrivialAugmentWide, lambda: vision.RandAugment(4, 30)],
+    ids=["imagenet", "cifar10", "svhn", "rand", "trivial", "strong"])
+def test_policies_change_images_and_keep_their_form(make):
+    ds.config.set_seed(3)
+    data = ds.NumpySlicesDataset(np.stack([IMAGE] * 60), ["x"], shuffle=False).map(make(), "x")
+    rows = [row[0] for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert {row.shape for row in rows} == {IMAGE.shape} and rows[0].dtype == np.uint8
+    assert 10 < sum(not np.array_equal(row, IMAGE) for row in rows) <= 60
+
+
+def test_blocks_give_what_rows_give():
+    images = np.random.default_rng(1).integers(0, 256, (7, 6, 5, 3), dtype=np.uint8)
+    operations = [vision.Rescale(1 / 255, 0.5), vision.Normalize([0.1, 0.2, 0.3], [1, 2, 3.0]),
+                  vision.HWC2CHW(), transforms.TypeCast(ms.float16)]
+    data = ds.NumpySlicesDataset({"x": images, "y": np.arange(7)}, shuffle=False)
+    fast = data.map(operations, "x").map(transforms.OneHot(9), "y")
+    assert fast._table() is not None
+    rows = []
+    for image in images:
+        for operation in operations:
+            image = operation(image)
+        rows.append(image)
+    batch = next(fast.batch(7).create_dict_iterator(output_numpy=True))
+    np.testing.assert_array_equal(batch["x"], np.stack(rows))
+    np.testing.assert_array_equal(batch["y"], np.eye(9, dtype=int)[:7])
+
+
+def test_mixing_keeps_what_is_mixed():
+    images = np.stack([np.full((8, 8, 3), v, np.uint8) for v in (0, 100, 200, 40)])
+    labels = np.eye(4, dtype=np.float32)
+    for operation in (vision.MixUpBatch(0.9), vision.CutMixBatch(vision.ImageBatchFormat.NHWC)):
+        mixed, shares = operation(images, labels)
+        assert mixed.shape == images.shape and mixed.dtype == np.uint8
+        np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
+        means = mixed.reshape(4, -1).mean(1)
+        np.testing.assert_allclose(means, shares @ [0, 100, 200, 40], atol=0.6)
+    np.random.seed(1)
+    mixed, shares = vision.MixUp(4, 0.5)(images.astype(np.float32), labels)
+    np.testing.assert_allclose(mixed.reshape(4, -1).mean(1), shares @ [0, 100, 200, 40], rtol=1e-5)
+
+
+def test_boxes_go_with_their_image():
+    image = np.zeros((20, 30, 3), np.uint8)
+    image[5:10, 8:20] = 255
+    boxes = np.array([[8, 5, 12, 5]], np.float32)
+
+    def found(changed):
+        rows, columns = np.where(changed[..., 0] > 127)
+        return [columns.min(), rows.min(), np.ptp(columns) + 1, np.ptp(rows) + 1]
+
+    for operation in (vision.RandomHorizontalFlipWithBBox(1), vision.RandomVerticalFlipWithBBox(1),
+                      vision.RandomCropWithBBox((18, 28)), vision.ResizeWithBBox((40, 60)),
+                      vision.RandomResizeWithBBox((40, 60)),
+                      vision.RandomCropWithBBox((25, 35), 5)):
+        changed, moved = operation(image, boxes)
+        np.testing.assert_allclose(moved[0], found(changed), atol=1.01)
+    changed, same = vision.BoundingBoxAugment(vision.Invert(), 1.0)(image, boxes)
+    assert changed.max() == 0 and np.array_equal(same, boxes)
+    with pytest.raises(RuntimeError, match="is not inside of the image"):
+        vision.ResizeWithBBox(10)(image, np.array([[8, 5, 100, 5]], np.float32))
+
+
+def test_parts():
+    pieces = vision.SlicePatches(2, 3)(IMAGE)
+    assert [p.shape for p in pieces] == [(10, 8, 3)] * 6
+    np.testing.assert_array_equal(pieces[4], IMAGE[10:, 8:16])
+    ten = vision.TenCrop(6)(Image.fromarray(IMAGE))
+    assert len(ten) == 10 and {p.size for p in ten} == {(6, 6)}
+    np.testing.assert_array_equal(np.asarray(ten[1]), IMAGE[:6, -6:])
+    whole = vision.LinearTransformation(np.eye(12) * 2, np.ones(12))
+    np.testing.assert_allclose(whole(np.full((2, 2, 3), 3.0)), 4)
+    hsv = vision.RgbToHsv(True)(IMAGE / 255)
+    np.testing.assert_allclose(vision.HsvToRgb(True)(hsv), IMAGE / 255, atol=1e-12)
+
+
+def test_files(tmp_path):
+    path = str(tmp_path / "image.png")
+    vision.write_png(path, IMAGE)
+    np.testing.assert_array_equal(vision.read_image(path), IMAGE)
+    assert vision.read_image(path, vision.ImageReadMode.GRAYSCALE).shape == (20, 24, 1)
+    np.testing.assert_array_equal(vision.Decode()(vision.read_file(path)), IMAGE)
+    smooth = np.stack([np.arange(64, dtype=np.uint8).reshape(8, 8) * 3] * 3, -1)
+    near = vision.Decode()(vision.encode_jpeg(ms.Tensor(smooth), 100)).astype(int)
+    assert abs(near - smooth).max() < 8
+    assert vision.get_image_size(IMAGE) == [20, 24] and vision.get_image_num_channels(IMAGE) == 3
+    with pytest.raises(RuntimeError, match="does not exist"):
+        vision.read_image(str(tmp_path / "none.png"))
+    with pytest.raises(TypeError, match="Input filename is not of type"):
+        vision.read_file(3)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: vision.Resize(0), ValueError, "'size' must be in"),
+    (lambda: vision.Resize("3"), TypeError, "'size' must be an int or a list of two ints"),
+    (lambda: vision.Resize(3, 2), TypeError, "'interpolation' must be a Inter"),
+    (lambda: vision.Normalize([1.0], [0.0]), ValueError, "'std' must be greater than 0"),
+    (lambda: vision.Normalize([1.0, 2.0], [1.0, 1.0])(IMAGE), RuntimeError,
+     "number of channels, 3, is not that of 'mean', 2"),
+    (lambda: vision.Crop((0, 0), 50)(IMAGE), RuntimeError, "is not inside of the image"),
+    (lambda: vision.RandomCrop(50)(IMAGE), RuntimeError, "must not be larger than the image"),
+    (lambda: vision.RandomHorizontalFlip(2), ValueError, r"'prob' must be in \[0, 1\], but got 2"),
+    (lambda: vision.GaussianBlur(4), ValueError, "must be odd, but got 4"),
+    (lambda: vision.Invert()("x"), TypeError, "Input should be NumPy or PIL image"),
+    (lambda: vision.Grayscale()(IMAGE), TypeError, "img should be PIL image"),
+    (lambda: vision.Pad([1, 2, 3]), ValueError, "must be an int or a list of 2 or 4"),
+    (lambda: vision.AdjustHue(0.6), ValueError, r"must be in \[-0.5, 0.5\]"),
+    (lambda: vision.DecodeVideo(), RuntimeError, "videos can't be decoded"),
+])
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
