@@ -1,0 +1,67 @@
+"""Operators below `linalg` and `optimize`, under the names that MindSpore has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import ops as _ops
+from ..ops.primitive import Primitive
+from ..tensor import Tensor, wrap
+from .linalg import solve_triangular
+from .optimize.assignment import assigned
+
+__all__ = ["Eig", "LU", "LinearSumAssignment", "SolveTriangular", "solve_triangular"]
+
+
+class SolveTriangular:
+    """As `linalg.solve_triangular`, with its settings first.
+
+    Args:
+        lower: whether the lower triangle is the matrix; else the upper one.
+        unit_diagonal: whether the diagonal is taken for 1.
+        trans: ``"N"``, ``"T"`` or ``"C"``: whether the matrix is transposed, or conjugated too.
+    """
+
+    def __init__(self, lower: bool = False, unit_diagonal: bool = False, trans: str = "N"):
+        self.lower, self.unit_diagonal, self.trans = lower, unit_diagonal, trans
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        return solve_triangular(a, b, self.trans, self.lower, self.unit_diagonal)
+
+
+class Eig(Primitive):
+    """Eigenvalues of a matrix, and eigenvectors unless `compute_v` is False."""
+
+    def __init__(self, compute_v: bool = True):
+        super().__init__("Eig")
+        if not isinstance(compute_v, bool):
+            raise TypeError(f"For 'Eig', 'compute_v' must be a bool, but got {compute_v!r}.")
+        self.compute_v = compute_v
+
+    def __call__(self, a: Tensor) -> Any:
+        return _ops.eig(a) if self.compute_v else _ops.eigvals(a)
+
+
+class LU(Primitive):
+    """(both triangles in one matrix, exchanged rows, the permutation matrix in int32)"""
+
+    def __init__(self):
+        super().__init__("LU")
+
+    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        both, pivots = torch.linalg.lu_factor(x._raw)
+        exchange = torch.lu_unpack(both.detach(), pivots, unpack_data=False)[0]
+        return wrap(both), wrap(pivots - 1), wrap(exchange.int())
+
+
+class LinearSumAssignment(Primitive):
+    """As `optimize.linear_sum_assignment`."""
+
+    def __init__(self):
+        super().__init__("LinearSumAssignment")
+
+    def __call__(self, cost_matrix: Tensor, dimension_limit: Any, maximize: bool
+                 ) -> tuple[Tensor, Tensor]:
+        return assigned(cost_matrix, maximize, dimension_limit)
