@@ -73,12 +73,16 @@ def _known_table(report: GradientReport) -> dict[str, Any]:
         {"key": "norm", "label": "Value norm", "format": "number"},
         {"key": "gnorm", "label": "Gradient norm", "format": "number", "bar": True},
         {"key": "gzeros", "label": "Zeros", "format": "percent"},
-        {"key": "mark", "label": "Remark"}, {"key": "why", "label": "Why"}],
+        {"key": "mark", "label": "Remark"}, {"key": "why", "label": "Why", "wrap": True}],
         "rows": rows, "groups": ["mark"]}
 
 
 def _reason(report: GradientReport, name: str) -> str:
-    return report.why(name).split(" because ")[-1] if report.mark(name) else ""
+    """What `why` says, without the words that the row's name stands for."""
+    if not report.mark(name):
+        return ""
+    sentence = report.why(name).removeprefix(f"The gradient of '{name}' ").removeprefix("is ")
+    return sentence[0].upper() + sentence[1:]
 
 
 def _edge_table(report: GradientReport) -> dict[str, Any]:
@@ -89,7 +93,8 @@ def _edge_table(report: GradientReport) -> dict[str, Any]:
     numbers = [("norm", "Norm"), ("zeros", "Zeros"), ("low", "Least"), ("high", "Greatest"),
                ("odd", "NaN, Inf")]
     columns: list[dict[str, Any]] = [
-        {"key": "from", "label": "From"}, {"key": "to", "label": "To"},
+        {"key": "from", "label": "From", "narrow": True},
+        {"key": "to", "label": "To", "narrow": True},
         {"key": "shape", "label": "Shape"}, {"key": "dtype", "label": "Type"}]
     for prefix, about in (("", "value"), ("g", "gradient")):
         columns += [{"key": prefix + key,

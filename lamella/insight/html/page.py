@@ -56,9 +56,10 @@ class Page:
                   ``label``, ``value``, ``color``), and ``format``;
                 - ``"table"``: dict of ``columns`` (dicts of ``key``, ``label``, and perhaps
                   ``format``, ``title``, ``bar`` (true: a bar behind the number), ``code``,
-                  ``color`` (the row's key that holds the color of a dot)), ``rows``, ``sort`` (key
-                  and 1 or -1), ``groups`` (keys to group by) and ``total`` (keys added up in the
-                  heads of groups);
+                  ``wrap`` (true: texts of several lines), ``narrow``, ``color`` (the row's key
+                  that holds the color of a dot)), ``rows``, ``sort`` (key and 1 or -1),
+                  ``groups`` (keys to group by) and ``total`` (keys added up in the heads of
+                  groups);
                 - ``"timeline"``: dict of ``lanes`` (names), ``items`` (dicts of ``id``, ``lane``,
                   ``start``, ``length``, ``label``, ``color``), ``format`` and ``legend`` (dicts of
                   ``label`` and ``color``);

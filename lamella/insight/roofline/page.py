@@ -85,7 +85,7 @@ def _table(report: Report, groups: list[Sum]) -> dict[str, Any]:
              "color": COLORS[s.first.cost.kind]} for number, s in enumerate(groups)]
     columns = [
         {"key": "name", "label": "Kernel", "code": True, "color": "color"},
-        {"key": "forms", "label": "Shapes"},
+        {"key": "forms", "label": "Shapes", "narrow": True},
         {"key": "count", "label": "×", "format": "number"},
         {"key": "time", "label": "Time", "format": "time", "bar": True},
         {"key": "part", "label": "Share", "format": "percent"},
@@ -98,9 +98,7 @@ def _table(report: Report, groups: list[Sum]) -> dict[str, Any]:
         {"key": "bound", "label": "Bound", "title": "what its limit comes from"},
         {"key": "line", "label": "Line", "code": True},
         {"key": "phase", "label": "Phase"},
-        {"key": "kind", "label": "Kind"},
-        {"key": "flops", "label": "FLOPs", "format": "count"},
-        {"key": "bytes", "label": "Bytes", "format": "bytes"}]
+        {"key": "kind", "label": "Kind"}]
     return {"columns": columns, "rows": rows, "sort": ["time", -1],
             "groups": ["kind", "line", "phase", "bound"],
             "total": ["time", "part", "flops", "bytes", "count", "above"]}

@@ -217,3 +217,24 @@ def test_a_residual_network(browser, report, tmp_path):
         assert {"blocks", "6", "short", "conv1"} <= set(labels(browser))
     finally:
         opened(browser, report.save(tmp_path / "report.html"))
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_table_is_whole_on_any_screen(browser, width):
+    """Nothing of a row lies outside of what is seen, and the reason is a whole sentence."""
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+    try:
+        page, scrolled, seen = browser.execute_script(
+            "const t = document.querySelector('[data-component=table] .scroll');"
+            "return [document.documentElement.scrollWidth, t.scrollWidth, t.clientWidth]")
+        assert page <= width and scrolled <= seen
+        cut = browser.execute_script(
+            "return [...document.querySelectorAll('[data-component=table]')][0].querySelectorAll("
+            "'td.wrap').values().filter(e => e.scrollWidth > e.clientWidth + 1).toArray().length")
+        assert cut == 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    reasons = set(texts(browser, "[data-component=table] td.wrap")) - {"–"}
+    assert reasons and all(t.startswith(("Zero because ", "No more than")) and t.endswith(".")
+                           for t in reasons)

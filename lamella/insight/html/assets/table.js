@@ -59,8 +59,10 @@ lamella.component("table", (body, data) => {
   }
   function cell(row, column) {
     const shown = format(row[column.key], column.format);
-    const td = el("td", {class: [column.format ? "number" : "", column.code ? "code" : ""]
-      .join(" ").trim(), title: shown.length > 30 ? shown : null});
+    const kinds = ["number", "code", "wrap", "narrow"];
+    const td = el("td", {class: kinds.filter((kind, i) =>
+      [column.format, column.code, column.wrap, column.narrow][i]).join(" "), "data-label": column.label,
+      title: shown.length > 30 && !column.wrap ? shown : null});
     if (column.color) {
       td.append(el("span", {class: "dot", style: `background:${color(row[column.color])}`}));
     }
