@@ -30,8 +30,10 @@ from .construction import (
 from .dtype import Type, from_raw, promote_types
 from .errors import op
 from .indexing import get_item, set_item
+from .overloads import overloaded
 from .picked import note_pick, picked, write_back
 from .state import numbers, state
+from .tensor_forms import FORMS
 from .wrappers import functorch, plain
 
 _new = object.__new__
@@ -506,12 +508,22 @@ def tensor_methods(**methods: Any) -> None:
     for name, method in methods.items():
         if name in Tensor.__dict__:
             raise ValueError(f"Tensor has a method {name!r} already.")
-        if isinstance(method, FunctionType) and not hasattr(method, "is_op"):
-            method = op(method, f"Tensor.{name}")
-            if not method.__doc__:  # takes what the function takes, in a method's order
-                base = name.rstrip("_")
-                method.__doc__ = f"`ops.{base}`{' in place' if base != name else ''}, as a method."
+        if isinstance(method, FunctionType):
+            method = _as_method(name, method)
         setattr(Tensor, name, method)
+
+
+def _as_method(name: str, method: Any) -> Any:
+    """A function as a method: it explains its errors and, where it has forms, refuses others."""
+    forms, names = FORMS.get(name), {}
+    if forms:
+        method, names = getattr(method, "spelling", (method, names))
+    if not hasattr(method, "is_op"):
+        method = op(method, f"Tensor.{name}")
+        if not method.__doc__:  # takes what the function takes, in a method's order
+            base = name.rstrip("_")
+            method.__doc__ = f"`ops.{base}`{' in place' if base != name else ''}, as a method."
+    return overloaded(forms[0].name, method, forms, names) if forms else method
 
 
 def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None,

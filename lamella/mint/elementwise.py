@@ -7,12 +7,27 @@ from typing import Any
 from .. import ops
 from ..faces import face
 from ..tensor import Tensor
+from .forms import with_forms
 
-__all__ = ["add", "addcdiv", "addcmul", "allclose", "bitwise_not", "cdist", "clone", "equal",
-           "fix", "frac", "histc", "isnan", "item", "npu_gelu", "softmax", "sqrt", "sub",
-           "triangular_solve", "vdot", "where"]
+__all__ = ["add", "addcdiv", "addcmul", "allclose", "bitwise_not", "cdist", "clamp", "clip",
+           "clone", "div", "eq", "equal", "fix", "floor_divide", "fmod", "frac", "ge",
+           "greater_equal", "histc", "isnan", "item", "lerp", "less", "lt", "mul", "npu_gelu",
+           "remainder", "softmax", "sqrt", "sub", "triangular_solve", "vdot", "where", "xlogy"]
 
 _methods: Any = Tensor
+
+# as in `ops`, but for what is said of wrong calls
+clamp = clip = with_forms(ops.clamp)
+div = with_forms(ops.div)
+eq = with_forms(ops.eq, "eq")
+floor_divide = with_forms(ops.floor_divide)
+fmod = with_forms(ops.fmod)
+ge = greater_equal = with_forms(ops.greater_equal)
+lerp = with_forms(ops.lerp)
+less = lt = with_forms(ops.less)
+mul = with_forms(ops.mul, "mul")
+remainder = with_forms(ops.remainder)
+xlogy = with_forms(ops.xlogy)
 
 addcdiv = face(ops.addcdiv, "input, tensor1, tensor2, *, value=1")
 addcmul = face(ops.addcmul, "input, tensor1, tensor2, *, value=1")
@@ -30,6 +45,7 @@ triangular_solve = face(_methods.triangular_solve, "b:self, A, upper=True, trans
                         "unitriangular=False")
 
 
+@with_forms
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """As `ops.add`; `other` is multiplied by `alpha` first.
 
@@ -40,6 +56,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return ops.add(input, _scaled(other, alpha))
 
 
+@with_forms
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """As `ops.sub`; `other` is multiplied by `alpha` first.
 
@@ -68,6 +85,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool(ops.eq(input, other).all())
 
 
+@with_forms
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """As `ops.where`; with a condition alone, the places where it holds, by axis.
 

@@ -8,6 +8,7 @@ from .. import ops
 from ..dtype import int64
 from ..faces import face
 from ..tensor import Tensor
+from .forms import with_forms
 
 __all__ = ["all", "amax", "amin", "any", "argmin", "argsort", "bincount", "count_nonzero",
            "cummax", "cummin", "cumsum", "kthvalue", "max", "mean", "median", "min", "nansum",
@@ -20,11 +21,10 @@ _NOT_N = "Divides by n - `correction`."
 all = face(ops.all, "input, dim:axis=None, keepdim:keep_dims=False")
 amax = face(ops.amax, "input, dim:axis=(), keepdim:keepdims=False")
 amin = face(ops.amin, "input, dim:axis=(), keepdim:keepdims=False")
-any = face(ops.any, "input, dim:axis=None, keepdim:keep_dims=False")
+any = with_forms(face(ops.any, "input, dim:axis=None, keepdim:keep_dims=False"))
 count_nonzero = face(ops.count_nonzero, "input:x, dim:axis=None", dtype=int64)
 cummax = face(ops.cummax, "input, dim:axis")
 kthvalue = face(_methods.kthvalue, "input:self, k, dim=-1, keepdim=False")
-mean = face(_methods.mean, "input:self, dim=None, keepdim=False, *, dtype=None")
 nansum = face(ops.nansum, "input, dim:axis=None, keepdim:keepdims=False, *, dtype=None")
 prod = face(ops.prod, "input, dim:axis=None, keepdim:keep_dims=False, *, dtype=None")
 std = face(ops.std, _SPREAD, doc=_NOT_N)
@@ -84,6 +84,12 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True,
     return _with_places(ops.topk(input, k, dim, largest, sorted))
 
 
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """As `ops.mean`, maybe computed in another type."""
+    return ops.mean(input if dtype is None else input.to(dtype), dim, keepdim)
+
+
+@with_forms
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim` a pair of values and places; with another Tensor `maximum`.
 
@@ -95,6 +101,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extremum(ops.max, ops.maximum, input, dim, keepdim, other)
 
 
+@with_forms
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with `dim` a pair of values and places; with another Tensor `minimum`.
 

@@ -13,6 +13,7 @@ from ..faces import face
 from ..inplace import in_place
 from ..ops.arguments import tensors
 from ..tensor import Tensor, wrap
+from .forms import with_forms
 
 __all__ = ["addr_", "baddbmm", "bmm", "cat", "chunk", "concat", "conv_tbc", "diag", "diff",
            "flatten", "gather", "index_add", "index_select", "meshgrid", "mv", "narrow", "permute",
@@ -88,6 +89,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return ops.meshgrid(*tensors, indexing=indexing or "ij")
 
 
+@with_forms
 def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *,
                       output_size: int | None = None) -> Tensor:
     """As `ops.repeat_interleave`; `output_size` is a hint that isn't needed."""

@@ -385,14 +385,16 @@ def _method(function: Callable[..., Any], over: Callable[..., Tensor]) -> Callab
     alone; in compiled functions of MindSpore that is the values.
     """
 
-    def method(self: Tensor, *dims: Any, dim: Any = None, keepdim: Any = None, axis: Any = None,
-               keepdims: Any = None, initial: Any = None, where: Any = True,
-               return_indices: bool = False) -> Any:
-        if dims and keepdim is None and (keepdims is not None or return_indices or in_graph()
-                                         or initial is not None or where is not True):
-            axis, keepdims = dims[0], dims[1] if len(dims) > 1 else bool(keepdims)
-        elif dims:
-            dim, keepdim = dims[0], dims[1] if len(dims) > 1 else bool(keepdim)
+    def method(self: Tensor, given: Any = None, kept: Any = None, /, *, dim: Any = None,
+               keepdim: Any = None, axis: Any = None, keepdims: Any = None, initial: Any = None,
+               where: Any = True, return_indices: bool = False) -> Any:
+        if keepdim is None and (keepdims is not None or return_indices or in_graph()
+                                or initial is not None or where is not True):
+            axis = axis if given is None else given
+            keepdims = keepdims if kept is None else kept
+        else:
+            dim = dim if given is None else given
+            keepdim = keepdim if kept is None else kept
         keepdim, keepdims = keepdim or False, keepdims or False
         if isinstance(dim, (tuple, list)):
             return over(self, dim, keepdim, initial=initial, where=where)

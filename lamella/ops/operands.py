@@ -123,4 +123,5 @@ def spelled(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
             kwargs = {names.get(k, k): v for k, v in kwargs.items()}
         return function(*args, **kwargs)
 
+    setattr(method, "spelling", (function, names))  # noqa: B010  (see tensor_methods)
     return method

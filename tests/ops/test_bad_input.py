@@ -141,11 +141,11 @@ ERRORS = [
     (lambda: Tensor([1, 2]).add_(1.5), TypeError, "For 'Tensor.add_'.*Float"),
     (lambda: f32([1, 2]).add_(f32(np.eye(3))), ValueError, "For 'Tensor.add_'.*size"),
     (lambda: f32([1, 2]).add_(f32(np.eye(2))), ValueError, "For 'Tensor.add_'.*broadcast"),
-    (lambda: f32([1, 2]).sub_("a"), TypeError, "For 'Tensor.sub_'.*str"),
+    (lambda: f32([1, 2]).sub_("a"), TypeError, 'calling sub_ with "sub_.string'),
     (lambda: f32(np.eye(2)).addmm_(None, f32(np.eye(2))), TypeError, "For 'Tensor.addmm_'.*mat1"),
     (lambda: f32([1, 2]).mul_(2**70), ValueError, "For 'Tensor.mul_'.*too large"),
     (lambda: f32(np.eye(2)).trace("a"), TypeError, "For 'Tensor.trace'.*str"),
-    (lambda: f32(np.eye(2)).sum(initial="a"), TypeError, "For 'Tensor.sum'.*str"),
+    (lambda: f32(np.eye(2)).sum(initial="a"), TypeError, 'calling sum with "sum.initial=string'),
     (lambda: f32(np.eye(2)).sum_to_size(3), ValueError, "For 'Tensor.sum_to_size', 'size'.*3"),
     (lambda: ops.fft(f32([1]), 2**42), RuntimeError, "For 'fft'.*allocate"),
     (lambda: Tensor([1, 2]) + 2**70, ValueError, "For 'add'.*too large"),
@@ -162,7 +162,7 @@ def test_error(call: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message) as caught:
         call()
     assert type(caught.value) is kind
-    assert str(caught.value).startswith("For '")
+    assert str(caught.value).startswith(("For '", "Failed calling "))
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int16, np.int8])
@@ -198,12 +198,12 @@ METHODS = ["add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "copy_
                          ids=["None", "str", "dict", "object", "shape"])
 def test_failed_changes_in_place_leave_the_tensor(name: str, bad: Any) -> None:
     for x in (f32([[1, 2], [3, 4]]), ms.Parameter(f32([[1, 2], [3, 4]]))):
-        with pytest.raises((TypeError, ValueError), match="^For '"):
+        with pytest.raises((TypeError, ValueError), match="^For '|^Failed calling"):
             getattr(x, name)(bad)
         assert x.tolist() == [[1, 2], [3, 4]]
 
         def change(_: Tensor, x: Tensor = x) -> Tensor:
-            with pytest.raises((TypeError, ValueError), match="^For '"):
+            with pytest.raises((TypeError, ValueError), match="^For '|^Failed calling"):
                 getattr(x, name)(bad)
             return x.sum()
 
@@ -251,6 +251,6 @@ def test_methods_take_bad_input_as_functions_do() -> None:
             continue
         for bad in (object(), Tensor, {"a": 1}):
             called += 1
-            with pytest.raises((TypeError, ValueError), match="^For '"):
+            with pytest.raises((TypeError, ValueError), match="^For '|^Failed calling"):
                 method(*[bad] * len(required))
     assert called > 200
