@@ -27,8 +27,8 @@ FLOATS = [0.0, 0.5, 1.0, -0.5, 2.0, 1e-8, 1e30, 1e308, -1e308, float("nan"), flo
 WORDS = ["mean", "sum", "none", "abc", "", "same", "valid", "pad", "bilinear", "nearest", "bicubic",
          "linear", "area", "zeros", "border", "reflection", "constant", "reflect", "replicate",
          "circular", "fro", "nuc", "inner", "floor", "trunc", "NCHW", "NHWC", "tanh", "amax",
-         "prod", "add", "min", "max", "left", "ortho", "backward", "float32", "ij,jk->ik", "i...->...",
-         "truncated", "double", "higher"]
+         "prod", "add", "min", "max", "left", "ortho", "backward", "float32", "ij,jk->ik",
+         "i...->...", "truncated", "double", "higher"]
 
 
 class Arguments:

@@ -53,7 +53,8 @@ class Report:
             first = group[0]
             names = ", ".join(sorted({f.target for f in group})[:6])
             out.append(f"{len(group):5} {first.kind} {first.error} at {first.place or '?'} "
-                       f"[{names}]\n      {first.message[:200]}\n      {first.number}: {first.call[:300]}")
+                       f"[{names}]\n      {first.message[:200]}\n"
+                       f"      {first.number}: {first.call[:300]}")
         return out
 
 
