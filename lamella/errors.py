@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import opcode
 import re
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
+
+from .complaints import meaning
+
+_OWN = __name__.partition(".")[0] + "."
+_KERNELS = ("torch", "numpy", "contextlib", "functools")
+# what kernels raise, and Python where an argument is of a wrong type
+KERNEL_ERRORS = (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
+                 ZeroDivisionError)
+_RAISE = opcode.opmap["RAISE_VARARGS"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -100,26 +111,46 @@ def op_error(name: str, error: BaseException, **arguments: Any) -> Exception:
     told = of_vmap(text)
     if told:
         return RuntimeError(f"For '{name}', {told} Arguments: {given}.")
-    if "received an invalid combination of arguments" in text:
-        text = "arguments of these types do not go together."
-    message = f"For '{name}', {_PREFIX.sub('', text)} Arguments: {given}."
-    if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(text):
-        return ValueError(message) if name in _CHECKED else RuntimeError(message)
-    if "multiple times in the list of dims" in text or "duplicate dims" in text:
-        return RuntimeError(message)
-    if isinstance(error, IndexError):
-        return IndexError(message) if "index" in text else ValueError(message)
-    if isinstance(error, (TypeError, ValueError)):
-        return type(error)(message) if type(error) in (TypeError, ValueError) else error
-    if not isinstance(error, RuntimeError):
+    kind, origin = _kind(name, error, text), _origin(error)
+    deliberate = origin == "raise" and type(error) not in (RuntimeError, IndexError, TypeError,
+                                                           ValueError)
+    if kind is None or origin == "user" or deliberate:
         return error  # type: ignore[return-value]
+    if origin == "kernel":
+        text = meaning(text, kind) or _PREFIX.sub("", text)
+    return kind(f"For '{name}', {text} Arguments: {given}.")
+
+
+def _kind(name: str, error: BaseException, text: str) -> type[Exception] | None:
+    """What to raise for a kernel's error; None for one to leave alone."""
+    if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(text):
+        return ValueError if name in _CHECKED else RuntimeError
+    if "multiple times in the list of dims" in text or "duplicate dims" in text:
+        return RuntimeError
+    if isinstance(error, IndexError):
+        return IndexError if "index" in text else ValueError
+    if isinstance(error, (TypeError, ValueError)):
+        return type(error) if type(error) in (TypeError, ValueError) else None
+    if not isinstance(error, RuntimeError):
+        return None
     if any(word in text for word in _FAILURES):
-        return RuntimeError(message)
+        return RuntimeError
     if any(word in text for word in _TYPE_WORDS) and "size" not in text:
-        return TypeError(message)
-    if any(word in text for word in _SHAPE_WORDS):
-        return ValueError(message)
-    return RuntimeError(message)
+        return TypeError
+    return ValueError if any(word in text for word in _SHAPE_WORDS) else RuntimeError
+
+
+def _origin(error: BaseException) -> str:
+    """Who made an error: a `raise` of Lamella's, a "kernel" it called, or code of the "user"."""
+    last: TracebackType | None = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or last.tb_frame.f_code.co_code[last.tb_lasti] != _RAISE:
+        return "kernel"
+    module = last.tb_frame.f_globals.get("__name__", "")
+    if module.startswith(_OWN):
+        return "raise"
+    return "kernel" if module.startswith(_KERNELS) else "user"
 
 
 # for each kind of refusal: whether an error is one, and what runs the operator all the same
@@ -150,8 +181,7 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
-                ZeroDivisionError) as error:
+        except KERNEL_ERRORS as error:
             for applies, another_way in _other_ways:
                 if applies(error):
                     try:
@@ -175,3 +205,26 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
         return TypeError(f"For '{name}', {mismatch}. It takes {inspect.signature(function)}.")
     given = {k: v for k, v in bound.arguments.items() if k != "self" or hasattr(v, "_raw")}
     return op_error(name, error, **given)
+
+
+def explain_in(name: str, owner: type, function: Callable[..., Any], args: Any, kwargs: Any,
+               error: Exception) -> None:
+    """Raise what explains an error of `function`, if `owner` is a class of Lamella's.
+
+    An error that code of the user's has to do with is left as it is.
+    """
+    if not owner.__module__.startswith(_OWN) or not _is_own_affair(error):
+        return
+    explained = _explain(function, name, args, kwargs, error)
+    if explained is not error:
+        raise explained from error
+
+
+def _is_own_affair(error: BaseException) -> bool:
+    """Whether an error came through code of Lamella's and of its kernels alone."""
+    trace = error.__traceback__
+    while trace is not None:
+        if not trace.tb_frame.f_globals.get("__name__", "").startswith((_OWN, *_KERNELS)):
+            return False
+        trace = trace.tb_next
+    return True

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from .errors import KERNEL_ERRORS, explain_in
 
 
 class Primitive:
@@ -22,6 +25,12 @@ class Primitive:
 
     if TYPE_CHECKING:  # the attributes that `add_prim_attr` sets
         def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls, explained: bool = True) -> None:
+        """Let the errors of Lamella's own primitives name them, where no operator does so."""
+        call = vars(cls).get("__call__")
+        if explained and call is not None and call.__module__.startswith("lamella."):
+            cls.__call__ = _explaining(call)
 
     def __init__(self, name: str):
         self.name = name
@@ -168,10 +177,22 @@ def _kinds(kind: type[Primitive]) -> Iterator[type[Primitive]]:
         yield from _kinds(inner)
 
 
+def _explaining(call: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def explaining(self: Primitive, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return call(self, *args, **kwargs)
+        except KERNEL_ERRORS as error:
+            explain_in(self.name, type(self), call, (self, *args), kwargs, error)
+            raise
+
+    return explaining
+
+
 def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
     """A Primitive class without attributes that computes `function`."""
 
-    class _Plain(Primitive):
+    class _Plain(Primitive, explained=False):
         __doc__ = f"The operator `{function.__name__}` as an object without attributes."
 
         def __init__(self):

@@ -12,6 +12,7 @@ from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop
 from ..autodiff.recompute import checkpointed
 from ..dtype import to_raw
+from ..errors import KERNEL_ERRORS, explain_in
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, place_of_run, record_run
@@ -77,7 +78,12 @@ class Cell(CellState, CellHooks, CellCompile):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
-            return self.construct(*args, **kwargs)
+            try:
+                return self.construct(*args, **kwargs)
+            except KERNEL_ERRORS as error:
+                explain_in(type(self).__name__, type(self), self.construct, args, kwargs,
+                           error)
+                raise
         if self.requires_grad and state.level is None and torch.is_grad_enabled():
             return record_run(self, args, kwargs)
         return self._call_with_extras(args, kwargs)
@@ -103,7 +109,12 @@ class Cell(CellState, CellHooks, CellCompile):
             return call_with_bprop(self, args, kwargs)
         if self._recompute:
             return checkpointed(self.construct, args, kwargs)
-        return self.construct(*args, **kwargs)
+        try:
+            return self.construct(*args, **kwargs)
+        except KERNEL_ERRORS as error:
+            explain_in(type(self).__name__, type(self), self.construct, args, kwargs,
+                           error)
+            raise
 
     def _refresh_plain(self) -> None:
         """Note whether a call is more than `construct`, so that calls need not find out."""

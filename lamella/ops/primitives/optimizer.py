@@ -6,13 +6,12 @@ Python's or Tensors of one element. The formulas are those of `update_rules`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...errors import describe, op
+from ...errors import describe
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..primitive import Primitive
@@ -56,10 +55,6 @@ class Update(Primitive):
 
     if TYPE_CHECKING:  # the attributes given by keyword
         def __getattr__(self, name: str) -> Any: ...
-
-    def __init_subclass__(cls) -> None:
-        # its errors name it, and its arguments
-        cls.__call__ = op(inspect.unwrap(cls.__call__), cls.__name__)
 
     def __init__(self, **attributes: Any):
         super().__init__(type(self).__name__)
