@@ -48,7 +48,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "a mode has a value that is not known."),
     # places
     (rf"Dimension out of range \(expected to be in range of (\[.*?\]), but got {_NUMBER}\)",
-     "the axis {1} is out of range: it must be in {0}."),
+     "the axis must be in {0}, but got {1}."),
     (rf"index {_NUMBER} is out of bounds for dimension {_NUMBER} with size {_NUMBER}",
      "the index {0} is out of range for dimension {1} of size {2}."),
     (rf"Target {_NUMBER} is out of bounds", "the class {0} is out of range."),
