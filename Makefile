@@ -4,6 +4,7 @@
 # make lint    ruff and pyright
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
+# make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make docs    the pages as a site, in build/docs
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,7 +13,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench docs clean
+.PHONY: setup demo test lint bench fuzz docs clean
 
 setup: $(STAMP)
 
@@ -40,6 +41,9 @@ $(BENCH_STAMP): $(STAMP)
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -c constraints.txt -e '.[docs]'

@@ -122,6 +122,7 @@ def main(folder: str, seed: str, begin: str, end: str, source: str = "tests.fuzz
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     limit_memory()
+    Path(folder, "ready").touch()
     for number in range(int(begin), int(end)):
         ms.set_seed(0)
         target, call, how = numbered(targets, int(seed), number)
