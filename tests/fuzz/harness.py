@@ -115,10 +115,10 @@ def _one_worker(folder: str, numbers: list[str], source: str, only: str, patienc
                 used = _seconds(worker.pid)
             except OSError:
                 break
-            if now != at or now == end:
+            if now != at or now == end or not ready.exists():
                 at, since, clock = now, used, time.monotonic()
-            elif ready.exists():  # what waits for ever uses no time of the processor
-                hangs = used - since > patience or time.monotonic() - clock > 15 * patience
+            # what waits for ever uses no time of the processor
+            hangs = used - since > patience or time.monotonic() - clock > 15 * patience
             if hangs or time.monotonic() > ends:
                 worker.kill()
         status = worker.wait()

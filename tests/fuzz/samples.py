@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import torch
 
@@ -23,12 +24,12 @@ def fine(x: Tensor) -> Tensor:
     return ops.ones(())
 
 
-def crash(x: Tensor) -> None:
+def crash(x: Tensor | None = None) -> None:
     """The process ends."""
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def hang(x: Tensor) -> None:
+def hang(x: Tensor | None = None) -> None:
     """No end."""
     while True:
         pass
@@ -53,4 +54,4 @@ def clear(x: Tensor) -> None:
 def targets() -> list[Target]:
     """All of them."""
     functions = [fine, crash, hang, raw, inside, clear]
-    return [Target(f"samples.{f.__name__}", f, False, None) for f in functions]
+    return [Target(f"samples.{f.__name__}", f, False, sys.modules[__name__]) for f in functions]
