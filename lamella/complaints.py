@@ -39,6 +39,13 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      r"cannot be interpreted|unhashable|only integer tensors|indices must be integers|"
      r"0-dimensional arrays", "an argument is of a wrong type."),
     # values
+    (rf"a Tensor with {_NUMBER} elements cannot be converted to Scalar",
+     "a single number is needed, but got a tensor of {0} elements."),
+    (r"single element|one element", "a single number is needed."),
+    (r"p_in >= 0|probability .*(?:<|>)|between 0 and 1|invalid multinomial",
+     "a probability must be in [0, 1]."),
+    (r"got an unexpected error|INTERNAL ASSERT|Integral inputs|Type promoting|num groups|"
+     r"to contain only concrete integers", "an argument has a value or type that doesn't fit."),
     (r"infs? or NaN|non-finite|not finite", "the numbers must be finite: no infinity and no NaN."),
     (r"non-negative|negative (?:value|n\b)|must be (?:>=|greater than or equal to) (?:0|zero)",
      "a value or size must be non-negative."),

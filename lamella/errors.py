@@ -67,9 +67,9 @@ def describe(value: Any) -> str:
     >>> describe(ms.Tensor([1.0, 2.0])), describe(3), describe([ms.Tensor(1)])
     ('Tensor[2] Float32', '3', '[Tensor[] Int64]')
     """
-    raw = getattr(value, "_raw", None)
-    if raw is not None and not isinstance(value, type):
-        return f"{type(value).__name__}{list(raw.shape)} {value.dtype}"
+    shape = getattr(getattr(value, "_raw", None), "shape", None)
+    if shape is not None and not isinstance(value, type):
+        return f"{type(value).__name__}{list(shape)} {value.dtype}"
     if isinstance(value, (list, tuple)):
         inner = ", ".join(describe(v) for v in value[:4]) + (", ..." if len(value) > 4 else "")
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"

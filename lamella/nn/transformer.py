@@ -12,6 +12,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .activation import GELU
 from .cell import Cell
+from .checks import positive_int
 from .container import CellList
 from .dense import Dense
 from .dropout import Dropout
@@ -67,6 +68,8 @@ class MultiheadAttention(Cell):
                  add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
                  vdim: int | None = None, batch_first: bool = False, dtype: Any = mstype.float32):
         super().__init__()
+        for name, size in (("embed_dim", embed_dim), ("num_heads", num_heads)):
+            positive_int(size, name, type(self).__name__)
         if embed_dim % num_heads:
             raise ValueError(f"For '{type(self).__name__}', 'num_heads' must divide 'embed_dim', "
                              f"but got {num_heads} and {embed_dim}.")

@@ -13,6 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ..errors import op
 from ..state import state
 from ..tensor import Tensor, wrap
+from .arguments import raw_of
 
 __all__ = ["flash_attention_score", "prompt_flash_attention", "incre_flash_attention",
            "speed_fusion_attention", "rotary_position_embedding"]
@@ -42,10 +43,42 @@ def _raw(tensor: Tensor | None) -> torch.Tensor | None:
     return None if tensor is None else tensor._raw
 
 
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, heads: int,
+                     given: dict[str, Any]) -> None:
+    """Refuse shapes that PyTorch's function refuses by `assert`."""
+    width, own = given["embed_dim_to_check"], given["use_separate_proj_weight"]
+    widths = [width, given["k_proj_weight"].shape[1] if own else width,
+              given["v_proj_weight"].shape[1] if own else width]
+    for name, tensor, wanted in zip(("query", "key", "value"), (query, key, value), widths,
+                                    strict=True):
+        raw = raw_of(tensor, "multi_head_attention_forward", name)
+        if raw.dim() not in (2, 3) or raw.dim() != query.ndim or raw.shape[-1] != wanted:
+            raise ValueError(
+                f"For 'multi_head_attention_forward', '{name}' must have shape (L, {wanted}) or "
+                f"(L, N, {wanted}), and the rank of 'query', but got {tuple(raw.shape)}.")
+    if key.shape[:-1] != value.shape[:-1] or key.shape[1:-1] != query.shape[1:-1]:
+        raise ValueError(f"For 'multi_head_attention_forward', 'key' and 'value' must have one "
+                         f"length, and 'query' their batch, but got the shapes {query.shape}, "
+                         f"{key.shape} and {value.shape}.")
+    if heads < 1 or width % heads:
+        raise ValueError(f"For 'multi_head_attention_forward', 'num_heads' must divide the width "
+                         f"{width}, but got {heads}.")
+    batch = () if query.ndim == 2 else (query.shape[1],)
+    shapes = {"key_padding_mask": [(*batch, key.shape[0])],
+              "attn_mask": [(query.shape[0], key.shape[0]),
+                            (heads * (batch or (1,))[0], query.shape[0], key.shape[0])]}
+    for name, fitting in shapes.items():
+        mask = given.get(name)
+        if mask is not None and given.get("static_k") is None and tuple(mask.shape) not in fitting:
+            raise ValueError(f"For 'multi_head_attention_forward', '{name}' must have shape "
+                             f"{' or '.join(map(str, fitting))}, but got {tuple(mask.shape)}.")
+
+
 def multi_head_attention(query: Tensor, key: Tensor, value: Tensor, num_heads: int,
                          need_weights: bool, **options: Any) -> tuple[Tensor, Tensor | None]:
     """`multi_head_attention_forward` that can leave out the weights, and is then faster."""
     given: dict[str, Any] = {k: v._raw if isinstance(v, Tensor) else v for k, v in options.items()}
+    _check_attention(query, key, value, num_heads, given)
     with _differentiable():
         out, weights = F.multi_head_attention_forward(
             query._raw, key._raw, value._raw, num_heads=num_heads, need_weights=need_weights,

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..errors import op
+from ..errors import describe, op
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, axis_in, indices_of, raw_of
 
@@ -200,11 +200,15 @@ def _tensor_gather(self: Tensor, *args: Any, batch_dims: int = 0, **named: Any) 
     The second is told by the int that comes first.
     """
     if "index" in named or (args and isinstance(args[0], int)):
-        dim = args[0] if args else named["dim"]
-        return gather_elements(self, dim, args[1] if len(args) > 1 else named["index"])
-    indices = args[0] if args else named["input_indices"]
-    axis = args[1] if len(args) > 1 else named["axis"]
-    return gather(self, indices, axis, args[2] if len(args) > 2 else batch_dims)
+        given = dict(zip(("dim", "index"), args)) | named  # noqa: B905  (as below)
+        if given.keys() == {"dim", "index"} and len(args) < 3:
+            return gather_elements(self, **given)
+    order = ("input_indices", "axis", "batch_dims")
+    given = dict(zip(order, args)) | named  # noqa: B905  (too many are told of below)
+    if not {"input_indices", "axis"} <= given.keys() <= set(order) or len(args) > 3:
+        raise TypeError("For 'Tensor.gather', the arguments must be 'input_indices' and 'axis', or "
+                        f"'dim' and 'index', but got {describe(args)} and {list(named)}.")
+    return gather(self, **({"batch_dims": batch_dims} | given))
 
 
 def _tensor_index_select(self: Tensor, dim: Any = None, index: Any = None, *,

@@ -82,6 +82,9 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
 
 def _bordered(raw: torch.Tensor, amounts: list[int], mode: str) -> torch.Tensor:
     """Padding by a border's own values; for the kernel, with a batch and a channel dimension."""
+    if raw.is_complex() and mode != "circular":  # the kernel loses imaginary parts
+        parts = [_bordered(part, amounts, mode) for part in (raw.real, raw.imag)]
+        return torch.complex(*parts)
     lead = len(amounts) // 2 + 2 - raw.dim()
     if raw.is_complex() and mode != "circular":
         return torch.complex(_bordered(raw.real, amounts, mode), _bordered(raw.imag, amounts, mode))

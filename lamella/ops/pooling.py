@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..tensor import Tensor, wrap
+from .arguments import raw_of
 from .windows import Pairs, each, given_padding, symmetric, window_padding
 
 __all__ = [
@@ -51,8 +52,11 @@ def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pa
     Returns:
         The maxima, or with `return_indices` a pair with their places in the flattened input plane.
     """
-    raw = input._raw
+    raw = raw_of(input, name)
     rank = raw.dim() - 2
+    if rank not in _MAX:
+        raise ValueError(f"For '{name}', the input must have a rank from 3 to 5, "
+                         f"but got shape {input.shape}.")
     kernel = each(name, "kernel_size", kernel_size, rank)
     stride = kernel if stride is None else each(name, "stride", stride, rank)
     gaps = each(name, "dilation", dilation, rank)
@@ -75,8 +79,11 @@ def mean_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, p
                       padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
                       divisor_override: int | None = None) -> Tensor:
     """The mean over windows with a pad mode. The rank is that of `input`."""
-    raw = input._raw
+    raw = raw_of(input, name)
     rank = raw.dim() - 2
+    if rank not in _MAX:
+        raise ValueError(f"For '{name}', the input must have a rank from 3 to 5, "
+                         f"but got shape {input.shape}.")
     kernel = each(name, "kernel_size", kernel_size, rank)
     stride = kernel if stride is None else each(name, "stride", stride, rank)
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, (1,) * rank)

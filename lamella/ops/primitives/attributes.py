@@ -41,7 +41,8 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
                 raise TypeError(f"For '{name}', {mismatch}. It takes {signature}.") from None
             bound.apply_defaults()
             for attribute, value in bound.arguments.items():
-                if isinstance(defaults.get(attribute), bool) and value not in (0, 1):
+                if isinstance(defaults.get(attribute), bool) and not (
+                        isinstance(value, (bool, int)) and value in (0, 1)):
                     raise TypeError(f"For '{name}', '{attribute}' must be a bool, "
                                     f"but got {value!r} of type {type(value).__name__}.")
                 self.add_prim_attr(attribute, value)

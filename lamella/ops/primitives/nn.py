@@ -257,6 +257,9 @@ class LRN(Attributed):
 
 class _Dropout(Attributed):
     def __init__(self, keep_prob: float = 0.5):
+        if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
+            raise TypeError(f"For '{type(self).__name__}', 'keep_prob' must be a number, "
+                            f"but got {keep_prob!r} of type {type(keep_prob).__name__}.")
         if not 0 <= keep_prob <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'keep_prob' must be in [0, 1], "
                              f"but got {keep_prob}.")
