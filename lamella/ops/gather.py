@@ -200,15 +200,16 @@ def _tensor_gather(self: Tensor, *args: Any, batch_dims: int = 0, **named: Any) 
     The second is told by the int that comes first.
     """
     if "index" in named or (args and isinstance(args[0], int)):
-        given = dict(zip(("dim", "index"), args)) | named  # noqa: B905  (as below)
-        if given.keys() == {"dim", "index"} and len(args) < 3:
-            return gather_elements(self, **given)
+        pair: dict[str, Any] = dict(zip(("dim", "index"), args)) | named  # noqa: B905  (as below)
+        if pair.keys() == {"dim", "index"} and len(args) < 3:
+            return gather_elements(self, **pair)
     order = ("input_indices", "axis", "batch_dims")
-    given = dict(zip(order, args)) | named  # noqa: B905  (too many are told of below)
+    given: dict[str, Any] = dict(zip(order, args)) | named  # noqa: B905  (too many are told of below)
     if not {"input_indices", "axis"} <= given.keys() <= set(order) or len(args) > 3:
         raise TypeError("For 'Tensor.gather', the arguments must be 'input_indices' and 'axis', or "
                         f"'dim' and 'index', but got {describe(args)} and {list(named)}.")
-    return gather(self, **({"batch_dims": batch_dims} | given))
+    whole: dict[str, Any] = {"batch_dims": batch_dims, **given}
+    return gather(self, **whole)
 
 
 def _tensor_index_select(self: Tensor, dim: Any = None, index: Any = None, *,
