@@ -36,7 +36,7 @@ _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "mu
                 "supported on matrices", "vector + matrix", "doesn't match the broadcast")
 # places that an index names, outside of the tensor; what MindSpore's kernels find out, and two of
 # its functions look for themselves
-_OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)")
+_OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
 _CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplace_sub",
             "inplace_update")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",

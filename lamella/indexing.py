@@ -55,7 +55,8 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
         if refused(error):
             in_place(tensor, lambda own: _assign_bits(own, index, source))
             return
-        if "shape mismatch" in str(error) or "expanded size" in str(error):
+        if any(words in str(error)
+               for words in ("shape mismatch", "expanded size", "sizes provided")):
             shape = tuple(getattr(value, "shape", ()))
             raise ValueError(
                 f"For 'Tensor.__setitem__', a value of shape {shape} can't be broadcast to the "

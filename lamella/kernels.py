@@ -75,15 +75,15 @@ def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torc
     kind = torch.result_type(a, b)
     if kind.is_floating_point or kind.is_complex or kind is torch.bool:
         return kernel(a, b)
-    places = b & (8 * kind.itemsize - 1) if isinstance(b, int) else None
     if kind is torch.uint64:
-        places = torch.as_tensor(b if places is None else places).to(kind).view(torch.int64) & 63
-        bits = (a if isinstance(a, torch.Tensor) else _like(a, b)).to(kind).view(torch.int64)
+        places = torch.as_tensor(b & 63 if isinstance(b, int) else b).to(kind).view(torch.int64)
+        places = places & 63
+        bits = torch.as_tensor(a).to(kind).view(torch.int64)
         moved = kernel(bits, places)
         if kernel is torch.bitwise_right_shift:  # without the sign's copies
             moved = torch.where(places == 0, bits, moved & ~(-1 << (64 - places.clamp_min(1))))
         return moved.view(kind)
-    return kernel(a, b & (8 * kind.itemsize - 1) if places is None else places)
+    return kernel(a, b & (8 * kind.itemsize - 1))
 
 
 def comparison(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:

@@ -191,6 +191,7 @@ class _Request:
         self.sens_param = sens_param
         # MindSpore 2.10 gives a Tensor for a tuple of one position, too
         self.positions = checked_positions(name, grad_position)
+        self.as_tuple = as_tuple
         self.single_position = not as_tuple and len(self.positions or ()) == 1
         self.single_weight = isinstance(weights, Parameter)
         self.weights = checked_weights(name, weights)
@@ -219,26 +220,33 @@ class _Request:
             else:
                 raise ValueError(f"For '{self.name}', with sens_param=True the last argument must "
                                  f"be the gradient of the output.")
-        for position in self.positions or ():
-            if position >= len(args):
-                raise ValueError(f"For '{self.name}', 'grad_position' {position} is out of range: "
-                                 f"the function was called with {len(args)} positional arguments.")
-            if not _has_tensor(args[position]):
-                raise TypeError(f"For '{self.name}', the argument at 'grad_position' {position} "
-                                f"must be a Tensor or hold Tensors, but got "
-                                f"{type(args[position]).__name__}.")
-        value, inputs, weights = differentiate(self.fn, args, kwargs, self.positions or (),
+        positions = self._held(args)
+        value, inputs, weights = differentiate(self.fn, args, kwargs, positions,
                                                self.weights or (), self.has_aux, sens)
         if self.return_ids:
-            inputs = [(p, g) for p, g in zip(self.positions or (), inputs, strict=True)]
+            inputs = [(p, g) for p, g in zip(positions, inputs, strict=True)]
             weights = [(w.name, g) for w, g in zip(self.weights or (), weights, strict=True)]
-        by_inputs = inputs[0] if self.single_position else tuple(inputs)
+        left_out = not self.as_tuple and len(positions) < len(self.positions or ())
+        single = self.single_position or left_out
+        by_inputs = inputs[0] if single and len(inputs) == 1 else tuple(inputs)
         by_weights = weights[0] if self.single_weight else tuple(weights)
         if self.weights is None:
             return value, by_inputs
         if self.positions is None:
             return value, by_weights
         return value, (by_inputs, by_weights)
+
+
+    def _held(self, args: tuple[Any, ...]) -> tuple[int, ...]:
+        """The positions of arguments that are or hold Tensors: there is no gradient by others."""
+        if not args:
+            return ()
+        for position in self.positions or ():
+            if position >= len(args):
+                raise RuntimeError(f"For '{self.name}', 'grad_position' {position} is out of range:"
+                                   f" the function was called with {len(args)} positional "
+                                   f"arguments.")
+        return tuple(p for p in self.positions or () if _has_tensor(args[p]))
 
 
 def checked_positions(name: str, position: Any) -> tuple[int, ...] | None:

@@ -100,6 +100,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
     """
     a, b = batch1._raw, batch2._raw
     if a.dim() == 3 == b.dim():
+        if not (a.is_floating_point() or a.is_complex()):  # the sum of the products is int64
+            return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
         return wrap(torch.addbmm(input._raw, a, b, beta=beta, alpha=alpha))
     return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
 

@@ -95,6 +95,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"For 'full', 'size' must be a tuple or list of ints, but got {size!r} "
                         f"of type {type(size).__name__}.")
+    if not isinstance(fill_value, (bool, int, float, complex, Tensor)):
+        raise TypeError(f"For 'full', 'fill_value' must be a number, but got {fill_value!r} "
+                        f"of type {type(fill_value).__name__}.")
     return fill(mstype.int64 if dtype is None else dtype, size, fill_value)
 
 

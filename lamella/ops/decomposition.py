@@ -42,9 +42,9 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
         [4. 3.]
     """
     if not compute_uv:
-        return wrap(torch.linalg.svdvals(input._raw))
+        return wrap(torch.linalg.svdvals(input._raw).to(input._raw.dtype))
     u, s, vh = torch.linalg.svd(input._raw, full_matrices)
-    return wrap(s), wrap(u), wrap(vh.mH.resolve_conj())
+    return wrap(s.to(u.dtype)), wrap(u), wrap(vh.mH.resolve_conj())
 
 
 @op

@@ -238,7 +238,10 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         >>> ms.ops.unfold(ms.ops.ones((4, 4, 32, 32)), kernel_size=3).shape
         (4, 36, 900)
     """
-    return wrap(F.unfold(input._raw, kernel_size, dilation, padding, stride))
+    raw = input._raw
+    if not (raw.is_floating_point() or raw.is_complex()):
+        return wrap(F.unfold(raw.double(), kernel_size, dilation, padding, stride).to(raw.dtype))
+    return wrap(F.unfold(raw, kernel_size, dilation, padding, stride))
 
 
 @op

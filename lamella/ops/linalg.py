@@ -80,9 +80,9 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     raw = input._raw
     if state.level is not None and state.level.forward:
         upper, sign = _triangular(raw)
-        return wrap(upper.sgn().prod(-1) * sign), wrap(upper.abs().log().sum(-1))
+        return wrap(upper.sgn().prod(-1) * sign), wrap(upper.abs().log().sum(-1).to(raw.dtype))
     sign, logarithm = torch.linalg.slogdet(raw)
-    return wrap(sign), wrap(logarithm)
+    return wrap(sign), wrap(logarithm.to(raw.dtype))
 
 
 log_matrix_determinant = slogdet

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..errors import op
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, promote, wrap
 from .arguments import as_int, indices_of, require_values
 
 __all__ = [
@@ -44,8 +44,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
 
     Args:
         input: unnormalized scores, shape (C,), (N, C) or (N, C, ...).
-        target: classes, whole numbers of shape (), (N,) or (N, ...), or probabilities, floating, of
-            the shape of `input`.
+        target: classes, whole numbers of shape (), (N,) or (N, ...), or probabilities of the shape
+            of `input`.
         weight: a weight a class, shape (C,).
         ignore_index: the class that doesn't count.
         reduction: ``'mean'`` (by weight), ``'sum'`` or ``'none'``.
@@ -55,7 +55,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
         Tensor: a scalar, or of the shape of the classes for ``'none'``.
 
     Raises:
-        ValueError: if `reduction` is unknown, or shapes or classes don't fit.
+        ValueError: if `reduction` is unknown, or shapes don't fit.
+        RuntimeError: if a class is outside of [0, C).
 
     Examples:
         >>> import lamella as ms
@@ -64,10 +65,16 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
         0.6931472
     """
     check_reduction("cross_entropy", reduction)
-    classes = target._raw
-    if not classes.is_floating_point():
+    raw, classes = input._raw, target._raw
+    if classes.is_floating_point() or classes.shape == raw.shape:
+        # probabilities, of whole numbers too
+        classes = classes if classes.is_floating_point() else classes.to(raw.dtype)
+        if classes.shape != raw.shape:
+            raise ValueError(f"For 'cross_entropy', 'target' of probabilities must have the shape "
+                             f"of 'input' {input.shape}, but got {target.shape}.")
+    else:
         classes = _indices(classes)
-    return wrap(F.cross_entropy(input._raw, classes, None if weight is None else weight._raw,
+    return wrap(F.cross_entropy(raw, classes, None if weight is None else weight._raw,
                                 ignore_index=ignore_index, reduction=reduction,
                                 label_smoothing=label_smoothing))
 
@@ -87,7 +94,8 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
         Tensor: a scalar, or of the shape of `target` for ``'none'``.
 
     Raises:
-        ValueError: if `reduction` is unknown, or shapes or classes don't fit.
+        ValueError: if `reduction` is unknown, or shapes don't fit.
+        RuntimeError: if a class is outside of [0, C).
 
     Examples:
         >>> import lamella as ms
@@ -177,14 +185,17 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
         0.6931472
     """
     check_reduction("binary_cross_entropy_with_logits", reduction)
+    raw, labels = promote(input._raw, target._raw)
     return wrap(F.binary_cross_entropy_with_logits(
-        input._raw, target._raw, None if weight is None else weight._raw, reduction=reduction,
-        pos_weight=None if pos_weight is None else pos_weight._raw))
+        raw, labels, None if weight is None else weight._raw, reduction=reduction,
+        pos_weight=None if pos_weight is None else pos_weight._raw).to(target._raw.dtype))
 
 
 @op
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """The Kullback-Leibler divergence y (log y - x) of log probabilities x and probabilities y.
+
+    Where y is 0 or less it is 0.
 
     Args:
         logits: log probabilities, any shape.
@@ -208,7 +219,13 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     if logits.shape != labels.shape:
         raise ValueError(f"For 'kl_div', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
-    each = F.kl_div(logits._raw, labels._raw, reduction="none")
+    raw, target = promote(logits._raw, labels._raw)
+    if not raw.is_floating_point():
+        raise TypeError(f"For 'kl_div', 'logits' and 'labels' must be floating, "
+                        f"but got {logits.dtype} and {labels.dtype}.")
+    shown = target > 0  # elsewhere the limit of the formula, and no gradient
+    safe = torch.where(shown, target, 1)
+    each = torch.where(shown, safe * (safe.log() - raw), 0)
     if reduction == "batchmean":
         return wrap(each.sum() / each.shape[0])
     return wrap(reduced(each, reduction))

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from ..errors import op
 from ..tensor import Tensor, promote, wrap
 from .loss import check_reduction, reduced
+from .operands import floating
 
 __all__ = [
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "gaussian_nll_loss",
@@ -79,6 +80,8 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """
     a, b = _pair("l1_loss", input, target, broadcast=True)
     check_reduction("l1_loss", reduction)
+    if a.is_complex():
+        return wrap(reduced((a - b).abs().to(a.dtype), reduction))
     if not a.is_floating_point():
         return wrap(F.l1_loss(a.float(), b.float(), reduction=reduction).to(a.dtype))
     return wrap(F.l1_loss(a, b, reduction=reduction))
@@ -137,7 +140,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
     if delta <= 0:
         raise ValueError(f"For 'huber_loss', 'delta' must be above 0, but got {delta}.")
     a, b = _pair("huber_loss", input, target, broadcast=True)
-    return wrap(F.huber_loss(a, b, reduction=reduction, delta=delta))
+    return wrap(F.huber_loss(floating(a), floating(b), reduction=reduction, delta=delta))
 
 
 @op
@@ -167,8 +170,9 @@ def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False
     check_reduction("gaussian_nll_loss", reduction)
     if eps <= 0:
         raise ValueError(f"For 'gaussian_nll_loss', 'eps' must be above 0, but got {eps}.")
-    return wrap(F.gaussian_nll_loss(x._raw, target._raw, var._raw, full=full, eps=eps,
-                                    reduction=reduction))
+    mean, observed = torch.broadcast_tensors(x._raw, target._raw)
+    return wrap(F.gaussian_nll_loss(mean, observed, var._raw.expand(mean.shape), full=full,
+                                    eps=eps, reduction=reduction))
 
 
 @op

@@ -282,7 +282,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     given = None if weights is None else weights._raw
     if given is not None and given.is_complex():
         raise TypeError(f"For 'bincount', 'weights' must be real, but got {given.dtype}.")
-    counted = input._raw.long() if input._raw.is_floating_point() else input._raw
+    counted = input._raw
+    if counted.is_floating_point():  # numbers that aren't whole are in no bin
+        whole = counted == counted.trunc()
+        counted, given = counted[whole].long(), None if given is None else given[whole]
     return wrap(torch.bincount(counted, given, minlength).float())
 
 

@@ -130,8 +130,7 @@ def test_return_ids_and_get_grad():
     (lambda: ms.grad(Net(), 0, [X]), TypeError, "must be a Parameter, but got Tensor"),
     (lambda: ms.grad(Net(), 0, 5), TypeError, "'weights' must be a Parameter, or a tuple"),
     (lambda: ms.grad(Net(), has_aux=1), TypeError, "'has_aux' must be a bool, but got 1"),
-    (lambda: ms.grad(Net(), 2)(X, Y), ValueError, "'grad_position' 2 is out of range.*2 pos"),
-    (lambda: ms.grad(lambda x: x)(3.0), TypeError, "must be a Tensor or hold Tensors.*float"),
+    (lambda: ms.grad(Net(), 2)(X, Y), RuntimeError, "'grad_position' 2 is out of range.*2 pos"),
     (lambda: ms.grad(lambda x: x, has_aux=True)(X), ValueError, "must return two or more outputs"),
     (lambda: ops.GradOperation(get_all=1), TypeError, "'get_all' must be a bool, but got 1"),
 ])
@@ -419,3 +418,13 @@ def test_memory_stays_flat(make, steps):
     finally:
         gc.enable()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 8 * 1024  # KiB
+
+
+def test_arguments_that_are_no_tensors_have_no_gradient() -> None:
+    double, product = (lambda a: a * 2), (lambda a, b: a * b)
+    x = Tensor([1.0, 2.0])
+    assert ms.grad(double)(3) == ms.grad(double)(3.0) == ms.grad(lambda: x * 2)() == ()
+    assert ms.grad(product, 1)(x, 2.0) == ()
+    assert ms.grad(product, (0, 1))(x, 2.0).tolist() == [2.0, 2.0]
+    assert ms.grad(product, (0, 1))(2, x).tolist() == [2.0, 2.0]
+    assert ms.value_and_grad(double)(3.0) == (6.0, ())

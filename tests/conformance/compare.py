@@ -45,7 +45,7 @@ def difference(real: Any, ours: Any, case: Case | None = None) -> str | None:
     if isinstance(real, list) or isinstance(ours, list):
         if not isinstance(real, list) or not isinstance(ours, list) or len(real) != len(ours):
             return "structure"
-        found = [difference(r, o) for r, o in zip(real, ours, strict=True)]
+        found = [difference(r, o, case) for r, o in zip(real, ours, strict=True)]
         return next((f for f in found if f), None)
     if isinstance(real, str) or isinstance(ours, str):
         return None if real == ours else "structure"
@@ -60,7 +60,15 @@ def difference(real: Any, ours: Any, case: Case | None = None) -> str | None:
         return "dtype"
     if ours["t"].split("[")[1] != shape:
         return "shape"
-    return None if _near(real["v"], ours["v"], TOLERANCE.get(kind, 0.0)) else "value"
+    return None if _near(real["v"], ours["v"], tolerance(kind, case)) else "value"
+
+
+def tolerance(kind: str, case: Case | None) -> float:
+    """The relative error allowed: that of the least precise type that takes part."""
+    kinds = [kind, *(text.split("[")[0] for _, text in case.inputs)] if case else [kind]
+    if kind not in TOLERANCE:
+        return 0.0
+    return max(TOLERANCE.get(k, 0.0) for k in kinds)
 
 
 def elements(case: Case, real: Any, ours: Any) -> list[tuple[tuple[Any, ...], Any, Any]]:
@@ -78,11 +86,11 @@ def elements(case: Case, real: Any, ours: Any) -> list[tuple[tuple[Any, ...], An
         return []
     if not inputs or any(len(real["v"]) != a.size for a in inputs):
         return []
-    tolerance = TOLERANCE.get(real["t"].split("[")[0], 0.0)
+    allowed = tolerance(real["t"].split("[")[0], case)
     return [
         (tuple(a[i].item() for a in inputs), r, o)
         for i, (r, o) in enumerate(zip(real["v"], ours["v"], strict=True))
-        if not _near([r], [o], tolerance)
+        if not _near([r], [o], allowed)
     ]
 
 
@@ -155,7 +163,7 @@ def differences(
     """The unexplained differences of a family, and how many there are for each reason."""
     unexplained, counts = [], {}
     for case, r, o in zip(cases, real, ours, strict=True):
-        kind = difference(r, o)
+        kind = difference(r, o, case)
         if kind is None:
             continue
         reason = is_meant(case, kind, r, o)

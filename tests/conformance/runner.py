@@ -117,7 +117,7 @@ class Runner:
         source = f"def case({', '.join(names)}):\n    return {expression}\n"
         place = f"<case {expression}>"
         linecache.cache[place] = (len(source), None, source.splitlines(True), place)
-        scope = dict(self.scope)
+        scope = {**self.scope, "__name__": __name__}
         exec(compile(source, place, "exec"), scope)
         return scope["case"]
 

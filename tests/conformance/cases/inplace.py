@@ -36,19 +36,19 @@ CASES = [
         (x.masked_scatter_(m, y), x)
         (x.put_(i, y[0, :2]), x)
         (x.logical_not_(), x)
-        (x.__setitem__(0, 2), x)
-        (x.__setitem__((0, 1), 2), x)
-        (x.__setitem__(0, y[1]), x)
-        (x.__setitem__((slice(None), 1), 2.5), x)
-        (x.__setitem__(m, 1), x)
-        (x.__setitem__(m, y[0, 0]), x)
-        (x.__setitem__(i, y), x)
-        (x.__setitem__(i, 3), x)
-        (x.__setitem__(ms.Tensor(5), 3), x)
-        (x.__setitem__(5, 3), x)
-        (x.__setitem__(0, y), x)
-        (x.__setitem__(0, 'a'), x)
-        (x.__setitem__(Ellipsis, 0), x)
+        (x.__setitem__(0, 2), x)[1]
+        (x.__setitem__((0, 1), 2), x)[1]
+        (x.__setitem__(0, y[1]), x)[1]
+        (x.__setitem__((slice(None), 1), 2.5), x)[1]
+        (x.__setitem__(m, 1), x)[1]
+        (x.__setitem__(m, y[0, 0]), x)[1]
+        (x.__setitem__(i, y), x)[1]
+        (x.__setitem__(i, 3), x)[1]
+        (x.__setitem__(ms.Tensor(5), 3), x)[1]
+        (x.__setitem__(5, 3), x)[1]
+        (x.__setitem__(0, y), x)[1]
+        (x.__setitem__(0, 'a'), x)[1]
+        (x.__setitem__(Ellipsis, 0), x)[1]
         (x.__iadd__(y), x)
         (x.__imul__(2), x)
         (x.__isub__(1.5), x)

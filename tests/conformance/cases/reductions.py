@@ -39,8 +39,9 @@ CASES = [
         grad=False,
     ),
     *reduction(
-        "cumsum cummax cummin cumprod logcumsumexp", ALL, keep="", several=False, whole=False
+        "cumsum cummax cummin logcumsumexp", ALL, keep="", several=False, whole=False
     ),
+    *reduction("cumprod", ALL, axis="dim", keep="", several=False, whole=False),
     *[
         c
         for name in ("cumsum", "cumprod", "cummax")
