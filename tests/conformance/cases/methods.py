@@ -193,7 +193,17 @@ CASES = [
         x.argmax(dim=0, axis=0)
         x.nosuchmethod()
         """,
-        ("float32", "int32", "uint16", "bool", "complex64", "float16", "bfloat16", "float64", "int8"),
+        (
+            "float32",
+            "int32",
+            "uint16",
+            "bool",
+            "complex64",
+            "float16",
+            "bfloat16",
+            "float64",
+            "int8",
+        ),
         x="[2,3]",
         y="[2,3]",
         z="[2,3]+",

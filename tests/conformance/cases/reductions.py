@@ -38,9 +38,7 @@ CASES = [
         keep="",
         grad=False,
     ),
-    *reduction(
-        "cumsum cummax cummin logcumsumexp", ALL, keep="", several=False, whole=False
-    ),
+    *reduction("cumsum cummax cummin logcumsumexp", ALL, keep="", several=False, whole=False),
     *reduction("cumprod", ALL, axis="dim", keep="", several=False, whole=False),
     *[
         c
