@@ -66,17 +66,17 @@ def test_types_of_results(made, kind):
 
 def test_places_outside():
     x, far = Tensor(np.arange(9.0, dtype="float32").reshape(3, 3)), Tensor([0, 5])
-    with pytest.raises(RuntimeError, match="For 'gather_nd'.*out of bounds"):
+    with pytest.raises(RuntimeError, match="For 'gather_nd'.*out of (range|bounds)"):
         ops.gather_nd(x, far.reshape(2, 1))
-    with pytest.raises(ValueError, match="For 'tensor_scatter_update'.*out of bounds"):
+    with pytest.raises(ValueError, match="For 'tensor_scatter_update'.*out of (range|bounds)"):
         ops.tensor_scatter_update(x, far.reshape(2, 1), x[:2])
-    with pytest.raises(RuntimeError, match="out of bounds"):
+    with pytest.raises(RuntimeError, match="out of (range|bounds)"):
         x[far]
-    with pytest.raises(ValueError, match="out of bounds"):
+    with pytest.raises(ValueError, match="out of (range|bounds)"):
         x[Tensor(5)] = 1
-    with pytest.raises(IndexError, match="out of bounds"):
+    with pytest.raises(IndexError, match="out of (range|bounds)"):
         x[5]
-    with pytest.raises(RuntimeError, match="For 'cross_entropy', Target 3 is out of bounds"):
+    with pytest.raises(RuntimeError, match="For 'cross_entropy', .*3"):
         ops.cross_entropy(x, Tensor([0, 3, 1]))
     # updates for places outside are left out, and places of `take` are moved to the ends
     kept = ops.tensor_scatter_elements(x, far.reshape(1, 2), Tensor([[7.0, 8.0]]))
