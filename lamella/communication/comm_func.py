@@ -39,21 +39,23 @@ class CommHandle:
             self._work = None
 
 
-def _raw(name: str, tensor: Any) -> torch.Tensor:
+def raw_of(name: str, tensor: Any) -> torch.Tensor:
+    """The data of a Tensor, checked to be one."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"For '{name}', the argument 'tensor' must be a Tensor, "
                         f"but got {type(tensor).__name__}.")
     return tensor._raw
 
 
-def _handle(name: str, async_op: Any) -> CommHandle | None:
+def as_handle(name: str, async_op: Any) -> CommHandle | None:
+    """What a collective that is over returns."""
     if not isinstance(async_op, bool):
         raise TypeError(f"For '{name}', the argument 'async_op' must be a bool, "
                         f"but got {async_op!r}.")
     return CommHandle() if async_op else None
 
 
-def _member(name: str, argument: str, rank: Any, group: Group) -> int:
+def member(name: str, argument: str, rank: Any, group: Group) -> int:
     """The rank in the group of a process that is given by its rank in the world."""
     if not isinstance(rank, int) or isinstance(rank, bool):
         raise TypeError(f"For '{name}', the argument '{argument}' must be an int, "
@@ -87,9 +89,9 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = _WORLD,
         >>> print(all_reduce(ms.Tensor([1.0, 2.0]))[0])
         [1. 2.]
     """
-    found = rules.all_reduce("all_reduce", _raw("all_reduce", tensor), op,
+    found = rules.all_reduce("all_reduce", raw_of("all_reduce", tensor), op,
                              group_of(group, "all_reduce"))
-    return wrap(found), _handle("all_reduce", async_op)
+    return wrap(found), as_handle("all_reduce", async_op)
 
 
 def all_gather_into_tensor(tensor: Tensor, group: str | None = _WORLD, async_op: bool = False
@@ -99,8 +101,8 @@ def all_gather_into_tensor(tensor: Tensor, group: str | None = _WORLD, async_op:
     Args: as `all_reduce`.
     """
     name = "all_gather_into_tensor"
-    found = rules.all_gather(name, _raw(name, tensor), group_of(group, name))
-    return wrap(found), _handle(name, async_op)
+    found = rules.all_gather(name, raw_of(name, tensor), group_of(group, name))
+    return wrap(found), as_handle(name, async_op)
 
 
 def reduce_scatter_tensor(tensor: Tensor, op: str = "sum", group: str | None = _WORLD,
@@ -113,8 +115,8 @@ def reduce_scatter_tensor(tensor: Tensor, op: str = "sum", group: str | None = _
         ValueError: if the first dimension can't be cut into equal parts.
     """
     name = "reduce_scatter_tensor"
-    found = rules.reduce_scatter(name, _raw(name, tensor), op, group_of(group, name))
-    return wrap(found), _handle(name, async_op)
+    found = rules.reduce_scatter(name, raw_of(name, tensor), op, group_of(group, name))
+    return wrap(found), as_handle(name, async_op)
 
 
 def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str | None = _WORLD) -> Tensor:
@@ -125,8 +127,8 @@ def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str | None = _WORLD
         dst: the rank in the world of the process that gets the result.
     """
     found = group_of(group, "reduce")
-    place = _member("reduce", "dst", dst, found)
-    total = rules.all_reduce("reduce", _raw("reduce", tensor), op, found)
+    place = member("reduce", "dst", dst, found)
+    total = rules.all_reduce("reduce", raw_of("reduce", tensor), op, found)
     return wrap(total if found.rank == place else total.new_zeros(1))
 
 
@@ -139,8 +141,8 @@ def broadcast(tensor: Tensor, src: int = 0, group: str | None = _WORLD) -> Tenso
         group: the group's name.
     """
     found = group_of(group, "broadcast")
-    _member("broadcast", "src", src, found)
-    return wrap(rules.broadcast("broadcast", _raw("broadcast", tensor), src, found))
+    member("broadcast", "src", src, found)
+    return wrap(rules.broadcast("broadcast", raw_of("broadcast", tensor), src, found))
 
 
 def scatter_tensor(tensor: Tensor, src: int = 0, group: str | None = _WORLD) -> Tensor:
@@ -152,8 +154,8 @@ def scatter_tensor(tensor: Tensor, src: int = 0, group: str | None = _WORLD) -> 
         ValueError: if the first dimension can't be cut into equal parts.
     """
     name = "scatter_tensor"
-    found, raw = group_of(group, name), _raw(name, tensor)
-    _member(name, "src", src, found)
+    found, raw = group_of(group, name), raw_of(name, tensor)
+    member(name, "src", src, found)
     rules.check_divisible(name, raw.shape, 0, found.size)
     return wrap(rules.broadcast(name, raw, src, found).chunk(found.size)[found.rank].clone())
 
@@ -168,8 +170,8 @@ def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str | None = _WORLD)
     """
     name = "gather_into_tensor"
     found = group_of(group, name)
-    place = _member(name, "dst", dst, found)
-    whole = rules.all_gather(name, _raw(name, tensor), found)
+    place = member(name, "dst", dst, found)
+    whole = rules.all_gather(name, raw_of(name, tensor), found)
     return wrap(whole if found.rank == place else whole.new_zeros(1))
 
 
@@ -199,8 +201,8 @@ def all_to_all_with_output_shape(output_shape_list: Sequence[Any],
             raise ValueError(f"For '{name}', '{what}' must have one element for each of the "
                              f"{found.size} processes, but got {len(given)}.")
     shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
-    raws = rules.all_to_all(name, [_raw(name, t) for t in input_tensor_list], shapes, found)
-    return tuple(wrap(raw) for raw in raws), _handle(name, async_op)
+    raws = rules.all_to_all(name, [raw_of(name, t) for t in input_tensor_list], shapes, found)
+    return tuple(wrap(raw) for raw in raws), as_handle(name, async_op)
 
 
 def all_to_all_single_with_output_shape(output_shape: Any, tensor: Tensor,
@@ -222,12 +224,12 @@ def all_to_all_single_with_output_shape(output_shape: Any, tensor: Tensor,
         ValueError: if the sizes don't add up.
     """
     name = "all_to_all_single_with_output_shape"
-    found, raw = group_of(group, name), _raw(name, tensor)
+    found, raw = group_of(group, name), raw_of(name, tensor)
     shape = tuple(output_shape.shape if isinstance(output_shape, Tensor) else output_shape)
     given = _split_sizes(name, "input_split_sizes", input_split_sizes, raw.shape, found)
     taken = _split_sizes(name, "output_split_sizes", output_split_sizes, shape, found)
     parts = rules.all_to_all(name, list(raw.split(given)), [(n, *shape[1:]) for n in taken], found)
-    return wrap(torch.cat(parts)), _handle(name, async_op)
+    return wrap(torch.cat(parts)), as_handle(name, async_op)
 
 
 def _split_sizes(name: str, argument: str, sizes: Sequence[int] | None, shape: Sequence[int],
@@ -252,7 +254,7 @@ def barrier(group: str | None = _WORLD) -> None:
 
 def _peer(name: str, argument: str, rank: Any, group: str | None) -> Group:
     found = group_of(group, name)
-    if _member(name, argument, rank, found) == found.rank:
+    if member(name, argument, rank, found) == found.rank:
         raise ValueError(f"For '{name}', '{argument}' must be another process, but this one is "
                          f"process {rank} itself.")
     return found
@@ -271,7 +273,7 @@ def isend(tensor: Tensor, dst: int = 0, group: str | None = _WORLD, tag: int = 0
         ValueError: if `dst` is not in the group, or is this process.
     """
     found = _peer("isend", "dst", dst, group)
-    return CommHandle(exchange.send("isend", _raw("isend", tensor), dst, found, tag))
+    return CommHandle(exchange.send("isend", raw_of("isend", tensor), dst, found, tag))
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str | None = _WORLD, tag: int = 0
@@ -291,7 +293,7 @@ def irecv(tensor: Tensor, src: int = 0, group: str | None = _WORLD, tag: int = 0
         ValueError: if `src` is not in the group, or is this process.
     """
     found = _peer("irecv", "src", src, group)
-    raw, work = exchange.receive("irecv", _raw("irecv", tensor), src, found, tag)
+    raw, work = exchange.receive("irecv", raw_of("irecv", tensor), src, found, tag)
     return wrap(raw), CommHandle(work)
 
 
@@ -363,7 +365,8 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> tuple[Tensor, ...]:
     for each in p2p_op_list:
         group = _peer(name, "peer", each.peer, each.group)
         if each.kind == "isend":
-            works.append(exchange.send(name, _raw(name, each.tensor), each.peer, group, each.tag))
+            works.append(exchange.send(name, raw_of(name, each.tensor), each.peer, group,
+                                       each.tag))
             found.append(torch.zeros(()))
             continue
         like = each.tensor._raw if isinstance(each.tensor, Tensor) else torch.empty(

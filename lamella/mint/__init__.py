@@ -119,7 +119,7 @@ from ..ops import (
     unsqueeze,
     zeros_like,
 )
-from . import linalg, nn, optim, special
+from . import distributed, linalg, nn, optim, special
 from .batch_statistics import *
 from .creation import *
 from .elementwise import *

@@ -1,0 +1,104 @@
+"""`mint.distributed`: alone, and in two real processes."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor
+from lamella.mint import distributed as dist
+from lamella.mint.distributed import objects
+
+from ..communication.test_world import run_world
+
+WORKER = Path(__file__).with_name("distributed_worker.py")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return [json.loads(out.splitlines()[-1]) for out in run_world(WORKER, 2)]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_two_processes(found, rank):
+    mine, other = np.array([[1.0, 2], [3, 4]]), np.array([[10.0, 20], [30, 40]])
+    if rank == 1:
+        mine, other = other, mine
+    total, both = mine + other, [[[1, 2], [3, 4]], [[10, 20], [30, 40]]]
+    want = {
+        "ranks": [rank, 2, [0, 1]],
+        "all_reduce": total, "reduce": total if rank == 1 else mine,
+        "broadcast": [[10, 20], [30, 40]], "all_gather": both,
+        "all_gather_into_tensor": sum(both, []), "reduce_scatter_tensor": total[rank:rank + 1],
+        "reduce_scatter": (both[0][rank][0] + both[1][rank][0]),
+        "scatter": [100.0 + rank], "scatter_tensor": [7.0 + rank],
+        "gather": both if rank == 0 else [[[0, 0], [0, 0]]] * 2,
+        "gather_into_tensor": sum(both, []) if rank == 0 else [[0, 0]] * 4,
+        "all_to_all": [[0 * 10 + rank], [1 * 10 + rank]],
+        "all_to_all_single": [rank, 10 + rank], "uneven gather": [0, 10, 11],
+        "uneven split": [0, 10, 11] if rank == 0 else [1, 2, 12],
+        "uneven scatter": [0] if rank == 0 else [2, 4],
+        "message": both[1 - rank], "batch": [5.0 * (1 - rank)], "sent": 0,
+        "objects": [{"rank": 0, "long": 0}, {"rank": 1, "long": 50}],
+        "gathered": [0, 1] if rank == 1 else [None, None], "told": ["a", [1, 2.5, None]],
+        "dealt": ["for 0", "for 1"][rank], "received": ["hello", 3] if rank == 1 else [],
+        "tensor": [0.5, 1.5],
+    }
+    for name, value in want.items():
+        got = found[rank][name]
+        if isinstance(value, (np.ndarray, float)) or name.startswith(("uneven", "all_", "gather_")):
+            np.testing.assert_allclose(got, value, err_msg=name)
+        else:
+            assert got == value, name
+    assert found[rank]["of one"] == ([0, 1] if rank == 0 else [-1, -1])
+
+
+def test_alone():
+    x = Tensor([1.0, 2.0])
+    target = Tensor([0.0, 0.0])
+    assert dist.get_rank() == 0 and dist.get_world_size() == 1 and dist.is_available()
+    assert dist.all_reduce(x) is None
+    dist.all_reduce(x, async_op=True).wait()
+    dist.all_gather([target], x)
+    assert target.asnumpy().tolist() == [1.0, 2.0]
+    dist.all_to_all_single(target, x * 2)
+    assert target.asnumpy().tolist() == [2.0, 4.0]
+    places = [None]
+    dist.all_gather_object(places, {"a": (1, Tensor([1.0]))})
+    assert places[0]["a"][0] == 1 and places[0]["a"][1].asnumpy().tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), [
+    (lambda: dist.all_reduce([1.0]), TypeError, "must be a Tensor, but got list"),
+    (lambda: dist.all_reduce(Tensor([1.0]), op="mean"), ValueError, "'op' must be one of"),
+    (lambda: dist.all_gather([], Tensor([1.0])), ValueError, "for each of the 1 processes, but"),
+    (lambda: dist.all_gather([Tensor([1.0, 2.0])], Tensor([1.0])), ValueError,
+     "the result has shape \\[1\\]"),
+    (lambda: dist.broadcast(Tensor([1.0]), src=3), ValueError, "'src' must be one of"),
+    (lambda: dist.all_to_all_single(Tensor([1.0]), Tensor([1.0]), [2], [1]), ValueError,
+     "'output_split_sizes' must have a length"),
+    (lambda: dist.all_gather_object([], 1), ValueError, "must have 1 places, but has 0"),
+    (lambda: dist.init_process_group(init_method="file:///x"), ValueError, "'tcp://host:port'"),
+    (lambda: dist.init_process_group(rank=1), ValueError, "must be given together"),
+    (lambda: dist.P2POp("push", Tensor([1.0]), 0), ValueError, "must be isend or irecv"),
+], ids=range(10))
+def test_wrong_arguments(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+class Hostile:
+    def __reduce__(self):
+        return exec, ("raise SystemExit('code of another process ran')",)
+
+
+def test_objects_of_other_classes_are_refused():
+    for bad in (Hostile(), Path("x"), ms.nn.Dense(1, 1)):
+        with pytest.raises(pickle.UnpicklingError, match="is not read from another process"):
+            objects._read(objects._written(bad))
+    for good in ({1: "a"}, {1, 2}, (None, 1.5, b"x"), [True], range(3)):
+        assert objects._read(objects._written(good)) == good
+    np.testing.assert_array_equal(objects._read(objects._written(np.arange(3))), np.arange(3))
