@@ -260,6 +260,42 @@ def _set_const_arg(self: Tensor, const_arg: bool = True) -> Tensor:
     return self
 
 
+def _index(self: Tensor, indices: Any) -> Tensor:
+    """What Tensors of places, one for each of the first dimensions, pick; as ``x[indices]``."""
+    if not isinstance(indices, (tuple, list)) or not all(isinstance(i, Tensor) for i in indices):
+        raise TypeError(f"For 'Tensor.index', 'indices' must be a tuple of Tensors, "
+                        f"but got {indices!r}.")
+    return self[tuple(indices)]
+
+
+def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
+          stride: Any = None) -> Tensor:
+    """Make the tensor one of another's memory; returns the tensor.
+
+    Args:
+        source: a Tensor, or the storage of one; default: the tensor becomes empty.
+        storage_offset, size, stride: which of its elements, all counted in elements; default:
+            those of `source`.
+    """
+    if source is None:
+        self._raw = self._raw.new_empty(0)
+        return self
+    raw = getattr(source, "_raw", None)
+    if raw is not None and size is None:
+        self._raw = raw.detach()
+        return self
+    storage = source if raw is None else raw.untyped_storage()
+    if not isinstance(storage, torch.UntypedStorage):
+        raise TypeError(f"For 'Tensor.set_', 'source' must be a Tensor or a storage, "
+                        f"but got {source!r} of type {type(source).__name__}.")
+    if size is None:
+        size = (storage.nbytes() // self._raw.element_size() - storage_offset,)
+    made = torch.empty(0, dtype=self._raw.dtype if raw is None else raw.dtype)
+    places = () if stride is None else (tuple(stride),)
+    self._raw = made.set_(storage, storage_offset, tuple(size), *places)
+    return self
+
+
 # -- bytes and capsules ---------------------------------------------------------------------------
 
 
@@ -347,7 +383,7 @@ tensor_methods(
     move_to=_move_to, to_=_to_, pin_memory=_pin_memory, is_pinned=_is_pinned,
     is_shared=_is_shared, untyped_storage=_untyped_storage, storage=_untyped_storage,
     flush_from_cache=_nothing, data_sync=_nothing, wait_pipeline=_nothing, offload=_nothing,
-    set_const_arg=_set_const_arg, get_bytes=_get_bytes,
+    set_const_arg=_set_const_arg, index=_index, set_=_set_, get_bytes=_get_bytes,
     convert_bytes_to_tensor=staticmethod(convert_bytes_to_tensor),
     to_dlpack=to_dlpack, from_dlpack=staticmethod(from_dlpack),
     init_finished=property(lambda self: self.init is None),

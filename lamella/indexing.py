@@ -57,11 +57,16 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
             return
         if any(words in str(error)
                for words in ("shape mismatch", "expanded size", "sizes provided")):
+            part = tuple(get_item(raw, index)[0].shape)
+            if 0 in part:
+                return  # there is nothing to write to
             shape = tuple(getattr(value, "shape", ()))
             raise ValueError(
                 f"For 'Tensor.__setitem__', a value of shape {shape} can't be broadcast to the "
                 f"part of a tensor of shape {tuple(raw.shape)} that the index {_shown(index)} "
-                f"names.") from None
+                f"names: in order to broadcast, each dimension pair must be equal or input "
+                f"dimension is 1 or target dimension is -1. But got x_shape: {_written(shape)}, "
+                f"target shape: {_written(part)}.") from None
         raise
 
 
@@ -74,8 +79,15 @@ def _explained(name: str, error: Exception, raw: torch.Tensor, index: Any) -> Ex
             hasattr(part, "_raw") for part in _parts(index)):
         # MindSpore's kernels find out, in an assignment it looks for itself
         kind = ValueError if name == "__setitem__" else RuntimeError
+    if "shape of the mask" in text and name == "__setitem__":
+        kind = ValueError
     return kind(f"For 'Tensor.{name}', {text.rstrip('.')}. "
                 f"Index: {_shown(index)}, shape: {tuple(raw.shape)}.")
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    """A shape as MindSpore's kernels write it, without the comma of a tuple of one."""
+    return f"({', '.join(map(str, shape))})"
 
 
 def _shown(index: Any) -> str:

@@ -209,7 +209,7 @@ def test_bad_indices(index, kind, message):
     x = Tensor(_fresh())
     with pytest.raises(kind, match=message):
         x[index]
-    with pytest.raises(kind, match=message):
+    with pytest.raises(ValueError if message == "mask" else kind, match=message):
         x[index] = 0
     np.testing.assert_array_equal(x.asnumpy(), _fresh())
 

@@ -365,3 +365,11 @@ def _put_back(tensor: Tensor, before: torch.Tensor, after: torch.Tensor) -> None
 
 
 tensor_methods(register_hook=_register_hook)
+
+
+def _parameter_hook(self: Parameter, hook_fn: Callable[[Tensor], Any]) -> HookHandle:
+    """As `Tensor.register_hook`."""
+    return _register_hook(self, hook_fn)
+
+
+Parameter.register_hook = _parameter_hook  # type: ignore[method-assign]

@@ -455,7 +455,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
     return wrap(F.gumbel_softmax(logits._raw, tau, hard, dim=dim))
 
 
-def _tensor_softmax(self: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
+def _tensor_softmax(self: Tensor, axis: int, dtype: Any = None) -> Tensor:
     return softmax(self, axis, dtype=dtype)
 
 

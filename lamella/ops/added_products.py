@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..errors import op
+from ..faces import face
 from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
 
@@ -165,4 +166,4 @@ def _tensor_addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
 
 
 tensor_methods(addmm=addmm, addmm_=_tensor_addmm_, baddbmm=baddbmm, addbmm=addbmm, addmv=addmv,
-               addr=addr)
+               addr=face(addr, "self:x, vec1, vec2, beta=1, alpha=1"))

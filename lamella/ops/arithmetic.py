@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..faces import face
 from ..inplace import in_place
 from ..kernels import minus, power
 from ..tensor import Tensor, tensor_methods, wrap
-from .operands import both, factors, sides, spelled
+from .operands import both, factors, sides
 
 __all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",
            "positive", "pow", "pows", "reciprocal", "rsqrt", "sgn", "sign", "signbit", "sqrt",
@@ -428,9 +429,10 @@ def _value(other: Any) -> Any:
     return getattr(other, "_raw", other)
 
 
-tensor_methods(add=_tensor_add, sub=subtract, subtract=subtract, mul=mul, multiply=mul, neg=neg,
+tensor_methods(add=_tensor_add, sub=subtract, subtract=subtract, mul=mul,
+               multiply=face(mul, "self:input, value:other", "multiply"), neg=neg,
                negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,
                signbit=signbit, square=square, sqrt=sqrt, rsqrt=rsqrt, reciprocal=reciprocal,
-               inv=inv, pow=pow, float_power=spelled(float_power, other="exponent"),
+               inv=inv, pow=pow, float_power=face(float_power, "self:input, other:exponent"),
                add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
                sign_=_tensor_sign_)

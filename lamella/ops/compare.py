@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..errors import op
+from ..faces import face
 from ..kernels import comparison
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, sides, spelled
@@ -494,7 +495,8 @@ tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=le
                greater_equal=greater_equal, ge=greater_equal, logical_and=logical_and,
                logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
                isclose=spelled(isclose, x2="other"), allclose=_tensor_allclose,
-               approximate_equal=approximate_equal, isnan=isnan, isinf=isinf, isfinite=isfinite,
+               approximate_equal=face(approximate_equal, "self:x, other:y, tolerance=1e-05"),
+               isnan=isnan, isinf=isinf, isfinite=isfinite,
                isposinf=isposinf, isneginf=isneginf, isreal=isreal,
                is_floating_point=is_floating_point, is_complex=is_complex,
                is_signed=_tensor_is_signed)

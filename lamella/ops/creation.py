@@ -325,5 +325,10 @@ def _new_empty(self: Tensor, size: Any, *, dtype: Any = None, device: Any = None
     return empty(as_ints(size, "Tensor.new_empty"), dtype=self.dtype if dtype is None else dtype)
 
 
-tensor_methods(fills=fills, new_zeros=_new_zeros, new_ones=_new_ones, new_full=_new_full,
-               new_empty=_new_empty)
+def _tensor_fill(self: Tensor, value: Any) -> Tensor:
+    """One value in the shape and type of the tensor."""
+    return full_like(self, value)
+
+
+tensor_methods(fills=fills, fill=_tensor_fill, new_zeros=_new_zeros, new_ones=_new_ones,
+               new_full=_new_full, new_empty=_new_empty)

@@ -8,6 +8,7 @@ import torch
 
 from ..dtype import from_raw
 from ..errors import op
+from ..faces import face
 from ..inplace import in_place
 from ..kernels import (
     farthest,
@@ -110,7 +111,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(floor_quotient(*sides(input, other)))
 
 
-floor_div = floor_divide
+floor_div = face(floor_divide, "x:input, y:other", "floor_div")
 floordiv = floor_divide
 tensor_floordiv = floor_divide
 
