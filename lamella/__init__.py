@@ -178,6 +178,7 @@ _keep_freed_memory()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
+    boost
     communication
     device_context
     experimental
