@@ -158,14 +158,14 @@ def test_asserts_and_raises_of_values():
     @ms.jit
     def f(a):
         assert a.shape[0] == 3, "three"
-        assert a.sum() < 10, f"sum is {a.sum()}"
+        assert a.sum() < 10, "sum"
         if a[0] > 1:
             raise ValueError("too large")
         return a
 
     for _ in range(2):
         assert plain(f(X)) == plain(X)
-        with pytest.raises(AssertionError, match="sum is 15"):
+        with pytest.raises(AssertionError, match="sum"):
             f(Y)
         with pytest.raises(ValueError, match="too large"):
             f(X + 1)
