@@ -8,6 +8,7 @@ each other, and `set_seed` starts all streams again, so the program repeats them
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import weakref
 from collections.abc import Callable
@@ -30,7 +31,9 @@ class _Stream(torch.Generator):
 
 _global_seed: int | None = None
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
-_own: weakref.WeakSet[torch.Generator] = weakref.WeakSet()  # those that objects keep
+# those that objects keep, by when they were made
+_own: weakref.WeakValueDictionary[int, torch.Generator] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
 
 
 def set_seed(seed: int) -> None:
@@ -101,7 +104,7 @@ def fresh_generator(owner: Any, seed: int, seed2: int = 0) -> torch.Generator:
 
 def _generator(seed: int, seed2: int) -> torch.Generator:
     made = _Stream(device=context.current_device())
-    _own.add(made)
+    _own[next(_numbers)] = made
     return restart(made, seed, seed2)
 
 
@@ -122,7 +125,8 @@ def kept() -> Callable[[], None]:
         True
     """
     with _lock:
-        states = [(g, g.get_state()) for g in (default_raw(), *_streams.values(), *_own)]
+        states = [(g, g.get_state())
+                  for g in (default_raw(), *_streams.values(), *_own.values())]
     of_numpy = np.random.get_state()
 
     def back() -> None:
@@ -130,12 +134,39 @@ def kept() -> Callable[[], None]:
         for raw, position in states:
             raw.set_state(position)
         with _lock:
-            for raw in (*_streams.values(), *_own):
+            for raw in (*_streams.values(), *_own.values()):
                 if id(raw) not in known:  # made since: to its start
                     raw.manual_seed(raw.initial_seed())
         np.random.set_state(of_numpy)
 
     return back
+
+
+def snapshot() -> dict[str, Any]:
+    """Where all generators of this process are, as numbers and arrays that a file can hold.
+
+    Generators that objects keep are known by the order in which they were made, which is the same
+    in each run of a program.
+    """
+    with _lock:
+        return {"seed": _global_seed, "default": default_raw().get_state().numpy(),
+                "streams": [[*key[1:], made.get_state().numpy()] for key, made in _streams.items()],
+                "own": [[n, made.get_state().numpy()] for n, made in _own.items()],
+                "numpy": np.random.get_state()}
+
+
+def put_back(state: dict[str, Any]) -> None:
+    """Go on from what `snapshot` has given, also in another run of the program."""
+    global _global_seed
+    _global_seed = state["seed"]
+    default_raw().set_state(torch.from_numpy(state["default"]))
+    for seed, seed2, position in state["streams"]:
+        generator(seed, seed2).set_state(torch.from_numpy(position))
+    for number, position in state["own"]:
+        made = _own.get(number)
+        if made is not None:
+            made.set_state(torch.from_numpy(position))
+    np.random.set_state(state["numpy"])
 
 
 def generator(seed: int | None = None, seed2: int = 0) -> torch.Generator:
@@ -192,7 +223,7 @@ class Generator:
 
     def __init__(self):
         self._own: torch.Generator | None = _Stream(device=context.current_device()).manual_seed(0)
-        _own.add(self._own)
+        _own[next(_numbers)] = self._own
 
     @property
     def raw(self) -> torch.Generator:

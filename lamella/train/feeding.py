@@ -14,21 +14,26 @@ from ..tensor import Tensor
 __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
 
 
-def endless(dataset: Any) -> Iterator[Any]:
-    """The rows of epoch after epoch.
+class Endless:
+    """The rows of epoch after epoch, without end.
+
+    Attributes:
+        rows: the dataset's iterator.
 
     Raises:
-        ValueError: if an epoch has none.
+        ValueError: if an epoch has no rows.
     """
-    iterator = dataset.create_tuple_iterator(num_epochs=-1)
-    while True:
-        empty = True
-        for row in iterator:
-            empty = False
-            yield row
-        if empty:
-            raise ValueError("There is no valid data in dataset, please check dataset file "
-                             "firstly.")
+
+    def __init__(self, dataset: Any):
+        self.rows = dataset.create_tuple_iterator(num_epochs=-1)
+        self._reading = iter(self.rows)
+
+    def __next__(self) -> Any:
+        for _ in range(2):
+            for row in self._reading:
+                return row
+            self._reading = iter(self.rows)
+        raise ValueError("There is no valid data in dataset, please check dataset file firstly.")
 
 
 def row_of(data: Any) -> tuple[Any, ...]:
@@ -66,7 +71,7 @@ class DatasetHelper:
         self.dataset, self.dataset_sink_mode = dataset, dataset_sink_mode
         self._size = dataset.get_dataset_size() if sink_size == -1 else sink_size
         if dataset_sink_mode:
-            self._rows: Any = endless(dataset)
+            self._rows: Any = Endless(dataset)
         else:
             self._rows = dataset.create_tuple_iterator(num_epochs=epoch_num)
 
@@ -96,7 +101,10 @@ class DatasetHelper:
 
     def release(self) -> None:
         """Stop reading, and let the dataset's workers go."""
+        rows = getattr(self._rows, "rows", self._rows)
         self._rows = iter(())
+        if hasattr(rows, "release"):
+            rows.release()
 
 
 def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -> Cell:
@@ -159,7 +167,7 @@ def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1,
         raise ValueError(f"For 'data_sink', 'sink_size' must be above 0, but got {sink_size}.")
     run = fn if jit_config is None else jit(fn, jit_config=jit_config,
                                             input_signature=input_signature)
-    rows = endless(dataset)
+    rows = Endless(dataset)
 
     @functools.wraps(fn)
     def sink_process(*args: Any, **kwargs: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
 from ..parallel.settings import get_auto_parallel_context
 from ..tensor import Tensor
-from .callback import Callback, ModelCheckpoint, RunContext, TimeMonitor
+from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
-from .feeding import endless, row_of
+from .feeding import Endless, row_of
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -96,7 +95,8 @@ class Model:
         self._current_epoch_num = self._current_step_num = 0
         self.batch_num = -1
         self._number = next(_numbers)
-        self._compiled: dict[int, tuple[Cell, Any]] = {}
+        self._compiled: dict[Any, tuple[Cell, Any]] = {}
+        self._keeper: RunCheckpoint | None = None
         self._train_network = self._build_train_network()
         self._eval_network, self._eval_indexes = eval_network, eval_indexes
         self._build_eval_network(metrics, eval_network, eval_indexes)
@@ -153,13 +153,14 @@ class Model:
         """What to call for a step of `network`: the compiled Cell, unless it is to run eagerly."""
         if context.get_context("mode") == context.GRAPH_MODE or "mode" in context.chosen:
             return network  # in GRAPH_MODE it compiles itself
-        known = self._compiled.get(id(network))
+        key = id(network), self._keeper is None
+        known = self._compiled.get(key)
         if known is None or known[0] is not network:
             options = network.jit_config_dict or JitConfig(jit_level="O1").jit_config_dict
-            level = options.get("jit_level") or "O1"
+            level = "O0" if self._keeper else options.get("jit_level") or "O1"
             strict = options.get("jit_syntax_level") == "STRICT"
             known = (network, jit(network, jit_level=level, fullgraph=strict))
-            self._compiled[id(network)] = known
+            self._compiled[key] = known
         return known[1]
 
     @staticmethod
@@ -260,11 +261,12 @@ class Model:
             loss_scale_mananger=self._loss_scale_manager, initial_step=None,
             dataset_sink_mode=False)  # steps are single ones, as MindSpore's are on a CPU
         self.batch_num = params.batch_num
-        rows = endless(train_dataset) if sunk else train_dataset.create_tuple_iterator(
+        rows = Endless(train_dataset) if sunk else train_dataset.create_tuple_iterator(
             num_epochs=epoch - initial_epoch)
+        self._keeper = next((c for c in params.list_callback if isinstance(c, RunCheckpoint)), None)
         with CallbackManager(params.list_callback) as told:
             try:
-                self._train_epochs(range(initial_epoch + 1, epoch + 1), rows, sunk, told, params,
+                self._train_epochs((initial_epoch + 1, epoch), rows, sunk, told, params,
                                    valid_dataset, valid_frequency)
             except BaseException:
                 for callback in params.list_callback:
@@ -272,18 +274,30 @@ class Model:
                         callback.save_after_error(self._train_network, self._current_epoch_num,
                                                   self._current_step_num)
                 raise
+            finally:
+                self._keeper = None
+                if hasattr(getattr(rows, "rows", rows), "release"):
+                    getattr(rows, "rows", rows).release()
 
-    def _train_epochs(self, epochs: Iterable[int], rows: Any, sunk: bool, told: CallbackManager,
+    def _train_epochs(self, epochs: tuple[int, int], rows: Any, sunk: bool, told: CallbackManager,
                       params: Any, valid_dataset: Any, valid_frequency: Any) -> None:
         run = RunContext(params)
         self._train_network.set_train(True)
         told.on_train_begin(run)
-        for epoch in epochs:
+        first, last = epochs
+        if self._keeper is not None:
+            params.cur_epoch_num = first
+            self._keeper.restore(params, getattr(rows, "rows", rows))
+            first = params.cur_epoch_num
+        for epoch in range(first, last + 1):
             params.cur_epoch_num = self._current_epoch_num = epoch
             self._current_step_num = 0
             told.on_train_epoch_begin(run)
-            for row in (next(rows) for _ in range(params.batch_num)) if sunk else rows:
+            done = params.cur_step_num - params.batch_num * (epoch - epochs[0])
+            for row in (next(rows) for _ in range(params.batch_num - done)) if sunk else rows:
                 self._train_step(row_of(row), told, params, run)
+                if self._keeper is not None:
+                    self._keeper.save_if_due(params, getattr(rows, "rows", rows))
                 if run.get_stop_requested():
                     break
             if valid_dataset is not None and _is_due(epoch, valid_frequency):

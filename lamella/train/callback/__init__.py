@@ -12,8 +12,9 @@ from .history import History
 from .learning_rate import LearningRateScheduler, ReduceLROnPlateau
 from .monitors import LossMonitor, TimeMonitor
 from .on_request_exit import OnRequestExit
+from .run_checkpoint import RunCheckpoint
 from .stopping import EarlyStopping
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History",
            "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
-           "OnRequestExit", "ReduceLROnPlateau", "RunContext", "TimeMonitor"]
+           "OnRequestExit", "ReduceLROnPlateau", "RunCheckpoint", "RunContext", "TimeMonitor"]

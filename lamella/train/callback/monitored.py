@@ -49,6 +49,16 @@ class Monitored(Callback):
             return bool(np.less(value, best - self.min_delta))
         return bool(np.greater(value, best + self.min_delta))
 
+    def state_dict(self) -> dict[str, Any]:
+        """What is known of the epochs before."""
+        names = ("wait", "best", "stopped_epoch", "cooldown_counter")
+        return {n: np.asarray(getattr(self, n)) for n in names if hasattr(self, n)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` has given."""
+        for name, value in state.items():
+            setattr(self, name, value[()])
+
     def value_of(self, params: Any) -> np.ndarray | None:
         """The value to look at; None, with a warning, where the run doesn't have it."""
         known = {} if self.monitor == "loss" else params.get("eval_results") or {}

@@ -1,0 +1,155 @@
+"""All of a training run in one file, to go on from as if nothing had happened.
+
+A checkpoint has the Parameters: weights, the optimizer's moments, its step, learning rates. A run
+also has random generators, a place in its data, and numbers in Python. `save_run` writes both,
+`load_run` puts both back.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import log
+from .. import random as streams
+from ..nn.cell import Cell
+from .checkpoint import load_checkpoint, save_checkpoint
+from .checkpoint_net import load_param_into_net
+
+__all__ = ["latest_run", "load_run", "save_run"]
+
+_STATE = "lamella.run"
+_NAME = re.compile(r"run-(\d+)\.ckpt")
+
+
+def save_run(path: str, network: Cell, rows: Any = None, **more: Any) -> None:
+    """Write a run's whole state to a file, which takes the place of an old one.
+
+    The file is complete or not there: a crash while it is written leaves the old one.
+
+    Args:
+        path: the file, which ends in ``.ckpt``.
+        network: the Cell of a training step, with its optimizer.
+        rows: the iterator over the data, which has a ``state_dict``.
+        **more: numbers, texts, arrays, and lists, tuples and dicts of them.
+
+    Raises:
+        TypeError: if `more` holds something else.
+        OSError: if the file can't be written.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella as ms
+        >>> from lamella.train.resume import load_run, save_run
+        >>> path = os.path.join(tempfile.mkdtemp(), "run.ckpt")
+        >>> net = ms.nn.Dense(2, 2)
+        >>> save_run(path, net, step=7)
+        >>> first = ms.ops.rand(2)
+        >>> load_run(path, net)
+        {'step': 7}
+        >>> print((ms.ops.rand(2) == first).all())
+        True
+    """
+    state = {"more": more, "rows": None if rows is None else rows.state_dict(),
+             "random": streams.snapshot(), "python": random.getstate()}
+    save_checkpoint(network, path, append_dict={_STATE: json.dumps(_packed(state))},
+                    crc_check=True)
+
+
+def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
+    """Put everything back as it was when `save_run` wrote the file.
+
+    Nothing is changed unless the whole file is good.
+
+    Args:
+        path: the file.
+        network: a Cell as the one that was saved.
+        rows: a new iterator over the same data.
+
+    Returns:
+        What `save_run` was given as ``more``.
+
+    Raises:
+        ValueError: if the file is missing, broken, or none of `save_run`.
+        RuntimeError: if the network has other Parameters.
+    """
+    found = load_checkpoint(path, crc_check=True)
+    text = found.pop(_STATE, None)
+    if not isinstance(text, str):
+        raise ValueError(f"For 'load_run', '{path}' is a checkpoint, but none of 'save_run'.")
+    state = _unpacked(json.loads(text))
+    names = {p.name for _, p in network.parameters_and_names()}
+    if names != set(found):
+        differ = sorted(names ^ set(found))[:6]
+        raise RuntimeError(f"For 'load_run', '{path}' is of another network: {differ} are in one "
+                           f"of both only.")
+    load_param_into_net(network, found, strict_load=True)
+    if rows is not None and state["rows"] is not None:
+        rows.load_state_dict(state["rows"])
+    random.setstate(state["python"])
+    streams.put_back(state["random"])
+    return state["more"]
+
+
+def run_files(directory: str) -> list[tuple[int, str]]:
+    """The runs' files in a folder, by the step after which they were written."""
+    found = ((_NAME.fullmatch(name), name) for name in os.listdir(directory))
+    return sorted((int(match[1]), os.path.join(directory, name)) for match, name in found if match)
+
+
+def latest_run(directory: str, network: Cell, rows: Any = None) -> dict[str, Any] | None:
+    """`load_run` with the newest file ``run-STEP.ckpt`` in a folder that is good.
+
+    Returns:
+        As `load_run`; None where there is no good file.
+    """
+    for _, path in reversed(run_files(directory)):
+        try:
+            return load_run(path, network, rows)
+        except ValueError as error:
+            log.warning(f"The file '{path}' is passed over: {error}")
+    return None
+
+
+def _packed(value: Any) -> Any:
+    """What JSON can hold, for numbers, texts, bytes, arrays, lists, tuples and dicts."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"array": [value.dtype.str, list(value.shape), content]}
+    if isinstance(value, (bytes, bytearray)):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, list):
+        return [_packed(part) for part in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_packed(part) for part in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[_packed(key), _packed(part)] for key, part in value.items()]}
+    raise TypeError(f"For 'save_run', the state must be made of numbers, texts, arrays, lists, "
+                    f"tuples and dicts, but got {type(value).__name__}: {str(value)[:80]}")
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    (kind, content), = value.items()
+    if kind == "array":
+        dtype, shape, text = content
+        return np.frombuffer(base64.b64decode(text), dtype).reshape(shape).copy()
+    if kind == "bytes":
+        return base64.b64decode(content)
+    if kind == "tuple":
+        return tuple(_unpacked(part) for part in content)
+    return {_unpacked(key): _unpacked(part) for key, part in content}

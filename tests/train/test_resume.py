@@ -1,0 +1,220 @@
+"""Runs that survive: killed at any moment, on a full disk, interrupted, with damaged files."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import dataset, nn
+from lamella.train import LambdaCallback, LearningRateScheduler, Model, RunCheckpoint
+from lamella.train.resume import load_run, save_run
+
+PROGRAM = textwrap.dedent("""
+    import sys, time
+    import numpy as np
+    import lamella as ms
+    from lamella import dataset, nn
+    from lamella.train import EarlyStopping, LambdaCallback, Model, RunCheckpoint
+
+    folder, mode, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    if mode == "eager":
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    ms.set_seed(3)
+    dataset.config.set_seed(3)
+
+    def noisy(row):
+        return (row + np.random.normal(size=row.shape) * 0.1).astype(np.float32)
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 6)).astype(np.float32)
+    y = (x[:, :2] ** 2).astype(np.float32)
+    data = dataset.NumpySlicesDataset((x, y), ["x", "y"], shuffle=True)
+    data = data.map(noisy, "x", num_parallel_workers=workers,
+                    python_multiprocessing=workers > 1).batch(8)
+    net = nn.SequentialCell(nn.Dense(6, 32), nn.ReLU(), nn.Dropout(p=0.3), nn.Dense(32, 2))
+    rates = nn.cosine_decay_lr(0.001, 0.01, 30, 5, 6)
+    model = Model(net, nn.MSELoss(), nn.AdamWeightDecay(net.trainable_params(), rates),
+                  metrics={"mae"})
+
+    def say(run):
+        params = run.original_args()
+        print(params.cur_step_num, float(params.net_outputs).hex(), flush=True)
+        time.sleep(0.02)
+
+    model.fit(6, data, data.take(2), callbacks=[
+        RunCheckpoint(folder, 3), EarlyStopping("mae", patience=9),
+        LambdaCallback(on_train_step_end=say)])
+    print("done")
+""")
+
+
+def started(folder, mode, workers):
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder), mode, str(workers)],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            start_new_session=True)
+
+
+def finished(folder, mode, workers):
+    process = started(folder, mode, workers)
+    out, error = process.communicate(timeout=300)
+    assert process.returncode == 0, error
+    *steps, end = out.splitlines()
+    assert end == "done"
+    return dict(line.split() for line in steps)
+
+
+@pytest.mark.parametrize(("mode", "workers", "kills"), [("eager", 1, 1), ("compiled", 2, 2)])
+def test_a_run_that_is_killed_goes_on_bit_for_bit(mode, workers, kills, tmp_path):
+    whole = finished(tmp_path / "whole", mode, workers)
+    assert len(whole) == 30
+    chance = random.Random(7)
+    seen = {}
+    for _ in range(kills):
+        process = started(tmp_path / "killed", mode, workers)
+        for _ in range(chance.randint(4, 12)):
+            line = process.stdout.readline()
+            if line:
+                step, loss = line.split()
+                seen.setdefault(step, loss)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    rest = finished(tmp_path / "killed", mode, workers)
+    assert len(rest) < 30 and "30" in rest
+    assert {**seen, **rest} == whole
+    assert all(rest[step] == loss for step, loss in seen.items() if step in rest)
+
+
+def data(size=2):
+    x = np.arange(24, dtype=np.float32).reshape(12, 2) / 10
+    return dataset.NumpySlicesDataset((x, x[:, :1]), shuffle=True).batch(size)
+
+
+def model(manager=None):
+    ms.set_seed(5)
+    net = nn.SequentialCell(nn.Dense(2, 4), nn.Dropout(p=0.5), nn.Dense(4, 1))
+    optimizer = nn.Adam(net.trainable_params(), 0.01)
+    return Model(net, nn.MSELoss(), optimizer, loss_scale_manager=manager)
+
+
+def losses(folder, epochs, stop=None, sink=None, manager=None):
+    kept = []
+
+    def keep(run):
+        params = run.original_args()
+        out = params.net_outputs
+        kept.append((params.cur_epoch_num, params.cur_step_num,
+                     float(out[0] if isinstance(out, tuple) else out)))
+        if params.cur_step_num == stop:
+            raise KeyboardInterrupt
+
+    dataset.config.set_seed(1)
+    callbacks = [RunCheckpoint(str(folder), 2), LambdaCallback(on_train_step_end=keep),
+                 LearningRateScheduler(lambda rate, step: rate * 0.9)]
+    options = {} if sink is None else {"dataset_sink_mode": True, "sink_size": sink}
+    try:
+        model(manager).train(epochs, data(), callbacks, **options)
+    except KeyboardInterrupt:
+        pass
+    return kept
+
+
+@pytest.mark.parametrize("stop", [1, 5, 6, 7, 12])
+@pytest.mark.parametrize("sink", [None, 4])
+def test_an_interrupted_run_goes_on_from_its_last_file(stop, sink, tmp_path):
+    epochs = 3 if sink is None else 4
+    whole = losses(tmp_path / "a", epochs, sink=sink)
+    first = losses(tmp_path / "b", epochs, stop, sink)
+    assert len(first) == stop
+    rest = losses(tmp_path / "b", epochs, sink=sink)
+    assert rest == whole[(stop - 1) // 2 * 2:]
+
+
+def test_loss_scales_and_more_epochs(tmp_path):
+    def manager():
+        return ms.train.DynamicLossScaleManager(64, 2, 3)
+
+    whole = losses(tmp_path / "a", 3, manager=manager())
+    losses(tmp_path / "b", 2, manager=manager())
+    later = manager()
+    rest = losses(tmp_path / "b", 3, manager=later)
+    assert rest == whole[12:] and later.get_loss_scale() == 64 * 2 ** 6
+
+
+def test_a_damaged_file_is_passed_over(tmp_path, capfd):
+    whole = losses(tmp_path, 1)
+    names = sorted(os.listdir(tmp_path))
+    assert names == ["run-4.ckpt", "run-6.ckpt"]
+    content = bytearray((tmp_path / "run-6.ckpt").read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "run-6.ckpt").write_bytes(content)
+    assert losses(tmp_path, 1) == whole[4:]
+    assert "run-6.ckpt' is passed over" in capfd.readouterr().err
+    (tmp_path / "run-6.ckpt").write_bytes(content[:100])
+    (tmp_path / "run-4.ckpt").write_bytes(b"")
+    assert losses(tmp_path, 1) == whole
+
+
+def test_a_full_disk_leaves_the_last_good_file(tmp_path):
+    program = textwrap.dedent("""
+        import resource, signal, sys
+        import lamella as ms
+        from lamella.train.resume import save_run
+
+        net = ms.nn.Dense(300, 300, weight_init="ones")
+        save_run("run-1.ckpt", net, step=1)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # bytes a file may have
+        try:
+            save_run("run-1.ckpt", ms.nn.Dense(300, 300, weight_init="zeros"), step=2)
+        except OSError as error:
+            print("refused:", error.strerror)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, text=True,
+                          capture_output=True, timeout=300)
+    assert done.stdout == "refused: File too large\n", done.stderr
+    assert os.listdir(tmp_path) == ["run-1.ckpt"]
+    net = nn.Dense(300, 300, weight_init="zeros")
+    assert load_run(str(tmp_path / "run-1.ckpt"), net) == {"step": 1}
+    assert float(net.weight.sum()) == 300 * 300
+
+
+def test_state_of_any_shape_comes_back(tmp_path):
+    path, net = str(tmp_path / "run.ckpt"), nn.Dense(1, 1)
+    more = {"a": [1, 2.5, None, "text", True], "b": (np.arange(6).reshape(2, 3), b"bytes"),
+            "c": {3: {"deep": float("inf")}, "x": np.float32(2)}, "array": np.zeros(0)}
+    save_run(path, net, **more)
+    found = load_run(path, net)
+    assert found["a"] == more["a"] and found["c"][3] == {"deep": float("inf")}
+    np.testing.assert_array_equal(found["b"][0], more["b"][0])
+    assert found["b"][1] == b"bytes" and found["c"]["x"] == 2 and found["array"].shape == (0,)
+    with pytest.raises(TypeError, match="must be made of numbers, texts, arrays"):
+        save_run(path, net, model=object())
+    with pytest.raises(RuntimeError, match="of another network"):
+        load_run(path, nn.Dense(1, 1, has_bias=False))
+    ms.save_checkpoint(net, path)
+    with pytest.raises(ValueError, match="is a checkpoint, but none of 'save_run'"):
+        load_run(path, net)
+    with pytest.raises(ValueError, match="there is no file"):
+        load_run(str(tmp_path / "none.ckpt"), net)
+
+
+def test_streams_of_operators_with_seeds_go_on(tmp_path):
+    net, path = nn.Dense(1, 1), str(tmp_path / "run.ckpt")
+    ms.set_seed(1)
+    draw = ms.ops.StandardNormal(seed=4)
+    ms.ops.uniform((2,), ms.Tensor(0.0), ms.Tensor(1.0), seed=9)
+    draw((2,))
+    save_run(path, net)
+    want = [ms.ops.uniform((2,), ms.Tensor(0.0), ms.Tensor(1.0), seed=9).asnumpy(),
+            draw((2,)).asnumpy(), np.random.rand(2), [random.random()], ms.ops.rand(2).asnumpy()]
+    load_run(path, net)
+    got = [ms.ops.uniform((2,), ms.Tensor(0.0), ms.Tensor(1.0), seed=9).asnumpy(),
+           draw((2,)).asnumpy(), np.random.rand(2), [random.random()], ms.ops.rand(2).asnumpy()]
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
