@@ -36,6 +36,13 @@ class Endless:
         raise ValueError("There is no valid data in dataset, please check dataset file firstly.")
 
 
+def release(rows: Any) -> None:
+    """End an iterator's threads and processes, if it has any."""
+    end = getattr(getattr(rows, "rows", rows), "release", None)
+    if end is not None:
+        end()
+
+
 def row_of(data: Any) -> tuple[Any, ...]:
     """What a network is called with for a row."""
     return (data,) if isinstance(data, Tensor) else tuple(data)
@@ -101,10 +108,8 @@ class DatasetHelper:
 
     def release(self) -> None:
         """Stop reading, and let the dataset's workers go."""
-        rows = getattr(self._rows, "rows", self._rows)
+        release(self._rows)
         self._rows = iter(())
-        if hasattr(rows, "release"):
-            rows.release()
 
 
 def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -> Cell:

@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
-from .feeding import Endless, row_of
+from .feeding import Endless, release, row_of
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -276,8 +276,7 @@ class Model:
                 raise
             finally:
                 self._keeper = None
-                if hasattr(getattr(rows, "rows", rows), "release"):
-                    getattr(rows, "rows", rows).release()
+                release(rows)
 
     def _train_epochs(self, epochs: tuple[int, int], rows: Any, sunk: bool, told: CallbackManager,
                       params: Any, valid_dataset: Any, valid_frequency: Any) -> None:
