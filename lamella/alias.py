@@ -149,7 +149,10 @@ _ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn
                     "ops", "train"])
 
 # What a path shows besides, imported only when such a name is asked for
-_LATER = {"": ("train",), "nn": ("train.metrics",)}
+_LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
+    ops ops.auto_generate ops.auto_generate.gen_ops_def ops.function ops.function.array_func
+    ops.function.math_func ops.function.nn_func ops.function.random_func ops.functional
+    """.split(), ("mint.extended",))}
 
 # Functions that MindSpore shows where it has a file of the same name.
 _FUNCTIONS = frozenset(

@@ -33,3 +33,19 @@ def test_path(path, name, room):
 def test_own_files(path):
     with pytest.raises(ModuleNotFoundError, match="does not have"):
         importlib.import_module(f"mindspore.{path}")
+
+
+@pytest.mark.parametrize(("path", "name", "function"), [
+    ("ops", "baddbmm_ext", mint.baddbmm), ("ops.function.array_func", "stack_ext", mint.stack),
+    ("ops.auto_generate", "softmax_ext", mint.nn.functional.softmax),
+])
+def test_names_among_ops(path, name, function):
+    assert getattr(importlib.import_module(f"mindspore.{path}"), name) is function
+
+
+def test_all_names_among_ops_exist():
+    from lamella.mint import extended
+
+    assert all(callable(getattr(extended, name)) for name in dir(extended))
+    with pytest.raises(AttributeError, match="no attribute 'sqrt_ext'"):
+        _ = extended.sqrt_ext
