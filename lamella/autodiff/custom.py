@@ -248,13 +248,15 @@ def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[i
 
 
 def _parameter_gradients(call: _BpropCall, given: dict) -> dict[int, Any]:
-    known = {p.name: p for p in call.cell.get_parameters()}
+    # by the Cell's own attributes, wherever it lies; a Parameter's name says where that is
+    paths = dict(call.cell.parameters_and_names()) | call.cell._params
+    known = {p.name: p for p in call.cell.get_parameters()} | paths
     found = {}
     for key, value in given.items():
         parameter = known.get(key) if isinstance(key, str) else key
         if not isinstance(parameter, Parameter):
             raise ValueError(f"The {call.rule} returned a gradient for {key!r}, which is no "
-                             f"Parameter of the Cell; it has {sorted(known)}.")
+                             f"Parameter of the Cell; it has {sorted(paths)}.")
         found[id(parameter)] = value
     return found
 

@@ -13,6 +13,8 @@ from ..tensor import Tensor, wrap
 from .forward import push
 from .tree import map_tensors, tensors
 
+_HIGHEST = 16  # each order doubles the work
+
 
 def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     """The value of `fn` and its derivatives along a path, to the order the path is given to.
@@ -120,6 +122,10 @@ def _floating(tensor: Tensor) -> Tensor:
 def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
            order: int) -> tuple[Any, list[Any]]:
     """The value of `fn` on the path at time 0, and its derivatives by time."""
+    if order > _HIGHEST:
+        raise ValueError(f"Derivatives up to order {_HIGHEST} can be computed, but got order "
+                         f"{order}.")
+
     def start(time: Tensor) -> Any:
         places = []
         for point, path in zip(points, paths, strict=True):

@@ -120,6 +120,7 @@ class _RNNBase(Cell):
                 shapes["weight_hh"].append((place, (gates, hidden_size)))
                 shapes["bias_ih"].append((place, (gates,)))
                 shapes["bias_hh"].append((place, (gates,)))
+        self._shapes = [shape for kind in shapes.values() for _, shape in kind]
         bound = 1 / math.sqrt(hidden_size)
 
         def parameters(kind: str) -> ParameterTuple:
@@ -137,6 +138,7 @@ class _RNNBase(Cell):
         checks.rank(checks.tensor(x, "x", name).shape, (3,), name)
         raw = x._raw.transpose(0, 1) if self.batch_first else x._raw
         batch = raw.shape[1]
+        self._check_sizes(x)
         state = self._state(x, hx, batch)
         sizes = None if seq_length is None else self._lengths(seq_length, batch, raw.shape[0])
         out, last = self._run(raw, state, sizes)
@@ -144,6 +146,18 @@ class _RNNBase(Cell):
         if self.is_lstm:
             return output, (wrap(last[0]), wrap(last[1]))
         return output, wrap(last[0])
+
+    def _check_sizes(self, x: Tensor) -> None:
+        """Refuse what doesn't fit: a kernel here reads as far as the weights say."""
+        if x._raw.shape[2] != self.input_size:
+            raise ValueError(f"For '{type(self).__name__}', the last dimension of 'x' must be "
+                             f"'input_size' {self.input_size}, but got shape {x.shape}.")
+        lists = (self.w_ih_list, self.w_hh_list, self.b_ih_list, self.b_hh_list)
+        for parameter, shape in zip([p for part in lists for p in part], self._shapes,
+                                    strict=False):  # there may be no biases
+            if parameter._raw.shape != shape:
+                raise ValueError(f"For '{type(self).__name__}', the Parameter '{parameter.name}' "
+                                 f"must have shape {shape}, but got {parameter.shape}.")
 
     def _run(self, raw: torch.Tensor, state: tuple[torch.Tensor, ...], sizes: list[int] | None
              ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
@@ -199,7 +213,11 @@ class _RNNBase(Cell):
         if seq_length.shape != (batch,):
             raise ValueError(f"For '{name}', 'seq_length' must have a length for each of the "
                              f"{batch} sequences, but got shape {seq_length.shape}.")
-        return [min(int(n), steps) for n in seq_length]
+        lengths = [int(n) for n in seq_length]
+        if any(n < 0 for n in lengths):
+            raise ValueError(f"For '{name}', the lengths in 'seq_length' must be 0 or more, "
+                             f"but got {lengths}.")
+        return [min(n, steps) for n in lengths]
 
 
 class RNN(_RNNBase):

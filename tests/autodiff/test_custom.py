@@ -280,3 +280,53 @@ def test_function_must_return_a_gradient_for_each_input():
 
     with pytest.raises(ValueError, match=r"backward .*Bad.backward.* must return 2 gradients"):
         ms.grad(Bad.apply)(X, Y)
+
+
+class Scaled(nn.Cell):
+    """As the tutorial's: a rule that gives the gradient of its own weight, by its own name."""
+
+    def __init__(self, inner: bool = False):
+        super().__init__()
+        self.weight = Parameter(Tensor([2.0, 3.0]), name="weight")
+        if inner:
+            self.below = nn.Dense(2, 1, weight_init="ones", has_bias=False)
+
+    def construct(self, x):
+        return x * self.weight
+
+    def bprop(self, x, out, dout):
+        given = {"weight": 10 * x * dout}
+        if hasattr(self, "below"):
+            given["below.weight"] = ops.ones((1, 2))
+        return dout * self.weight, given
+
+
+def test_gradients_of_parameters_are_named_by_the_cells_own_attributes():
+    x = Tensor([1.0, 4.0])
+    for inner in (False, True):
+        class Around(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.SequentialCell(Scaled(inner))  # noqa: B023
+                self.second = Scaled(inner)  # noqa: B023
+
+            def construct(self, x):
+                return self.second(self.first(x))
+
+        for net in (Scaled(inner), nn.SequentialCell(Scaled(inner), Scaled(inner)), Around()):
+            net(x)
+            last = [p for p in net.trainable_params() if p.name.endswith("weight")
+                    and "below" not in p.name][-1]
+            found = ms.grad(net, None, [last])(x)
+            want = 10 * (x if isinstance(net, Scaled) else x * Tensor([2.0, 3.0]))
+            np.testing.assert_array_equal(found[0].asnumpy(), want.asnumpy())
+
+
+def test_a_name_that_is_none_of_the_cells_is_refused_with_its_paths():
+    class Wrong(Scaled):
+        def bprop(self, x, out, dout):
+            return dout, {"wieght": dout}
+
+    net = nn.SequentialCell(Wrong(True))
+    with pytest.raises(ValueError, match=r"'wieght'.* it has \['below.weight', 'weight'\]"):
+        ms.grad(net, None, net.trainable_params())(Tensor([1.0, 4.0]))

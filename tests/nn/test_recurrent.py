@@ -114,3 +114,17 @@ def test_steps_as_functions():
                         cell(x, state) if isinstance(got, tuple) else (cell(x, state),),
                         strict=True):
             assert (a == b).all()
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_sizes_that_a_kernel_trusts_in(kind):
+    net, x = kind(9, 16, 2), ms.ops.ones((3, 5, 9))
+    for call in (net, ms.grad(lambda x: net(x)[0]), ms.jit(net, jit_level="O0")):
+        for wrong in (8, 10, 1, 0, 1000):
+            with pytest.raises(ValueError, match=f"For '{kind.__name__}', the last dimension"):
+                call(ms.ops.ones((3, 5, wrong)))
+    with pytest.raises(ValueError, match="lengths in 'seq_length' must be 0 or more"):
+        net(x, None, ms.Tensor([3, -1, 2, 1, 3], ms.int32))
+    net.w_hh_list[0].set_data(ms.ops.ones((4, 4)), slice_shape=True)
+    with pytest.raises(ValueError, match=r"Parameter 'weight_hh_l0' must have shape \(\d+, 16\)"):
+        net(x)
