@@ -16,7 +16,6 @@ From the command line: ``python -m lamella run script.py`` and ``pytest -p lamel
 
 from __future__ import annotations
 
-import difflib
 import dis
 import functools
 import importlib
@@ -27,6 +26,8 @@ from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
+
+from .absent import is_mindspores, nearest
 
 __all__ = ["MINDSPORE_VERSION", "install", "installed", "uninstall"]
 
@@ -304,13 +305,17 @@ def _missing(path: str) -> str:
     here = [n for n in dir(sys.modules.get(parent)) if not n.startswith("__")]
     rooms = ["mindspore"] + [f"mindspore.{r}" for r in "nn ops mint numpy train amp".split()]
     elsewhere = [f"{room}.{name}" for room in rooms if room != parent and _has(room, name)]
-    near = difflib.get_close_matches(name, here, n=1, cutoff=0.6)
+    theirs = is_mindspores(parent, name)
+    near = None if theirs else nearest(name, here)
     hint = ""
     if elsewhere:
         hint = f" It has {elsewhere[0]!r}."
     elif near:
-        hint = f" The nearest name it has is '{parent}.{near[0]}'."
-    return f"Lamella {__version__} does not have {path!r}.{hint}"
+        hint = f" The nearest name it has is '{parent}.{near}'."
+    elif theirs is False:
+        hint = " Nor does MindSpore 2.10."
+    yet = " yet; MindSpore 2.10 has it" if theirs else ""
+    return f"Lamella {__version__} does not have {path!r}{yet}.{hint}"
 
 
 def _has(room: str, name: str) -> bool:

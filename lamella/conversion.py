@@ -1,10 +1,14 @@
-"""Tensor's methods that convert: to types, devices, memory layouts, bytes and DLPack capsules."""
+"""Tensor's methods that convert: to types, devices, memory layouts, bytes and DLPack capsules.
+
+Also how rows of Tensors become batches in PyTorch's `DataLoader`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from . import context
 from .construction import converted, device_named
@@ -390,3 +394,15 @@ tensor_methods(
     is_meta=property(lambda self: self._raw.is_meta),
     symbolic_shape=None, param_info=None, parent_tensor_=None, _dtensor_info=None,
 )
+
+
+def _collated(batch: list[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+    """The rows of a batch of PyTorch's `DataLoader` as one Tensor."""
+    shapes = {row.shape for row in batch}
+    if len(shapes) > 1:
+        raise ValueError(f"For 'DataLoader', the Tensors of a batch must have one shape, "
+                         f"but got {sorted(shapes)}.")
+    return wrap(torch.stack([row._raw for row in batch]))
+
+
+default_collate_fn_map[Tensor] = _collated

@@ -33,6 +33,11 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
         else:
             b = operand(other, a)
             if b is NotImplemented:
+                if isinstance(other, torch.Tensor):
+                    raise TypeError(
+                        f"For '{name}', the other operand is a torch.Tensor of shape "
+                        f"{list(other.shape)}. Make a Tensor of it with Tensor.from_torch, or give "
+                        "PyTorch the Tensor's to_torch().")
                 return b
             if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
                 a, b = joined(a, b)

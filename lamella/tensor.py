@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from . import context, printing
+from .absent import of_attribute
 from .construction import (
     NUMBERS,
     WIDE_UNSIGNED,
@@ -99,7 +100,6 @@ class Tensor:
             self.const_arg = const_arg
 
     if TYPE_CHECKING:  # the methods that families of operators add
-        def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
         def __sub__(self, other: Any) -> Tensor: ...
@@ -260,6 +260,13 @@ class Tensor:
         return as_array(raw)
 
     numpy = asnumpy
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what isn't there: say whether it is MindSpore's."""
+        kind = type(self).__name__
+        hint = of_attribute(("mindspore.Tensor", f"mindspore.{kind}"), name)
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name,
+                             obj=self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.asnumpy()

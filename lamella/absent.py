@@ -1,0 +1,51 @@
+"""Names that MindSpore 2.10 has: to tell what is not there yet from what nobody has.
+
+Read when a name is missed, from ``data/mindspore_names.txt``: a line for each module and class,
+with the names in it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+
+_FILE = Path(__file__).with_name("data") / "mindspore_names.txt"
+
+
+@functools.lru_cache(1)
+def _names() -> dict[str, frozenset[str]]:
+    lines = (line.partition(": ") for line in _FILE.read_text(encoding="utf-8").splitlines())
+    return {owner: frozenset(names.split()) for owner, _, names in lines}
+
+
+def is_mindspores(owner: str, name: str) -> bool | None:
+    """Whether MindSpore 2.10 has `name` in a module or class; None if that isn't in the list.
+
+    >>> is_mindspores("mindspore.nn", "Dense"), is_mindspores("mindspore.nn", "Densee")
+    (True, False)
+    """
+    known = _names().get(owner)
+    return None if known is None else name in known
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that `name` is a slip of the pen for; None if none is as near as that.
+
+    >>> nearest("Densee", ["Dense", "Dropout"]), nearest("mint", ["int"])
+    ('Dense', None)
+    """
+    for found in difflib.get_close_matches(name, names, n=3, cutoff=0.75):
+        # nothing but one letter more or less, another letter, or two in the wrong order
+        if abs(len(found) - len(name)) <= 1 + len(name) // 8 and len(name) > 3 \
+                and found[:1].lower() == name[:1].lower():
+            return found
+    return None
+
+
+def of_attribute(kinds: Iterable[str], name: str) -> str:
+    """What to add to the error of a missing attribute of an object of these classes."""
+    if not name.startswith("_") and any(is_mindspores(kind, name) for kind in kinds):
+        return "; MindSpore 2.10's has, Lamella's has not yet"
+    return ""

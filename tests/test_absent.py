@@ -1,0 +1,71 @@
+"""Names that are not there: what MindSpore has, what is a slip of the pen, what nobody has."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import lamella.alias
+from lamella import Parameter, Tensor, absent, nn
+
+
+@pytest.fixture
+def mindspore():
+    lamella.alias.install()
+    yield
+    lamella.alias.uninstall()
+
+
+# names of MindSpore 2.10 that nothing here can have: they belong to its own hardware and service
+@pytest.mark.parametrize("statement", [
+    "from mindspore import BackupAndRestore_", "from mindspore.nn import Densee",
+    "from mindspore.nn import nothing_like_it"])
+def test_what_nobody_has(mindspore, statement) -> None:
+    with pytest.raises(ImportError) as caught:
+        exec(statement, {})
+    assert "MindSpore 2.10 has it" not in str(caught.value)
+    near = "nothing" not in statement
+    assert ("The nearest name" in str(caught.value)) == ("Densee" in statement)
+    assert ("Nor does MindSpore 2.10." in str(caught.value)) == (not near) or near
+
+
+def test_what_mindspore_has_is_told_from_what_nobody_has(mindspore, monkeypatch) -> None:
+    table = absent._names()
+    monkeypatch.setattr(absent, "_names", lambda: table | {
+        "mindspore.nn": table["mindspore.nn"] | {"FarAway"},
+        "mindspore.Tensor": table["mindspore.Tensor"] | {"far_away"},
+        "mindspore.nn.Cell": table["mindspore.nn.Cell"] | {"far_away"}})
+    for statement in ("from mindspore.nn import FarAway", "import mindspore.nn as n; n.FarAway"):
+        with pytest.raises((ImportError, AttributeError)) as caught:
+            exec(statement, {})
+        assert str(caught.value) == (f"Lamella {lamella.__version__} does not have "
+                                     "'mindspore.nn.FarAway' yet; MindSpore 2.10 has it.")
+    for thing in (Tensor([1.0]), Parameter(1.0), nn.Dense(2, 2)):
+        with pytest.raises(AttributeError, match="no attribute 'far_away'; MindSpore 2.10's has"):
+            getattr(thing, "far_away")  # noqa: B009
+        with pytest.raises(AttributeError, match=r"no attribute 'far_awayy'\.?$"):
+            getattr(thing, "far_awayy")  # noqa: B009
+        assert not hasattr(thing, "_private") and not hasattr(thing, "__cuda_array_interface__")
+
+
+def test_the_list() -> None:
+    assert absent.is_mindspores("mindspore", "Tensor") is True
+    assert absent.is_mindspores("mindspore.ops", "Addd") is False
+    assert absent.is_mindspores("mindspore.no_such_room", "x") is None
+    assert sum(map(len, absent._names().values())) > 8000
+
+
+@pytest.mark.parametrize(("name", "names", "found"), [
+    ("Densee", ["Dense", "Dropout"], "Dense"), ("Tenso", ["Tensor"], "Tensor"),
+    ("mint", ["int", "train"], None), ("communication", ["common"], None),
+    ("matmull", ["matmul"], "matmul"), ("relu", ["selu", "elu"], None),
+    ("Conv2dd", ["Conv2d", "Conv1d"], "Conv2d"), ("x", ["y"], None)])
+def test_only_what_is_near_is_suggested(name: str, names: list[str], found: str | None) -> None:
+    assert absent.nearest(name, names) == found
+
+
+def test_tensors_are_still_copied_and_pickled() -> None:
+    for again in (copy.deepcopy(Tensor([1.0])), pickle.loads(pickle.dumps(Tensor([1.0])))):
+        assert again.asnumpy().tolist() == [1.0]
