@@ -12,7 +12,7 @@ ROOT = Path(lamella.__file__).parent
 
 # from the bottom: a room may import what is named before it; those in one line know each other
 ORDER = (
-    "wrappers forking context dtype log complaints errors state",
+    "wrappers forking context dtype log absent complaints errors state",
     "machine",
     "construction kernels printing unsigned indexing inplace picked overloads "
     "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
