@@ -1,5 +1,7 @@
 """Cells: layers, containers, losses, optimizers, and wrappers around networks."""
 
+import importlib as _importlib
+
 from ..parameter import no_init_parameters
 from .activation import *
 from .adaptive_pooling import *
@@ -31,3 +33,9 @@ from .sparse import *
 from .sync_normalization import *
 from .transformer import *
 from .wrap import *
+
+
+def __getattr__(name: str) -> object:
+    if name == "probability":  # imported when first named, as few programs need it
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
