@@ -82,7 +82,7 @@ def of_vmap(text: str) -> str:
     return next((told for words, told in _OF_VMAP.items() if words in text), "")
 
 
-def op_error(name: str, error: BaseException, **arguments: Any) -> Exception:
+def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
     """The error to raise when operator `name` failed with `error` on `arguments`.
 
     Shape mismatches become ValueError, wrong types TypeError, as MindSpore raises them; the message
