@@ -48,7 +48,27 @@ from .sources.slices import NumpySlicesDataset, PaddedDataset
 from .waiting import SyncWaitDataset, TransferDataset
 
 _ROOMS: tuple[str, ...] = ("vision",)
-_SOURCES: dict[str, str] = {}  # the name of a source -> its file in `sources`
+_FILES = {  # a file in `sources` -> the sources in it
+    "cifar": """
+        Cifar10Dataset Cifar100Dataset STL10Dataset SVHNDataset SemeionDataset USPSDataset
+        RandomDataset FakeImageDataset""",
+    "corpora": """
+        AGNewsDataset AmazonReviewDataset DBpediaDataset YahooAnswersDataset YelpReviewDataset
+        SogouNewsDataset PennTreebankDataset WikiTextDataset EnWik9Dataset SST2Dataset
+        CoNLL2000Dataset UDPOSDataset SQuADDataset Multi30kDataset IMDBDataset""",
+    "detection": "VOCDataset CocoDataset",
+    "images": """
+        ImageFolderDataset Caltech256Dataset OmniglotDataset RenderedSST2Dataset SUN397Dataset
+        Food101Dataset CelebADataset ManifestDataset""",
+    "mnist": """
+        MnistDataset FashionMnistDataset KMnistDataset EMnistDataset QMnistDataset""",
+    "records": "MindDataset",
+    "sounds": """
+        GTZANDataset YesNoDataset LJSpeechDataset SpeechCommandsDataset""",
+    "text_files": "TextFileDataset CSVDataset",
+    "tfrecord": "TFRecordDataset",
+}
+_SOURCES = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
 def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:

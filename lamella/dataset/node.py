@@ -261,6 +261,17 @@ class Dataset:
         from .waiting import TransferDataset
         return TransferDataset(self, send_epoch_end, create_data_info_queue, queue_name)
 
+    def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
+        """Write the rows of one epoch to mindrecord files.
+
+        Args:
+            file_name: the file; with several, numbers are appended.
+            num_files: into how many files.
+            file_type: ``"mindrecord"``.
+        """
+        from .saving import save
+        save(self, file_name, num_files, file_type)
+
     # -- reading ---------------------------------------------------------------------------------
 
     def create_tuple_iterator(self, columns: Any = None, num_epochs: int = -1,

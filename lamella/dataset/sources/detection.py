@@ -1,0 +1,190 @@
+"""Images with what is marked in them: VOC and COCO."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from ..errors import in_pipeline
+from .files import FilesDataset, file_bytes, folder, one_of, picture
+
+
+class VOCDataset(FilesDataset):
+    """PASCAL VOC (Everingham et al. 2010).
+
+    Args:
+        dataset_dir: the folder with ``JPEGImages``, ``Annotations``, ``ImageSets``.
+        task: ``"Segmentation"`` (columns `image`, `target`) or ``"Detection"`` (`image`, `bbox`
+            float32, `label` uint32, `difficult` uint32, `truncate` uint32).
+        usage: the list of images: ``"train"``, ``"val"``, ``"trainval"``, ``"test"``.
+        class_indexing: the number of each class, for detection; default: from 0, as they come.
+        num_samples, num_parallel_workers, shuffle: as for `GeneratorDataset`.
+        decode: give images; else the files' bytes.
+        sampler, num_shards, shard_id: as for `GeneratorDataset`.
+        cache, decrypt: not supported.
+        extra_metadata: one more column, `_meta-filename`.
+    """
+
+    def __init__(self, dataset_dir: str, task: str = "Segmentation", usage: str = "train",
+                 class_indexing: dict[str, int] | None = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | None = None,
+                 decode: bool = False, sampler: Any = None, num_shards: int | None = None,
+                 shard_id: int | None = None, cache: Any = None, extra_metadata: bool = False,
+                 decrypt: Any = None):
+        super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache)
+        self.dataset_dir = folder("VOCDataset", dataset_dir)
+        self.task = one_of("VOCDataset", "task", task, ["Segmentation", "Detection"])
+        self.usage, self.decode, self.extra_metadata = usage, decode, extra_metadata
+        if task == "Segmentation" and class_indexing is not None:
+            raise ValueError("For 'VOCDataset', 'class_indexing' is for the task 'Detection'.")
+        self.class_indexing = class_indexing
+        columns = ["image", "target"] if task == "Segmentation" else [
+            "image", "bbox", "label", "difficult", "truncate"]
+        self._columns = [*columns, *(["_meta-filename"] if extra_metadata else [])]
+        part = "Segmentation" if task == "Segmentation" else "Main"
+        self._names = os.path.join(dataset_dir, "ImageSets", part, f"{usage}.txt")
+        if not os.path.isfile(self._names):
+            raise ValueError(f"The file {self._names} does not exist or permission denied!")
+
+    def _list(self) -> list[str]:
+        with open(self._names, encoding="utf-8") as opened:
+            names = [line.split()[0] for line in opened if line.strip()]
+        if self.task == "Detection" and self.class_indexing is None:
+            found: dict[str, int] = {}
+            for name in names:
+                for item in self._objects(name):
+                    found.setdefault(item[0], len(found))
+            self.class_indexing = found
+        if self.task == "Detection":
+            names = [n for n in names if any(
+                o[0] in (self.class_indexing or {}) for o in self._objects(n))]
+        return names
+
+    def _objects(self, name: str) -> list[tuple[str, list[float], int, int]]:
+        path = os.path.join(self.dataset_dir, "Annotations", f"{name}.xml")
+        try:
+            root = ElementTree.parse(path).getroot()
+        except (OSError, ElementTree.ParseError) as error:
+            raise in_pipeline(f"The file {path} can't be read: {error}") from error
+        found = []
+        for item in root.iter("object"):
+            box = item.find("bndbox")
+            if box is None:
+                raise in_pipeline(f"The file {path} has an object without a box.")
+            corner = [float(box.findtext(n, "-1")) for n in ("xmin", "ymin", "xmax", "ymax")]
+            if min(corner) < 0:
+                raise in_pipeline(f"The file {path} has an invalid box: {corner}.")
+            box_values = [corner[0], corner[1], corner[2] - corner[0], corner[3] - corner[1]]
+            found.append((item.findtext("name", ""), box_values,
+                          int(item.findtext("difficult", "0")),
+                          int(item.findtext("truncated", "0"))))
+        return found
+
+    def _read(self, item: str) -> Any:
+        image = picture(os.path.join(self.dataset_dir, "JPEGImages", f"{item}.jpg"), self.decode)
+        more = (item,) if self.extra_metadata else ()
+        if self.task == "Segmentation":
+            path = os.path.join(self.dataset_dir, "SegmentationClass", f"{item}.png")
+            return (image, picture(path, self.decode), *more)
+        classes = self.class_indexing or {}
+        known = [o for o in self._objects(item) if o[0] in classes]
+        return (image, np.array([o[1] for o in known], np.float32),
+                np.array([[classes[o[0]]] for o in known], np.uint32),
+                np.array([[o[2]] for o in known], np.uint32),
+                np.array([[o[3]] for o in known], np.uint32), *more)
+
+    def get_class_indexing(self) -> dict[str, Any]:
+        """The number of each class."""
+        if self.task != "Detection":
+            raise NotImplementedError("For 'VOCDataset', classes are known for the task "
+                                      "'Detection'.")
+        self._table()
+        return dict(self.class_indexing or {})
+
+
+class CocoDataset(FilesDataset):
+    """MS COCO (Lin et al. 2014).
+
+    Args:
+        dataset_dir: the folder with the images.
+        annotation_file: the JSON file with what is marked.
+        task: ``"Detection"`` (columns `image`, `bbox` float32, `category_id` uint32, `iscrowd`
+            uint32), ``"Stuff"`` (`segmentation` float32, `iscrowd`), ``"Keypoint"``
+            (`keypoints` float32, `num_keypoints` uint32), ``"Panoptic"`` (`bbox`, `category_id`,
+            `iscrowd`, `area` uint32) or ``"Captioning"`` (`captions`).
+        num_samples, num_parallel_workers, shuffle, decode, sampler, num_shards, shard_id, cache,
+            extra_metadata, decrypt: as for `VOCDataset`.
+    """
+
+    _COLUMNS = {"Detection": ["bbox", "category_id", "iscrowd"],
+                "Stuff": ["segmentation", "iscrowd"], "Keypoint": ["keypoints", "num_keypoints"],
+                "Panoptic": ["bbox", "category_id", "iscrowd", "area"], "Captioning": ["captions"]}
+
+    def __init__(self, dataset_dir: str, annotation_file: str, task: str = "Detection",
+                 num_samples: int | None = None, num_parallel_workers: int | None = None,
+                 shuffle: bool | None = None, decode: bool = False, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None,
+                 extra_metadata: bool = False, decrypt: Any = None):
+        super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache)
+        self.dataset_dir = folder("CocoDataset", dataset_dir)
+        if not os.path.isfile(annotation_file):
+            raise ValueError(f"The file {annotation_file} does not exist or permission denied!")
+        self.annotation_file = annotation_file
+        self.task = one_of("CocoDataset", "task", task, list(self._COLUMNS))
+        self.decode, self.extra_metadata = decode, extra_metadata
+        self._columns = ["image", *self._COLUMNS[task], *(
+            ["_meta-filename"] if extra_metadata else [])]
+        self._classes: dict[str, Any] = {}
+
+    def _list(self) -> list[Any]:
+        try:
+            with open(self.annotation_file, encoding="utf-8") as opened:
+                found = json.load(opened)
+            names = {image["id"]: image["file_name"] for image in found["images"]}
+            marked: dict[Any, list[dict[str, Any]]] = {i: [] for i in names}
+            for annotation in found["annotations"]:
+                parts = annotation["segments_info"] if self.task == "Panoptic" else [annotation]
+                if self.task != "Panoptic" or annotation["image_id"] in marked:
+                    marked[annotation["image_id"]] += parts
+        except (OSError, ValueError, KeyError) as error:
+            raise in_pipeline(f"The file {self.annotation_file} can't be read as COCO's: "
+                              f"{type(error).__name__}: {error}") from error
+        for category in found.get("categories", []):
+            numbers = [category["id"]]
+            if self.task == "Panoptic":
+                numbers.append(category.get("isthing", 1))
+            self._classes[category["name"]] = numbers
+        return [(names[i], marked[i]) for i in sorted(names) if marked[i]]
+
+    def _read(self, item: Any) -> Any:
+        name, marked = item
+        path = os.path.join(self.dataset_dir, name)
+        image = picture(path, True) if self.decode else file_bytes(path)
+        values = tuple(self._column(column, marked) for column in self._COLUMNS[self.task])
+        stem = os.path.splitext(os.path.basename(name))[0]
+        return (image, *values, *((stem,) if self.extra_metadata else ()))
+
+    def _column(self, column: str, marked: list[dict[str, Any]]) -> np.ndarray:
+        if column == "captions":
+            return np.array([[m["caption"]] for m in marked])
+        if column in ("bbox", "keypoints"):
+            return np.array([m[column] for m in marked], np.float32)
+        if column == "segmentation":
+            flat = [sum((list(map(float, part)) for part in m[column]), []) if isinstance(
+                m[column], list) else [float(c) for c in m[column]["counts"]] for m in marked]
+            out = np.full((len(flat), max(map(len, flat))), -1, np.float32)
+            for row, values in zip(out, flat, strict=True):
+                row[:len(values)] = values
+            return out
+        return np.array([[m.get(column, 0)] for m in marked], np.uint32)
+
+    def get_class_indexing(self) -> dict[str, Any]:
+        """The number of each category, in a list; with whether it is a thing, for panoptic."""
+        self._table()
+        return dict(self._classes)

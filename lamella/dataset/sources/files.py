@@ -1,0 +1,252 @@
+"""What sources that read files have in common."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..errors import DataError, in_pipeline
+from ..node import MappableDataset, SourceDataset
+from ..numbers import Mt19937
+from ..order import Buffer, Row, Table
+from ..rows import as_row
+from ..samplers import PKSampler, Shuffle, select_sampler
+from ..state import Run
+
+
+def folder(name: str, path: Any) -> str:
+    """A folder that is there.
+
+    Raises:
+        TypeError, ValueError: if it isn't.
+    """
+    if not isinstance(path, str):
+        raise TypeError(f"For '{name}', 'dataset_dir' must be a str, but got {path!r}.")
+    if not os.path.isdir(path):
+        raise ValueError(f"The folder {path} does not exist or is not a directory or permission "
+                         f"denied!")
+    return path
+
+
+def one_of(name: str, argument: str, value: Any, allowed: Sequence[Any]) -> Any:
+    """A value out of a list.
+
+    Raises:
+        ValueError: if it isn't.
+    """
+    if value not in allowed:
+        raise ValueError(f"For '{name}', '{argument}' must be one of {list(allowed)}, but got "
+                         f"{value!r}.")
+    return value
+
+
+def file_bytes(path: str) -> np.ndarray:
+    """The bytes of a file, as an array of uint8.
+
+    Raises:
+        RuntimeError: if it can't be read.
+    """
+    try:
+        return np.fromfile(path, np.uint8)
+    except OSError as error:
+        raise in_pipeline(f"The file {path} can't be read: {error}") from error
+
+
+def picture(path: str, decode: bool) -> np.ndarray:
+    """An image file's bytes, or its image."""
+    data = file_bytes(path)
+    if not decode:
+        return data
+    from ..vision.conversion import decoded
+    try:
+        return decoded(data)
+    except RuntimeError as error:
+        raise in_pipeline(f"{error} (file {path})") from error
+
+
+class FilesDataset(MappableDataset):
+    """The base of sources whose rows have numbers and are read from files when needed.
+
+    A subclass gives `_list`, what there is, and `_read`, the row of one of them.
+    """
+
+    _given: tuple[str, ...] = ()  # the columns
+    _class_column: int | None = None  # which of an item's values a PKSampler goes by
+
+    def __init__(self, num_samples: Any = None, num_parallel_workers: Any = None,
+                 shuffle: Any = None, sampler: Any = None, num_shards: Any = None,
+                 shard_id: Any = None, cache: Any = None):
+        super().__init__(None, num_parallel_workers, cache)
+        name = type(self).__name__
+        config.checked_workers(name, num_parallel_workers)
+        self.sampler = select_sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
+        if self._given:
+            self._columns = list(self._given)
+        self._rows_table: Table | None = None
+
+    def _list(self) -> list[Any]:
+        raise NotImplementedError
+
+    def _read(self, item: Any) -> Any:
+        raise NotImplementedError
+
+    def _table(self) -> Table | None:
+        if self._rows_table is None:
+            items = self._list()
+            if not items:
+                raise in_pipeline(f"{type(self).__name__}: there are no rows.")
+            self._rows_table = Table(lambda place: self._row(items[place]), len(items))
+            self._rows_table.parallel = True
+            if isinstance(self.sampler, PKSampler) and self._class_column is not None:
+                self.sampler.labels = np.array([item[self._class_column] for item in items])
+        return self._rows_table
+
+    def _row(self, item: Any) -> Row:
+        try:
+            return as_row(self._read(item))
+        except DataError:
+            raise
+        except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+            raise in_pipeline(f"{type(self).__name__}: the row {item!r} can't be read: "
+                              f"{type(error).__name__}: {error}") from error
+
+
+class LinesDataset(SourceDataset):
+    """The base of sources whose rows are read one after the other, from one file or several.
+
+    A subclass gives `_read`, the rows of a file. With `Shuffle.GLOBAL` files are shuffled, and rows
+    within a buffer of 10,000 or of four files' rows; with `Shuffle.FILES` only the files.
+    """
+
+    _given: tuple[str, ...] = ()
+
+    def __init__(self, files: Any, num_samples: Any = None, num_parallel_workers: Any = None,
+                 shuffle: Any = Shuffle.GLOBAL, num_shards: Any = None, shard_id: Any = None,
+                 cache: Any = None):
+        super().__init__(None, num_parallel_workers, cache)
+        name = type(self).__name__
+        select_sampler(name, num_samples, None, None, num_shards, shard_id)  # checks them
+        if not isinstance(shuffle, (bool, Shuffle)):
+            raise TypeError(f"For '{name}', 'shuffle' must be a bool or a Shuffle, but got "
+                            f"{shuffle!r}.")
+        self.shuffle_mode = shuffle if isinstance(shuffle, Shuffle) else (
+            Shuffle.GLOBAL if shuffle else Shuffle.FALSE)
+        if self.shuffle_mode not in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.FALSE):
+            raise ValueError(f"For '{name}', 'shuffle' must be GLOBAL, FILES or FALSE, but got "
+                             f"{shuffle!r}.")
+        self.files = found_files(name, files)
+        self.num_samples, self.num_shards, self.shard_id = num_samples, num_shards, shard_id
+        self._total: int | None = None
+        if self._given:
+            self._columns = list(self._given)
+
+    def _read(self, path: str) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def _checked(self, path: str) -> Iterator[Row]:
+        try:
+            for raw in self._read(path):
+                yield as_row(raw)
+        except DataError:
+            raise
+        except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError) as error:
+            raise in_pipeline(f"{type(self).__name__}: the file {path} can't be read: "
+                              f"{type(error).__name__}: {error}") from error
+
+    def total(self) -> int:
+        """How many rows all files have."""
+        if self._total is None:
+            self._total = sum(sum(1 for _ in self._checked(path)) for path in self.files)
+        return self._total
+
+    def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
+        files = self.files
+        if self.shuffle_mode is not Shuffle.FALSE:
+            state: Any = run.keep(self, lambda: _Shuffled(self, run.seed))
+            files = state.next_files()
+        rows = itertools.chain.from_iterable(self._checked(path) for path in files)
+        if self.num_shards is not None:
+            size = -(-self.total() // self.num_shards)
+            start = self.shard_id * size
+            rows = itertools.islice(itertools.chain(rows, *(self._checked(p) for p in files)),
+                                    start, start + size)
+        if self.shuffle_mode is Shuffle.GLOBAL:
+            rows = run.keep(self, lambda: None).buffer.mixed(iter(rows))
+        if self.num_samples:
+            rows = itertools.islice(rows, self.num_samples)
+        return itertools.islice(rows, skip, None)
+
+    def _advance(self, run: Run) -> None:
+        for _ in self._rows(run):
+            pass
+
+    def _count(self) -> int:
+        count = self.total()
+        if self.num_shards is not None:
+            count = -(-count // self.num_shards)
+        return min(count, self.num_samples or count)
+
+    def is_shuffled(self) -> bool:
+        """Whether the order of rows is random."""
+        return self.shuffle_mode is not Shuffle.FALSE
+
+    def is_sharded(self) -> bool:
+        """Whether only a part of the rows is read."""
+        return self.num_shards is not None and self.num_shards > 1
+
+
+class _Shuffled:
+    """The order of files, epoch after epoch, and the rows' buffer."""
+
+    def __init__(self, node: LinesDataset, seed: int):
+        self.files, self.seed, self.epochs = list(node.files), seed, 0
+        average = 4 * node.total() // max(1, len(node.files))
+        self.buffer = Buffer(max(average, 10000), seed)
+
+    def next_files(self) -> list[str]:
+        """The files in the order of this epoch."""
+        Mt19937(self.seed + self.epochs).shuffle(self.files)
+        self.epochs += 1
+        return list(self.files)
+
+    def state(self) -> Any:
+        """What the epoch begins with."""
+        return list(self.files), self.epochs, self.buffer.generator.state()
+
+    def restore(self, state: Any) -> None:
+        """Begin an epoch as it was begun before."""
+        self.files, self.epochs = list(state[0]), state[1]
+        self.buffer.generator.restore(state[2])
+
+
+def found_files(name: str, files: Any) -> list[str]:
+    """Paths of files, patterns included, sorted.
+
+    Raises:
+        TypeError, ValueError: if there are none.
+    """
+    import glob
+    listed = [files] if isinstance(files, str) else files
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(f, str) for f in listed):
+        raise TypeError(f"For '{name}', 'dataset_files' must be a str or a list of str, but got "
+                        f"{files!r}.")
+    found: list[str] = []
+    missing = []
+    for path in listed:
+        matches = [path] if os.path.isfile(path) else sorted(
+            m for m in glob.glob(path, recursive=True) if os.path.isfile(m))
+        found += matches
+        if not matches:
+            missing.append(path)
+    if missing or not found:
+        raise ValueError(f"The following patterns did not match any files: {missing or listed}.")
+    return sorted(found)
+
+
+__all__ = ["FilesDataset", "LinesDataset", "file_bytes", "folder", "found_files",
+           "one_of", "picture"]

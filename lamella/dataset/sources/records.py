@@ -1,0 +1,92 @@
+"""mindrecord files as a source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..order import Row, Table
+from ..rows import as_array
+from ..samplers import DistributedSampler, PKSampler
+from .files import FilesDataset
+
+
+class MindDataset(FilesDataset):
+    """The rows of mindrecord files.
+
+    Args:
+        dataset_files: one of the files, or a list of files.
+        columns_list: which columns; default: all, sorted.
+        num_parallel_workers, shuffle, num_shards, shard_id, sampler: as for `GeneratorDataset`.
+        padded_sample: a row to fill up with.
+        num_padded: how many of it.
+        num_samples: read at most this many.
+        cache: not supported.
+    """
+
+    def __init__(self, dataset_files: Any, columns_list: list[str] | None = None,
+                 num_parallel_workers: int | None = None, shuffle: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None, sampler: Any = None,
+                 padded_sample: dict[str, Any] | None = None, num_padded: int | None = None,
+                 num_samples: int | None = None, cache: Any = None):
+        super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache)
+        from ...mindrecord.reader import files_of
+        self.dataset_files, self.columns_list = dataset_files, columns_list
+        names = [dataset_files] if isinstance(dataset_files, str) else dataset_files
+        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+            raise TypeError(f"For 'MindDataset', 'dataset_files' must be a str or a list of str, "
+                            f"but got {dataset_files!r}.")
+        import os
+        for name in names:
+            if not os.path.isfile(name):
+                raise ValueError(f"The file {name} does not exist or permission denied!")
+        self._files = files_of(dataset_files)
+        schema = self._files[0].schema
+        columns = columns_list or sorted(schema)
+        for column in columns:
+            if column not in schema:
+                raise RuntimeError(f"For 'MindDataset', there is no column {column!r}; there are "
+                                   f"{sorted(schema)}.")
+        if (padded_sample is None) is not (num_padded is None):
+            raise RuntimeError("For 'MindDataset', 'padded_sample' and 'num_padded' go together.")
+        if padded_sample is not None and sorted(padded_sample) != sorted(columns):
+            raise RuntimeError(f"For 'MindDataset', 'padded_sample' must have the columns "
+                               f"{columns}, but got {sorted(padded_sample)}.")
+        self._columns = list(columns)
+        self.padded_sample, self.num_padded = padded_sample, num_padded or 0
+
+    def _table(self) -> Table:
+        if self._rows_table is None:
+            starts = np.cumsum([0, *(len(file.rows) for file in self._files)])
+            total = int(starts[-1])
+            self._rows_table = Table(lambda place: self._at(place, starts, total),
+                                     total + self.num_padded)
+            self._rows_table.parallel = True
+            if isinstance(self.sampler, PKSampler):
+                name = self.sampler.class_column
+                self.sampler.labels = np.array([v for f in self._files for v in f.field(name)])
+            if isinstance(self.sampler, DistributedSampler) and self.num_padded and (
+                    total + self.num_padded) % self.sampler.num_shards:
+                raise RuntimeError(f"For 'MindDataset', the rows with 'num_padded' must be a "
+                                   f"multiple of 'num_shards', {self.sampler.num_shards}, but are "
+                                   f"{total + self.num_padded}.")
+        return self._rows_table
+
+    def _at(self, place: int, starts: np.ndarray, total: int) -> Row:
+        from ...mindrecord.exceptions import MRMOpenError
+        from ...mindrecord.reader import as_columns
+        from ..errors import in_pipeline
+        schema = self._files[0].schema
+        if place >= total:
+            assert self.padded_sample is not None
+            row = {n: v if not isinstance(v, np.ndarray) else as_array(v)
+                   for n, v in self.padded_sample.items()}
+            return as_columns(row, schema, self.columns)
+        which = int(np.searchsorted(starts, place, "right")) - 1
+        try:
+            row = self._files[which].row(place - int(starts[which]))
+        except MRMOpenError as error:
+            raise in_pipeline(str(error)) from error
+        return as_columns(row, schema, self.columns)

@@ -1,0 +1,155 @@
+"""mindrecord files: MindSpore's own are read, ours come back whole, damage is found."""
+
+import json
+import pathlib
+import zipfile
+
+import numpy as np
+import pytest
+
+import lamella.dataset as ds
+from lamella import mindrecord as mr
+
+ARCHIVE = pathlib.Path(__file__).parents[1] / "data/mindrecord.zip"
+
+
+@pytest.fixture(scope="module")
+def written_by_mindspore(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mindspore")
+    with zipfile.ZipFile(ARCHIVE) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def expected(i):
+    return {"d": i / 7, "id": i, "name": f"n{i}", "score": i / 3, "data": bytes(range(i + 1)),
+            "fl": np.array([1.5, i], np.float32),
+            "vec": np.array([1, -2, 300, 70000 * i, -70000], np.int32)[:i + 1],
+            "wide": np.array([[i, -i], [1 << 40, 5]], np.int64)}
+
+
+def check(row, wanted):
+    assert sorted(row) == sorted(wanted)
+    for name, value in wanted.items():
+        if isinstance(value, np.ndarray):
+            assert row[name].dtype == value.dtype
+        np.testing.assert_array_equal(row[name], value)
+
+
+def test_files_of_mindspore_are_read(written_by_mindspore):
+    path = str(written_by_mindspore / "fx.mindrecord")
+    reader = mr.FileReader(path)
+    rows = list(reader.get_next())
+    assert reader.len() == len(rows) == 6 and reader.schema()["vec"]["type"] == "int32"
+    for i, row in enumerate(rows):
+        check(row, expected(i))
+    data = ds.MindDataset(path, shuffle=False)
+    assert data.get_col_names() == ["d", "data", "fl", "id", "name", "score", "vec", "wide"]
+    row = list(data.create_dict_iterator(num_epochs=1, output_numpy=True))[2]
+    kinds = {name: (str(value.dtype), value.shape) for name, value in row.items()}
+    assert kinds == {"d": ("float64", ()), "data": ("|S3", (1,)), "fl": ("float32", (2,)),
+                     "id": ("int64", ()), "name": ("<U2", ()), "score": ("float32", ()),
+                     "vec": ("int32", (3,)), "wide": ("int64", (2, 2))}
+    page = mr.MindPage(path)
+    assert page.candidate_fields == ["id", "name"]
+    page.category_field = "name"
+    found = json.loads(page.read_category_info())
+    assert found["key"] == "name_0" and found["categories"][1] == {"count": 1, "id": 1,
+                                                                   "name": "n1"}
+    check(page.read_at_page_by_id(0, 0, 1)[0], expected(0))
+    check(page.read_at_page_by_name("n1", 0, 1)[0], expected(1))
+
+
+def labels(dataset):
+    return [int(row["label"]) for row in dataset.create_dict_iterator(
+        num_epochs=1, output_numpy=True)]
+
+
+def test_files_in_parts(written_by_mindspore):
+    path = str(written_by_mindspore / "fs.mindrecord0")
+    assert labels(ds.MindDataset(path, shuffle=False)) == list(range(10))
+    assert labels(ds.MindDataset(path, shuffle=False, num_shards=3, shard_id=1)) == [1, 4, 7, 0]
+    assert labels(ds.MindDataset([path], shuffle=False)) == [0, 1, 2, 3]
+    padded = ds.MindDataset([path], shuffle=False, padded_sample={"label": -1}, num_padded=2)
+    assert labels(padded) == [0, 1, 2, 3, -1, -1] and len(padded) == 6
+    assert sorted(labels(ds.MindDataset(path))) == list(range(10))
+    some = ds.MindDataset(path, sampler=ds.PKSampler(1))
+    assert labels(some) == list(range(10))
+
+
+def write(path, rows, shards=1, **kwargs):
+    writer = mr.FileWriter(path, shards, **kwargs)
+    writer.set_header_size(1 << 14)
+    writer.set_page_size(1 << 15)
+    writer.add_schema({"n": {"type": "int64"}, "x": {"type": "float32", "shape": [-1]},
+                       "t": {"type": "string"}}, "test")
+    writer.write_raw_data(rows)
+    assert writer.commit() == "SUCCESS"
+
+
+def some_rows(count):
+    return [{"n": i, "x": np.full(300, i, np.float32), "t": f"é{i}"} for i in range(count)]
+
+
+def test_what_is_written_is_read_page_after_page(tmp_path):
+    path = str(tmp_path / "ours.mindrecord")
+    write(path, some_rows(100), 3)
+    rows = list(mr.FileReader(path + "0").get_next())
+    assert [r["n"] for r in rows] == list(range(100)) and rows[7]["t"] == "é7"
+    assert all((r["x"] == r["n"]).all() for r in rows)
+    with pytest.raises(RuntimeError, match="already exist"):
+        write(path, some_rows(2), 3)
+    write(path, some_rows(4), 3, overwrite=True)
+    more = mr.FileWriter.open_for_append(path + "0")
+    more.write_raw_data([{"n": 4, "x": np.ones(2, np.float32), "t": ""}])
+    more.commit()
+    assert [r["n"] for r in mr.FileReader(path + "0").get_next()] == [0, 1, 2, 3, 4]
+    batches = ds.MindDataset(path + "0", columns_list=["n"], num_parallel_workers=2).batch(5)
+    assert sorted(next(batches.create_tuple_iterator(output_numpy=True))[0]) == [0, 1, 2, 3, 4]
+
+
+def test_a_pipeline_is_saved(tmp_path):
+    path = str(tmp_path / "saved.mindrecord")
+    data = ds.NumpySlicesDataset({"x": np.arange(6, dtype=np.float32).reshape(3, 2),
+                                  "y": ["a", "bc", "d"]}, shuffle=False)
+    data.save(path)
+    again = [[r["x"].tolist(), str(r["y"])] for r in ds.MindDataset(
+        path, shuffle=False).create_dict_iterator(num_epochs=1, output_numpy=True)]
+    assert again == [[[0, 1], "a"], [[2, 3], "bc"], [[4, 5], "d"]]
+
+
+def test_damage_is_found(tmp_path):
+    path = tmp_path / "bad.mindrecord"
+    write(str(path), some_rows(3))
+    data = bytearray(path.read_bytes())
+    data[1 << 14] ^= 255  # the length of the first row
+    path.write_bytes(data)
+    with pytest.raises(mr.MRMOpenError, match="row 0 of .* is damaged"):
+        list(mr.FileReader(str(path)).get_next())
+    with pytest.raises(RuntimeError, match="is damaged"):
+        list(ds.MindDataset(str(path), shuffle=False))
+    path.write_bytes(b"nothing")
+    with pytest.raises(mr.MRMOpenError, match="can't be read as a mindrecord file"):
+        mr.FileReader(str(path))
+    write(str(tmp_path / "gone.mindrecord"), some_rows(3))
+    rows = ds.MindDataset(str(tmp_path / "gone.mindrecord"), shuffle=False)
+    (tmp_path / "gone.mindrecord").unlink()
+    with pytest.raises(RuntimeError, match="No such file"):
+        list(rows)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda w: w.add_schema({"a": {"type": "int8"}}), mr.MRMInvalidSchemaError, "'int8'"),
+    (lambda w: w.add_index(["zz"]), mr.MRMDefineIndexError, "zz"),
+    (lambda w: w.write_raw_data([{"b": 1}]), RuntimeError, "no valid data"),
+    (lambda w: w.write_raw_data([{"a": "x"}]), RuntimeError, "no valid data"),
+    (lambda w: w.set_page_size(3), mr.ParamValueError, "power of two"),
+    (lambda w: mr.FileReader("none"), RuntimeError, "none is not exists"),
+    (lambda w: ds.MindDataset("none"), ValueError, "does not exist"),
+    (lambda w: mr.set_enc_key("0123456789012345"), ValueError, "not supported"),
+])
+def test_errors(tmp_path, call, error, message):
+    writer = mr.FileWriter(str(tmp_path / "e.mindrecord"))
+    writer.add_schema({"a": {"type": "int32"}})
+    with pytest.raises(error, match=message):
+        call(writer)
