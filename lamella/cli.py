@@ -1,4 +1,4 @@
-"""The command line: ``lamella run script.py`` and ``lamella doctor``.
+"""The command line: ``lamella run script.py``, ``lamella msrun`` and ``lamella doctor``.
 
 ``run`` does what ``python`` does, with ``import mindspore`` meaning Lamella. It has to start fast
 and leave the program's arguments alone, so it does not go through the command-line library.
@@ -58,8 +58,9 @@ def run_module(name: str, args: Sequence[str] = ()) -> None:
 
 
 def _prepare(argv: list[str], folder: str) -> None:
-    from . import alias
+    from . import alias, msrun
 
+    msrun.name_this_process()
     alias.install()
     sys.argv[:] = argv
     if not getattr(sys.flags, "safe_path", False):
@@ -100,6 +101,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if len(arguments) > 1 and arguments[0] == "run" and not arguments[1].startswith("--"):
         _run(arguments[1:])
+    elif arguments[:1] == ["msrun"]:
+        from .msrun import main as msrun
+
+        sys.exit(msrun(arguments[1:]))
     else:
         _typer_app()(arguments, prog_name="lamella")
 
@@ -144,6 +149,10 @@ def _typer_app() -> Any:
     def run(script: str = typer.Argument(help="the program, or '-m' and a module's name")) -> None:
         """Run a Python program in which 'import mindspore' means Lamella; its arguments follow."""
         _run([script])
+
+    @app.command(add_help_option=False)
+    def msrun() -> None:  # `main` has dealt with it; this is its line in the help
+        """Run a program in several processes, with the arguments of MindSpore's msrun."""
 
     @app.command()
     def doctor(json: bool = typer.Option(False, "--json", help="print the facts as JSON")) -> None:
