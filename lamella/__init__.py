@@ -180,6 +180,7 @@ _keep_freed_memory()
 _LAZY_ROOMS = frozenset("""
     boost
     communication
+    debug
     device_context
     experimental
     hal

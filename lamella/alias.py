@@ -103,6 +103,7 @@ _PLACES: dict[str, str] = {
         train.callback._lr_scheduler_callback train.callback._on_request_exit
         train.callback._reduce_lr_on_plateau train.callback._summary_collector
         train.callback._time_monitor""",
+    "train.summary": "train.summary train.summary.summary_record",
     "train.metrics.registry,train.metrics": """
         train.metrics train.metrics.accuracy train.metrics.auc train.metrics.bleu_score
         train.metrics.confusion_matrix train.metrics.cosine_similarity train.metrics.dice

@@ -23,7 +23,7 @@ from .serialization import (
 LAZY = {name: room for room, names in {
     "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping History LambdaCallback
         LearningRateScheduler LossMonitor ModelCheckpoint OnRequestExit ReduceLROnPlateau
-        RunCheckpoint RunContext TimeMonitor""",
+        RunCheckpoint RunContext SummaryCollector TimeMonitor""",
     "exporting": "export load",
     "feeding": "DatasetHelper connect_network_with_dataset data_sink",
     "metrics": """Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1
@@ -32,6 +32,7 @@ LAZY = {name: room for room, names in {
         Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn names
         rearrange_inputs""",
     "model": "Model",
+    "summary": "SummaryRecord",
 }.items() for name in names.split()}
 
 __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager",
@@ -46,6 +47,6 @@ def __getattr__(name: str) -> object:
         found = getattr(_importlib.import_module(f"{__name__}.{LAZY[name]}"), name)
         globals()[name] = found
         return found
-    if name in ("callback", "metrics"):
+    if name in ("callback", "metrics", "summary"):
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

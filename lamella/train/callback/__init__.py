@@ -14,7 +14,9 @@ from .monitors import LossMonitor, TimeMonitor
 from .on_request_exit import OnRequestExit
 from .run_checkpoint import RunCheckpoint
 from .stopping import EarlyStopping
+from .summary_collector import SummaryCollector
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History",
            "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
-           "OnRequestExit", "ReduceLROnPlateau", "RunCheckpoint", "RunContext", "TimeMonitor"]
+           "OnRequestExit", "ReduceLROnPlateau", "RunCheckpoint", "RunContext",
+           "SummaryCollector", "TimeMonitor"]
