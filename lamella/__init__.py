@@ -157,6 +157,7 @@ from .runtime import (
     set_memory,
     synchronize,
 )
+from .symbol import Symbol
 from .tensor import Tensor, from_numpy, is_tensor, tensor
 
 from .conversion import from_dlpack  # isort: skip

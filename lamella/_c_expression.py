@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from . import context
+from .dtype import to_raw
 from .graph import ms_memory_recycle as _ms_memory_recycle
 from .tensor import Tensor as TensorPy
+from .tensor import wrap
 
 __all__ = [
-    "MSContext", "TensorPy", "_framework_profiler_step_end", "_framework_profiler_step_start",
-    "_ms_memory_recycle", "disable_multi_thread", "is_reboot_node", "ms_ctx_param", "reset_op_id",
+    "MSContext", "TensorPy", "_empty_instance", "_framework_profiler_step_end",
+    "_framework_profiler_step_start", "_ms_memory_recycle", "disable_multi_thread",
+    "is_reboot_node", "ms_ctx_param", "reset_op_id",
 ]
 
 
@@ -83,3 +88,20 @@ def _framework_profiler_step_start() -> None:
 
 def _framework_profiler_step_end() -> None:
     """Mark the end of a step, see `_framework_profiler_step_start`."""
+
+
+def _empty_instance(*size: Any, dtype: Any = None, device: Any = None) -> TensorPy:
+    """A Tensor whose elements are not set; `device` is the one that Tensors are made on.
+
+    Args:
+        size: ints, or one tuple or list of them.
+        dtype: default float32.
+        device: accepted as MindSpore does.
+
+    Examples:
+        >>> _empty_instance((2, 3)).shape
+        (2, 3)
+    """
+    shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return wrap(torch.empty(tuple(shape), dtype=torch.float32 if dtype is None else to_raw(dtype),
+                            device=context.current_device()))

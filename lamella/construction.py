@@ -10,6 +10,7 @@ import torch
 
 from . import context
 from .dtype import NARROW, to_raw
+from .symbol import Symbol
 
 NUMBERS = (bool, int, float, complex)
 # whole types that PyTorch has few kernels for, and signed ones of the same width or wider
@@ -126,7 +127,9 @@ def device_named(name: Any, where: str) -> torch.device:
 
 
 def dimensions(shape: Any) -> tuple[Any, ...]:
-    return (shape,) if shape is None or isinstance(shape, int) else tuple(shape)
+    if shape is None or isinstance(shape, int):
+        return (shape,)
+    return tuple([None if isinstance(length, Symbol) else length for length in shape])
 
 
 def delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:

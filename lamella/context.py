@@ -189,3 +189,8 @@ def set_recursion_limit(recursion_limit: int = 1000) -> None:
         raise ValueError(f"For 'set_recursion_limit', the limit must be a positive int, "
                          f"but got {recursion_limit!r}.")
     _settings["max_call_depth"] = recursion_limit
+
+
+def _get_mode() -> int:
+    """The execution mode."""
+    return _settings["mode"]

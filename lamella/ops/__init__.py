@@ -1,5 +1,6 @@
 """Functions on Tensors, a file a family, and the Primitive classes over them."""
 
+from ..tensor import Tensor
 from .activation import *
 from .adaptive_pooling import *
 from .added_products import *
@@ -40,7 +41,7 @@ from .normalization import *
 from .padding import *
 from .piecewise import *
 from .pooling import *
-from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, primitive
+from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer
 from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
@@ -48,7 +49,9 @@ from .primitives.attention import *
 from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.debug import *
+from .primitives.dropout_mask import *
 from .primitives.extended import *
+from .primitives.grouped import *
 from .primitives.image import *
 from .primitives.linalg import *
 from .primitives.loss import *

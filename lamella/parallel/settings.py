@@ -429,3 +429,44 @@ def get_ps_context(attr_key: str) -> Any:
 def reset_ps_context() -> None:
     """Put the settings of `set_ps_context` back to their defaults."""
     _server.reset()
+
+
+_costs = _Settings("set_cost_model_context", {
+    "device_memory_capacity": 17179869184.0, "costmodel_alpha": 1.0, "costmodel_beta": 400.0,
+    "costmodel_gamma": 0.001, "costmodel_communi_threshold": 2048.0,
+    "costmodel_communi_const": 3072.0, "costmodel_communi_bias": 1024.0, "run_phase": 0,
+    "costmodel_allreduce_fusion_algorithm": 0, "costmodel_allreduce_fusion_times": 0,
+    "costmodel_allreduce_fusion_tail_percent": 0.1, "costmodel_allreduce_fusion_tail_time": 0.1,
+    "multi_subgraphs": False, "algo_single_loop": True, "rp_matmul_mem_coef": 0.1})
+
+
+def set_cost_model_context(**kwargs: Any) -> None:
+    """Keep parameters of the costs by which MindSpore searches for strategies.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have.
+        TypeError: for a value of the wrong type.
+    """
+    _costs.set(kwargs)
+
+
+def get_cost_model_context(attr_key: str) -> Any:
+    """What `set_cost_model_context` was given, or the default.
+
+    Raises:
+        ValueError: for a name that MindSpore doesn't have.
+    """
+    return _costs.get(attr_key)
+
+
+def reset_cost_model_context() -> None:
+    """Put the parameters of `set_cost_model_context` back to their defaults."""
+    _costs.reset()
+
+
+def _set_multi_subgraphs(multi_subgraph: bool = True) -> None:
+    _costs.set({"multi_subgraphs": multi_subgraph})
+
+
+def _set_rp_matmul_mem_coef(coef: float) -> None:
+    _costs.set({"rp_matmul_mem_coef": coef})

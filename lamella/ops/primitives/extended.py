@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...context import current_device
 from ...errors import op
 from ...random import fresh_generator
 from ...tensor import Tensor, wrap
@@ -19,6 +20,7 @@ from ..division import fmod
 from ..embedding import one_hot
 from ..gather import index_select
 from ..join import stack
+from ..padding import pad as pad_with
 from ..primitive import primitive
 from ..products import bmm, matmul, outer
 from ..ranges import arange
@@ -33,10 +35,11 @@ from .attributed import Attributed
 
 __all__ = [
     "AddExt", "Arange", "BatchMatMulExt", "Chunk", "ClampScalar", "ClampTensor", "CumsumExt",
-    "DropoutExt", "FmodScalar", "IndexSelect", "InplaceCopy", "MatMulExt", "MeanExt", "Muls",
-    "OneHotExt", "Outer", "RepeatInterleaveInt", "RepeatInterleaveTensor", "SliceExt", "SortExt",
-    "SplitWithSize", "StackExt", "StridedSliceGrad", "SubExt", "SumExt", "Swiglu", "TopkExt",
-    "TrilExt", "ZerosLikeExt", "chunk_ext", "split_ext",
+    "DropoutExt", "FmodScalar", "IndexSelect", "InplaceCopy", "MatMulExt", "MeanExt", "MoveTo",
+    "Muls", "OneHotExt", "Outer", "RepeatInterleaveInt", "RepeatInterleaveTensor", "SliceExt",
+    "SortExt", "SplitWithSize", "StackExt", "StridedSliceGrad", "SubExt", "SumExt", "Swiglu",
+    "TopkExt", "TrilExt", "ZerosLikeExt", "chunk_ext", "format_cast", "move_to", "pad_ext",
+    "split_ext",
 ]
 
 
@@ -49,6 +52,60 @@ def split_ext(tensor: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ..
         [2, 2, 1]
     """
     return split(tensor, split_size, dim)
+
+
+def pad_ext(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """As `ops.pad`, whose `padding` is `pad`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.pad_ext(ms.Tensor([[1.0]]), (1, 0)))
+        [[0. 1.]]
+    """
+    return pad_with(input, pad, mode, value)
+
+
+@op
+def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
+    """A copy on another device, or the Tensor itself if it is there.
+
+    Args:
+        input: any shape.
+        to: ``"CPU"``, or ``"GPU"``, ``"NPU"`` or ``"Ascend"`` for the device that Tensors are made
+            on.
+        blocking: whether to wait until it is there.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        ValueError: if `to` is another name.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.move_to(ms.Tensor([1.0]), "CPU"))
+        [1.]
+    """
+    if not isinstance(to, str) or to.upper() not in ("CPU", "GPU", "NPU", "ASCEND"):
+        raise ValueError(f"For 'move_to', 'to' must be 'CPU', 'GPU', 'NPU' or 'Ascend', "
+                         f"but got {to!r}.")
+    place = "cpu" if to.upper() == "CPU" else current_device()
+    return wrap(input._raw.to(place, non_blocking=not blocking))
+
+
+def format_cast(input: Tensor, acl_format: int) -> Tensor:
+    """The Tensor itself: an Ascend's order of elements in memory is no other value.
+
+    Args:
+        input: any shape.
+        acl_format: the number of a format of Ascend's.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.format_cast(ms.Tensor([1.0]), 29))
+        [1.]
+    """
+    return input
 
 
 def chunk_ext(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -162,6 +219,7 @@ FmodScalar = primitive("FmodScalar", fmod)
 IndexSelect = primitive("IndexSelect", index_select)
 InplaceCopy = primitive("InplaceCopy", _copy)
 MatMulExt = primitive("MatMulExt", matmul)
+MoveTo = primitive("MoveTo", move_to)
 MeanExt = primitive("MeanExt", _mean)
 Muls = primitive("Muls", mul)
 Outer = primitive("Outer", outer)
