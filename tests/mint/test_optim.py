@@ -63,9 +63,9 @@ def test_fused_is_the_same():
 
 
 @pytest.mark.parametrize(("make", "error", "message"), [
-    (lambda w: mint.optim.SGD([w], -1.0), ValueError, "'lr' must be 0 or more"),
+    (lambda w: mint.optim.SGD([w], -1.0), ValueError, "'lr' must be at least 0"),
     (lambda w: mint.optim.SGD([w], 0.1, nesterov=True), ValueError, "'nesterov' needs"),
-    (lambda w: mint.optim.Adam([w], betas=(1.0, 0.9)), ValueError, "'betas' must be"),
+    (lambda w: mint.optim.Adam([w], betas=(1.0, 0.9)), ValueError, r"'betas\[0\]' must be"),
     (lambda w: mint.optim.Adam([]), ValueError, "must not be empty"),
     (lambda w: mint.optim.Adam([1]), TypeError, "must hold Parameters"),
     (lambda w: mint.optim.Adam([{"params": [w]}, {"params": [w]}]), ValueError, "one group only"),

@@ -41,7 +41,6 @@ from ...nn import LayerNormExt as LayerNorm
 from ...nn import LogSoftmaxExt as LogSoftmax
 from ...nn import MaxPool2dExt as MaxPool2d
 from ...nn import PReLUExt as PReLU
-from ...nn import SeLU as SELU
 from ...nn import SoftShrink as Softshrink
 from ...nn.activation import SoftmaxExt as Softmax
 from ...nn.basic import Fold

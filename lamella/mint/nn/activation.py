@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import functional as F
 from .function_layer import FunctionLayer
 
-__all__ = ["ELU", "GELU", "GLU", "Hardtanh", "ReLU6", "SiLU", "Threshold"]
+__all__ = ["ELU", "GELU", "GLU", "Hardtanh", "ReLU6", "SELU", "SiLU", "Threshold"]
 
 
 class ELU(FunctionLayer):
@@ -62,6 +62,15 @@ class ReLU6(FunctionLayer):
 
     def __init__(self, inplace: bool = False):
         super().__init__(inplace=inplace)
+
+
+class SELU(FunctionLayer):
+    """As `functional.selu`."""
+
+    function = staticmethod(F.selu)
+
+    def __init__(self):
+        super().__init__()
 
 
 class SiLU(FunctionLayer):

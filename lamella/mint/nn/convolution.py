@@ -41,6 +41,9 @@ class _Conv(Cell):
         self.dilation = checks.sizes(dilation, self._rank, "dilation", name)
         self.padding = self._checked_padding(padding, name)
         self.padding_mode = checks.one_of(padding_mode, _PADDING_MODES, "padding_mode", name)
+        self._reversed_padding = self._edges()  # subclasses of programs use these three
+        self.transposed = self._transposed
+        self.output_padding: Any = (0,) * self._rank
         first, second = out_channels, in_channels // groups
         if self._transposed:
             first, second = in_channels, out_channels // groups
@@ -79,27 +82,22 @@ class _Conv(Cell):
     def construct(self, input: Tensor) -> Tensor:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._edges(), self.padding_mode), 0
-        return _CONV[self._rank](input, self.weight, self.bias, self.stride, padding,
-                                 self.dilation, self.groups)
+            input, padding = F.pad(input, self._reversed_padding, self.padding_mode), 0
+        convolve = getattr(self, f"conv{self._rank}d")
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation,
+                        self.groups)
 
     def extend_repr(self) -> str:
-        said = (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-                f"stride={self.stride}")
-        for name, usual in (("padding", (0,) * self._rank), ("dilation", (1,) * self._rank),
-                            ("groups", 1), ("padding_mode", "zeros")):
-            value = getattr(self, name)
-            said += "" if value == usual else f", {name}={value}"
-        return said if self.bias is not None else said + ", bias=False"
-
-
-_CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
+                f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+                f"dilation={self.dilation}, groups={self.groups}, bias={self.bias is not None}")
 
 
 class Conv1d(_Conv):
     """A convolution over sequences (N, C, L) or (C, L). Arguments as for `Conv2d`."""
 
     _rank = 1
+    conv1d = staticmethod(F.conv1d)
 
 
 class Conv2d(_Conv):
@@ -124,12 +122,14 @@ class Conv2d(_Conv):
     """
 
     _rank = 2
+    conv2d = staticmethod(F.conv2d)
 
 
 class Conv3d(_Conv):
     """A convolution over volumes (N, C, D, H, W) or (C, D, H, W). Arguments as for `Conv2d`."""
 
     _rank = 3
+    conv3d = staticmethod(F.conv3d)
 
 
 class ConvTranspose2d(_Conv):

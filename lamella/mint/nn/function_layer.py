@@ -26,9 +26,6 @@ class FunctionLayer(Cell):
     def construct(self, input: Tensor) -> Any:
         return type(self).function(input, **self._settings())
 
-    def extend_repr(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self._settings().items())
-
 
 class FunctionLoss(FunctionLayer):
     """A loss that calls `function` with its input, its target and its settings."""

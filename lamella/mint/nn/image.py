@@ -25,6 +25,9 @@ class AdaptiveAvgPool1d(FunctionLayer):
     def __init__(self, output_size: Any):
         super().__init__(output_size=output_size)
 
+    def extend_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
 
 class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
     """As `functional.adaptive_avg_pool2d`."""
@@ -37,6 +40,9 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool1d):
 
     function = staticmethod(F.adaptive_avg_pool3d)
 
+    def extend_repr(self) -> str:
+        return ""
+
 
 class AdaptiveMaxPool1d(FunctionLayer):
     """As `functional.adaptive_max_pool1d`."""
@@ -45,6 +51,9 @@ class AdaptiveMaxPool1d(FunctionLayer):
 
     def __init__(self, output_size: Any, return_indices: bool = False):
         super().__init__(output_size=output_size, return_indices=return_indices)
+
+    def extend_repr(self) -> str:
+        return f"output_size={self.output_size}, return_indices={self.return_indices}"
 
 
 class Upsample(FunctionLayer):

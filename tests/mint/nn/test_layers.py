@@ -199,3 +199,16 @@ def test_gradient_through_change_in_place():
 def test_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("net", "text"), [
+    (lambda: mint.nn.Conv2d(2, 4, 3, padding="same", bias=False),
+     "Conv2d(input_channels=2, output_channels=4, kernel_size=(3, 3), stride=(1, 1), padding=same, "
+     "dilation=(1, 1), groups=1, bias=False)"),
+    (lambda: mint.nn.GELU(), "GELU()"), (lambda: mint.nn.MSELoss(), "MSELoss()"),
+    (lambda: mint.nn.AdaptiveAvgPool1d(2), "AdaptiveAvgPool1d(output_size=2)"),
+    (lambda: mint.nn.BatchNorm1d(2),
+     "BatchNorm1d(num_features=2, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)"),
+], ids=["conv", "gelu", "loss", "pool", "norm"])
+def test_printed_form(net, text):
+    assert repr(net()) == text
