@@ -198,7 +198,7 @@ _LAZY_ROOMS = frozenset("""
     """.split())
 
 _LAZY_NAMES = {"COOTensor": "sparse", "CSRTensor": "sparse", "RowTensor": "sparse",
-               "RowTensorInner": "sparse", "SparseTensor": "sparse"}
+               "RowTensorInner": "sparse", "SparseTensor": "sparse", "Profiler": "profiler"}
 
 
 def __getattr__(name: str) -> object:
