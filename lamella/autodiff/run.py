@@ -7,6 +7,7 @@ records on PyTorch's tape. Inside `vmap`, where a tensor can't be told to requir
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,6 +41,10 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[i
         if not whole:
             raise
     return kind(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
+
+
+# what PyTorch says of an operation that it has no derivative of
+_LACKING = re.compile(r"derivative for '?(?:aten::)?(\w+)'? is not implemented")
 
 
 class Run:
@@ -120,9 +125,16 @@ class Run:
         nested = recording(self.outer) or recording(current())
         wanted = [alias for alias in self.aliases if alias.requires_grad]
         later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
-        found = iter(torch.autograd.grad(raws, wanted + later, starts, allow_unused=True,
-                                         retain_graph=again or nested, create_graph=nested)
-                     if raws and wanted else ())
+        try:
+            found = iter(torch.autograd.grad(raws, wanted + later, starts, allow_unused=True,
+                                             retain_graph=again or nested, create_graph=nested)
+                         if raws and wanted else ())
+        except RuntimeError as error:
+            lacking = _LACKING.search(str(error))
+            if lacking is None:
+                raise
+            raise RuntimeError(f"For 'grad', the operator '{lacking[1]}' has no derivative. Use "
+                               "ops.stop_gradient where none is needed.") from error
         if later:
             found = self._with_later(wanted, list(found))
         constants = self.level.constants

@@ -25,6 +25,10 @@ def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tens
                        bias: torch.Tensor | None, dropout_p: float, is_causal: bool,
                        scale: float | None) -> torch.Tensor:
     """softmax(Q Kᵀ scale + bias) V for (B, heads, T, d), where heads may share keys and values."""
+    if key.shape[-2] != value.shape[-2] or query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"For 'scaled_dot_product', keys and values must be as many, and keys as "
+                         f"wide as queries, but got the shapes {tuple(query.shape)}, "
+                         f"{tuple(key.shape)} and {tuple(value.shape)}.")
     grouped = query.shape[1] != key.shape[1]
     with _differentiable():
         return F.scaled_dot_product_attention(query, key, value, bias, dropout_p, is_causal,

@@ -55,11 +55,14 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     if lead == 0:
         out = _slices(raw, axis, index.reshape(-1), "gather")
         return wrap(out.reshape(*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:]))
-    index = _from_front(index, raw.shape[axis])
+    places, index = index, _from_front(index, raw.shape[axis])
     batch = math.prod(raw.shape[:lead])
     data = raw.reshape(batch, *raw.shape[lead:]).movedim(axis - lead + 1, 1)
     rows = torch.arange(batch, device=raw.device)[:, None]
-    out = data[rows, index.reshape(batch, -1)]  # (batch, indices, rest)
+    try:
+        out = data[rows, index.reshape(batch, -1)]  # (batch, indices, rest)
+    except IndexError as error:
+        raise _outside(error, places, raw.shape[axis], axis, "gather") from error
     out = out.movedim(1, axis - lead + 1)
     shape = (*raw.shape[:axis], *index.shape[lead:], *raw.shape[axis + 1:])
     return wrap(out.reshape(shape))
@@ -70,11 +73,17 @@ def _slices(raw: torch.Tensor, axis: int, places: torch.Tensor, where: str) -> t
     try:
         return raw.index_select(axis, _from_front(places, length))
     except (IndexError, RuntimeError) as error:  # which, depends on the axis and the device
-        if "range" not in str(error):
-            raise
-        raise RuntimeError(f"For '{where}', the places must be in [{-length}, {length}), "
-                           f"the slices along axis {axis}, but got {places.tolist()[:8]}."
-                           ) from error
+        raise _outside(error, places, length, axis, where) from error
+
+
+def _outside(error: Exception, places: torch.Tensor, length: int, axis: int,
+             where: str) -> Exception:
+    """The error about the place that is out of range, as it was given; another error as it is."""
+    if not any(word in str(error) for word in ("out of range", "out of bounds", "DATA bounds")):
+        return error
+    far = places[(places < -length) | (places >= length)]
+    return RuntimeError(f"For '{where}', the places must be in [{-length}, {length}) along axis "
+                        f"{axis}, but got {far.tolist()[:8]}.")
 
 
 def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:
@@ -85,7 +94,11 @@ def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:
 def _elements(x: Any, dim: Any, index: Any, where: str) -> Tensor:
     raw, places = raw_of(x, where), indices_of(index, where, "index")
     axis = axis_in(dim, raw.dim(), where, "dim")
-    return wrap(raw.gather(axis, _from_front(places, raw.shape[axis] if raw.dim() else 1)))
+    length = raw.shape[axis] if raw.dim() else 1
+    try:
+        return wrap(raw.gather(axis, _from_front(places, length)))
+    except RuntimeError as error:
+        raise _outside(error, places, length, axis, where) from error
 
 
 @op

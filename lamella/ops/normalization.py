@@ -48,6 +48,18 @@ def _over_channels(raw: torch.Tensor, dims: list[int], weight: torch.Tensor | No
                        None if bias is None else bias.reshape(across), eps)
 
 
+def _check_channels(raw: torch.Tensor, **given: Tensor | None) -> None:
+    """Refuse what hasn't a number for each channel: the kernel reads without asking."""
+    if raw.dim() < 2:
+        raise ValueError(f"For 'batch_norm', the input must have rank 2 or more, but got shape "
+                         f"{tuple(raw.shape)}.")
+    shape = raw.shape[1:2]
+    for name, tensor in given.items():
+        if tensor is not None and tensor._raw.shape != shape:
+            raise ValueError(f"For 'batch_norm', '{name}' must have shape {tuple(shape)}, a number "
+                             f"for each channel, but got {tuple(tensor._raw.shape)}.")
+
+
 def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
                      eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """`input` normalized over all but dimension 1, with the mean and the *biased* variance used.
@@ -59,6 +71,7 @@ def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
         out, mean, rstd = _over_channels(input._raw, dims, _raw(weight), _raw(bias), eps)
         mean, rstd = mean.flatten(), rstd.flatten()
     else:
+        _check_channels(input._raw, weight=weight, bias=bias)
         out, mean, rstd = torch.native_batch_norm(
             input._raw, _raw(weight), _raw(bias), None, None, True, 0.0, eps)
     return wrap(out), wrap(mean), wrap(rstd.detach().pow(-2) - eps)
@@ -109,6 +122,8 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
     if training:
         return batch_norm_training(input_x, running_mean, running_var, weight, bias, momentum,
                                    eps)[0]
+    _check_channels(input_x._raw, running_mean=running_mean, running_var=running_var,
+                    weight=weight, bias=bias)
     return wrap(F.batch_norm(input_x._raw, running_mean._raw, running_var._raw, _raw(weight),
                              _raw(bias), False, 0.0, eps))
 
@@ -117,6 +132,7 @@ def batch_norm_training(input_x: Tensor, running_mean: Tensor, running_var: Tens
                         weight: Tensor | None, bias: Tensor | None, momentum: float,
                         eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm` in training, with the batch's mean and its biased variance."""
+    _check_channels(input_x._raw, running_mean=running_mean, running_var=running_var)
     out, mean, var = batch_statistics(input_x, weight, bias, eps)
     count = input_x.size // input_x.shape[1]
     move_statistics(running_mean, mean._raw, momentum)

@@ -253,15 +253,22 @@ def _segmented(x: Any, segment_ids: Any, num_segments: Any, where: str,
         raise ValueError(f"For '{where}', the shape of 'segment_ids' {tuple(ids.shape)} must be "
                          f"that of the first dimensions of 'x' {tuple(raw.shape)}.")
     rows = raw.reshape(math.prod(ids.shape), *raw.shape[ids.dim():])
-    ids = ids.reshape(-1)
+    given = ids = ids.reshape(-1)
     # negative ids are left out: they go to a row of their own, behind the others
     ids = torch.where(ids < 0, count, torch.where(ids >= count, count + 1, ids))
     out = raw.new_full((count + 1, *rows.shape[1:]), start(raw.dtype))
-    if reduce is None:
-        out = out.index_add(0, ids, rows)
-    else:
-        place = ids.reshape(-1, *[1] * (rows.dim() - 1)).expand(rows.shape)
-        out = out.scatter_reduce(0, place, rows, reduce)
+    try:
+        if reduce is None:
+            out = out.index_add(0, ids, rows)
+        else:
+            place = ids.reshape(-1, *[1] * (rows.dim() - 1)).expand(rows.shape)
+            out = out.scatter_reduce(0, place, rows, reduce)
+    except (IndexError, RuntimeError) as error:
+        if "out of range" not in str(error) and "out of bounds" not in str(error):
+            raise
+        raise RuntimeError(f"For '{where}', the numbers in 'segment_ids' must be less than "
+                           f"'num_segments' {count}, but got {given[given >= count].tolist()[:8]}."
+                           ) from error
     return wrap(out[:count])
 
 

@@ -51,9 +51,12 @@ def replacing(path: str) -> Iterator[str]:
         with open(new, "rb") as file:
             os.fsync(file.fileno())  # the data is on the disk before the name points to it
         os.replace(new, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.remove(new)
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+            raise OSError(error.errno, f"The file '{path}' can't be written, and is as it was: "
+                                       f"{error.strerror}.") from error
         raise
 
 

@@ -69,7 +69,10 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
     with replacing(path) as new:
         open(new, "wb").close()
         mode = os.stat(new).st_mode
-        save_file(tensors, new, metadata=metadata)
+        try:
+            save_file(tensors, new, metadata=metadata)
+        except SafetensorError as error:
+            raise OSError(f"the file '{path}' can't be written: {error}") from error
         os.chmod(new, mode)  # safetensors lets only the owner read
 
 
@@ -92,6 +95,9 @@ def read_safetensors(source: Any, keep: Callable[[str], str | None] = lambda nam
     except (SafetensorError, KeyError, RuntimeError, UnicodeDecodeError) as error:
         name = "BytesIO" if isinstance(source, io.BytesIO) else source
         raise CheckpointFileError(name, str(error).rstrip(".")) from error
+    except (TypeError, OverflowError) as error:
+        name = "BytesIO" if isinstance(source, io.BytesIO) else source
+        raise CheckpointFileError(name, "it names a shape that no tensor can have") from error
 
 
 def _read_file(path: str, keep: Callable[[str], str | None],
