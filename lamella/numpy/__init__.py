@@ -23,3 +23,5 @@ from .shape import *
 from .statistics import *
 from .text import *
 from .types import *
+from .types import raise_value_error as _raise_value_error
+from .types import to_tensors as _to_tensor

@@ -87,6 +87,17 @@ def _holds_tensor(value: Any) -> bool:
         isinstance(value, (list, tuple)) and any(_holds_tensor(v) for v in value))
 
 
+def to_tensors(*args: Any) -> Any:
+    """Data as Tensors: one, or a tuple of several; `mindspore.numpy.utils._to_tensor`."""
+    found = tuple(as_tensor(a, "mindspore.numpy") for a in args)
+    return found[0] if len(found) == 1 else found
+
+
+def raise_value_error(info: str, param: Any = None) -> None:
+    """Raise ValueError with a text; `mindspore.numpy.utils_const._raise_value_error`."""
+    raise ValueError(info if param is None else f"{info}{param}")
+
+
 def as_tensors(where: str, **values: Any) -> list[Tensor]:
     """`as_tensor` of several named arguments."""
     return [as_tensor(value, where, name) for name, value in values.items()]
@@ -99,7 +110,7 @@ def as_type(dtype: Any, where: str) -> Type:
         TypeError: if it is no type that `mindspore.numpy` has.
     """
     if isinstance(dtype, str):
-        found = dtype_map.get(dtype.lower())
+        found = dtype_map.get(dtype.lower()) or _of_array(dtype)
     elif isinstance(dtype, type) and dtype in _PYTHON:
         found = _PYTHON[dtype]
     else:
@@ -108,6 +119,14 @@ def as_type(dtype: Any, where: str) -> Type:
         raise TypeError(f"For '{where}', 'dtype' must be one of {', '.join(dtype_map)}, "
                         f"but got {dtype!r}.")
     return found
+
+
+def _of_array(name: str) -> Type | None:
+    """The type for a name of NumPy's, such as ``"i2"``."""
+    try:
+        return dtype_map.get(onp.dtype(name).name)
+    except TypeError:
+        return None
 
 
 def cast(x: Tensor, dtype: Type) -> Tensor:

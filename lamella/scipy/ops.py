@@ -10,7 +10,7 @@ from .. import ops as _ops
 from ..ops.primitive import Primitive
 from ..tensor import Tensor, wrap
 from .linalg import solve_triangular
-from .optimize.assignment import assigned
+from .optimize.linear_sum_assignment import assigned
 
 __all__ = ["Eig", "LU", "LinearSumAssignment", "SolveTriangular", "solve_triangular"]
 

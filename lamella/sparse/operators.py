@@ -21,7 +21,7 @@ from .elementwise import FUNCTIONS
 from .held import meet, multiplied, summed
 from .row import RowTensor
 
-__all__ = ["FUNCTIONS", "SparseGatherV2", "SparseSlice", "SparseTensorDenseAdd",
+__all__ = ["Coalesce", "FUNCTIONS", "SparseGatherV2", "SparseSlice", "SparseTensorDenseAdd",
            "SparseTensorDenseMatmul", "SparseToDense", "coalesce", "coo2csr", "coo_add",
            "coo_concat", "coo_tensor_get_dense_shape", "coo_tensor_get_indices",
            "coo_tensor_get_values", "csr2coo", "csr_add", "csr_div", "csr_gather", "csr_mm",
@@ -519,6 +519,7 @@ def _slice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: Any
             wrap((high - low).clamp(min=0)))
 
 
+Coalesce = primitive("Coalesce", coalesce)
 SparseToDense = primitive("SparseToDense", _sparse_to_dense)
 SparseTensorDenseAdd = primitive("SparseTensorDenseAdd", _sparse_dense_add)
 SparseSlice = primitive("SparseSlice", _slice)

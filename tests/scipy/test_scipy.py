@@ -210,6 +210,8 @@ def test_minimize_as_recorded() -> None:  # from MindSpore 2.10
     found = optimize.line_search(lambda x: (x**2).sum(), Tensor([2.0, 3.0]), Tensor([-1.0, -1.0]))
     assert found[:7] == (False, 1, 2, 2, 2, 1.0, 5.0) and found.status == 0
     same(found.g_k, [2, 4])
+    uphill = optimize.line_search(lambda x: (x**2).sum(), Tensor([1.0, 1.0]), Tensor([1.0, 1.0]))
+    assert uphill[:7] == (True, 1, 12, 12, 2, 1.0, 2.0) and uphill.status == 1
     same(optimize.minimize(himmelblau, Tensor(np.zeros(2, "float32")), method="BFGS",
                            options={"gtol": 1e-6}).hess_inv,
          [[0.0162229743, -0.00969366916], [-0.00969366916, 0.0348841324]], 1e-3)

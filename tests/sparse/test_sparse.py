@@ -73,7 +73,7 @@ def test_coalesce_adds_up_and_sorts() -> None:
     assert once.values.asnumpy().tolist() == [2.0, 4.0]
     same(x, once.to_dense().asnumpy())
     same(x.to_csr(), once.to_dense().asnumpy())
-    indices, values, shape = ops.coalesce(x.indices.T, x.values, Tensor([2, 3]))
+    indices, values, shape = ops.Coalesce()(x.indices.T, x.values, Tensor([2, 3]))
     assert indices.asnumpy().tolist() == [[0, 1], [1, 2]] and values.asnumpy().tolist() == [2, 4]
     assert shape.asnumpy().tolist() == [2, 3]
 

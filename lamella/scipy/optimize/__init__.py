@@ -1,6 +1,6 @@
 """Minimization, line search and assignment."""
 
-from .assignment import linear_sum_assignment
+from .linear_sum_assignment import linear_sum_assignment
 from .line_search import line_search
 from .minimize import minimize
 

@@ -144,9 +144,10 @@ class LineSearch:
         # in float32 a step of less would change nothing
         length = best.step if "64" in xk.dtype.name or abs(best.step) >= 1e-8 \
             else math.copysign(1e-8, best.step) if best.step else 0.0
-        evaluated = calls
+        if done and found is None:
+            length = 1.0  # what MindSpore gives where zooming fails
         return _LineSearchResults(
-            failed=found is None, nit=count, nfev=evaluated, ngev=evaluated, k=count + 1,
+            failed=found is None, nit=count, nfev=calls, ngev=calls, k=count + 1,
             a_k=length, f_k=best.value, g_k=best.gradient,
             status=1 if done and found is None else 3 if not done else 0)
 
