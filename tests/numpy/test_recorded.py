@@ -112,8 +112,8 @@ def test_paths_of_the_original() -> None:
         import mindspore.numpy as mnp  # pyright: ignore[reportMissingImports]
         from mindspore.numpy.array_creations import ones  # pyright: ignore[reportMissingImports]
         from mindspore.numpy.fft import fft  # pyright: ignore[reportMissingImports]
-        from mindspore.numpy.utils import _to_tensor  # pyright: ignore[reportMissingImports]
         from mindspore.numpy.math_ops import cumsum  # pyright: ignore[reportMissingImports]
+        from mindspore.numpy.utils import _to_tensor  # pyright: ignore[reportMissingImports]
     finally:
         lamella.alias.uninstall()
     assert (ones, cumsum, fft) == (np.ones, np.cumsum, np.fft.fft)
