@@ -17,10 +17,11 @@ from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, place_of_run, record_run
 from .cell_compile import CellCompile, without_graphs
+from .cell_marks import CellMarks
 from .cell_state import CellState
 
 
-class Cell(CellState, CellHooks, CellCompile):
+class Cell(CellState, CellHooks, CellCompile, CellMarks):
     """The base of all networks and layers. A subclass computes in `construct`.
 
     Parameters, Cells and ParameterTuples assigned as attributes belong to the Cell, and Parameters
@@ -145,7 +146,16 @@ class Cell(CellState, CellHooks, CellCompile):
         """
         for _, cell in self.cells_and_names():
             cell.__dict__["training"] = mode
+        self.__dict__["phase"] = "train" if mode else "predict"
         return self
+
+    def set_broadcast_flag(self, mode: bool = True) -> Cell:
+        """Set the flag ``broadcast_flag`` of this Cell and all below it; returns the Cell."""
+        return self.add_flags_recursive(broadcast_flag=mode)
+
+    def run_construct(self, cast_inputs: Any, kwargs: dict[str, Any]) -> Any:
+        """Call `construct` and nothing else."""
+        return self.construct(*cast_inputs, **kwargs)
 
     def set_grad(self, requires_grad: bool = True) -> Cell:
         """Record calls made outside a gradient.

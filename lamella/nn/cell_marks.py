@@ -1,0 +1,77 @@
+"""What programs note on a Cell: its phase, its kind, how it is to be spread over processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .cell_tree import CellTree
+
+
+class CellMarks(CellTree):
+    """Marks of a Cell, kept for the programs that read them; they change nothing that it computes.
+
+    Attributes:
+        phase: ``"train"``; after `set_train` ``"train"`` or ``"predict"``; or what was assigned.
+        cell_type: what `update_cell_type` was given.
+    """
+
+    phase: str = "train"
+    cell_type: Any = None
+
+    @property
+    def parameter_layout_dict(self) -> dict[str, Any]:
+        """By name, how Parameters are spread over processes; programs fill it, Lamella doesn't."""
+        return self.__dict__.setdefault("_parameter_layout_dict", {})
+
+    @parameter_layout_dict.setter
+    def parameter_layout_dict(self, value: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            raise TypeError(f"For 'Cell', 'parameter_layout_dict' must be a dict, "
+                            f"but got {type(value).__name__}.")
+        self.__dict__["_parameter_layout_dict"] = value
+
+    @property
+    def pipeline_stage(self) -> int:
+        """The stage of a pipeline that the Cell belongs to; an AttributeError if none was set."""
+        try:
+            return self.__dict__["_pipeline_stage"]
+        except KeyError:
+            raise AttributeError(f"The '{type(self).__name__}' object has no attribute "
+                                 f"'pipeline_stage'.") from None
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"For 'Cell', the property 'pipeline_stage' must be int type, "
+                            f"but got type : {type(value)}")
+        if value < 0:
+            raise ValueError(f"For 'Cell', the property 'pipeline_stage' can not be less than 0, "
+                             f"but got {value}")
+        self.__dict__["_pipeline_stage"] = value
+
+    def update_cell_type(self, cell_type: Any) -> None:
+        """Note the kind of Cell."""
+        self.cell_type = cell_type
+
+    def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> None:
+        """Note how inputs, outputs and Parameters would be split over processes.
+
+        As in MindSpore, that means something in the modes that split operators only, which Lamella
+        has in a world of one process alone.
+
+        Args:
+            in_strategy: for each input, a tuple or a `Layout`.
+            out_strategy: for each output, or None.
+            parameter_plan: by name, for Parameters, or None.
+
+        Raises:
+            TypeError: if an argument is of the wrong type.
+        """
+        for name, value, kind in (("in_strategy", in_strategy, tuple),
+                                  ("out_strategy", out_strategy, (tuple, type(None))),
+                                  ("parameter_plan", parameter_plan, (dict, type(None)))):
+            if not isinstance(value, kind):
+                raise TypeError(f"For 'Cell.shard', '{name}' must be a "
+                                f"{'dict' if name == 'parameter_plan' else 'tuple'}, "
+                                f"but got {type(value).__name__}.")
+        self.__dict__["_strategies"] = in_strategy, out_strategy, parameter_plan

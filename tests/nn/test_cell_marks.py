@@ -1,0 +1,56 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import nn, ops
+
+
+def test_the_phase_follows_the_mode():
+    net = nn.Dense(2, 1)
+    assert net.phase == "train"
+    assert net.set_train().phase == "train" and net.set_train(False).phase == "predict"
+    net.phase = "mine"
+    assert net.phase == "mine" and copy.deepcopy(net).phase == "mine"
+    assert pickle.loads(pickle.dumps(net)).phase == "mine"
+
+
+def test_stages_kinds_and_layouts():
+    net = nn.Dense(2, 1)
+    assert not hasattr(net, "pipeline_stage") and net.cell_type is None
+    net.pipeline_stage = 2
+    net.update_cell_type("second order")
+    net.parameter_layout_dict["weight"] = (1, 1)
+    assert (net.pipeline_stage, net.cell_type) == (2, "second order")
+    assert net.parameter_layout_dict == {"weight": (1, 1)}
+    assert nn.Dense(2, 1).parameter_layout_dict == {}
+    assert net.set_broadcast_flag().get_flags()["broadcast_flag"] is True
+    for name, value, kind, text in (
+            ("pipeline_stage", -1, ValueError, "less than 0, but got -1"),
+            ("pipeline_stage", "a", TypeError, "must be int type"),
+            ("parameter_layout_dict", 3, TypeError, "must be a dict")):
+        with pytest.raises(kind, match=text):
+            setattr(net, name, value)
+
+
+def test_strategies_are_kept_and_change_nothing():
+    net = nn.Dense(2, 1, weight_init="ones", bias_init="zeros")
+    assert net.shard(((1, 1),), parameter_plan={"weight": (1, 1)}) is None
+    x = ops.ones((3, 2))
+    np.testing.assert_array_equal(net(x).asnumpy(), [[2.0]] * 3)
+    np.testing.assert_array_equal(net.run_construct((x,), {}).asnumpy(), [[2.0]] * 3)
+    with pytest.raises(TypeError, match="'in_strategy' must be a tuple, but got list"):
+        net.shard([(1, 1)])
+
+
+def test_marks_do_not_disturb_compiled_calls():
+    net = nn.Dense(2, 1)
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        first = net.set_train(False)(ops.ones((1, 2))).asnumpy()
+        net.pipeline_stage = 1
+        assert (net.set_train()(ops.ones((1, 2))).asnumpy() == first).all()
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
