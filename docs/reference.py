@@ -22,6 +22,9 @@ from lamella import Tensor
 NAMESPACES = ("lamella", "lamella.amp", "lamella.common.initializer",
               "lamella.dataset", "lamella.train")
 BY_FAMILY = ("lamella.nn", "lamella.ops")
+# after those whose functions they show: under their own names, or as faces
+OF_OTHERS = ("lamella.mint", "lamella.mint.nn", "lamella.mint.nn.functional", "lamella.mint.linalg",
+             "lamella.mint.special", "lamella.mint.optim")
 
 DETAILED = {"lamella.tensor.Tensor", "lamella.parameter.Parameter", "lamella.nn.cell.Cell",
             "lamella.insight.gradients.report.GradientReport"}
@@ -31,8 +34,8 @@ WITH_METHODS = "    options: {members: null, inherited_members: true}\n"
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages of each namespace."""
     described: set[str] = set()
-    for namespace in (*NAMESPACES, *BY_FAMILY):
-        whole = namespace in NAMESPACES
+    for namespace in (*NAMESPACES, *BY_FAMILY, *OF_OTHERS):
+        whole = namespace not in BY_FAMILY
         for path, content in pages(namespace, described, whole):
             files.append(File.generated(config, path, content=content))
     return files
@@ -54,8 +57,9 @@ def pages(namespace: str, described: set[str], whole: bool) -> Iterator[tuple[st
         whole: one page; else an index and a page for each family.
     """
     room = importlib.import_module(namespace)
-    families, primitives = members(room, described)
-    name = namespace.removeprefix("lamella.").replace("common.", "")
+    same = sorted(of_others(room, described)) if namespace in OF_OTHERS else []
+    families, primitives, faces = members(room, described)
+    name = namespace.removeprefix("lamella.").replace("common.", "").replace(".", "_")
     lines = [f"# {namespace}", "", first_line(room), ""]
     listed = []
     for home in sorted(families):
@@ -75,6 +79,12 @@ def pages(namespace: str, described: set[str], whole: bool) -> Iterator[tuple[st
         lines += ["## Primitive classes", "",
                   "Made with their attributes, called with Tensors; the mathematics is that of the "
                   "functions above.", "", *table("class", primitives)]
+    if faces:
+        lines += ["## Functions under other names", "",
+                  "Each is the function that its line names, with other arguments.", "",
+                  *table("function", faces)]
+    if same:
+        lines += ["", "## The same as elsewhere", "", ", ".join(f"`{name}`" for name in same), ""]
     if namespace == "lamella":
         lines += ["## Operators as methods of a Tensor", "",
                   "Each does what the function of `lamella.ops` does that its line describes.", "",
@@ -82,10 +92,20 @@ def pages(namespace: str, described: set[str], whole: bool) -> Iterator[tuple[st
     yield f"reference/{name}.md", "\n".join(lines)
 
 
+def of_others(room: ModuleType, described: set[str]) -> Iterator[str]:
+    """The functions and classes of a namespace that are described elsewhere."""
+    for name in getattr(room, "__all__", dir(room)):
+        value = getattr(room, name)
+        home = getattr(value, "__module__", "")
+        if home.startswith(("lamella.ops.", "lamella.nn.")) and (
+                f"{home}.{value.__name__}" in described) and not name.startswith("_"):
+            yield name
+
+
 def members(room: ModuleType, described: set[str]
-            ) -> tuple[dict[str, list[str]], list[tuple[str, Any]]]:
-    """What a namespace has: the paths of each family's names, and the Primitive classes."""
-    families, primitives = defaultdict(list), []
+            ) -> tuple[dict[str, list[str]], list[tuple[str, Any]], list[tuple[str, Any]]]:
+    """What a namespace has: the paths of each family's names, the Primitive classes, the faces."""
+    families, primitives, faces = defaultdict(list), [], []
     for name in sorted(dir(room), key=str.lower):
         value = getattr(room, name, None)
         home = getattr(value, "__module__", None) or ""
@@ -93,11 +113,14 @@ def members(room: ModuleType, described: set[str]
             continue
         if home.startswith("lamella.ops.") and inspect.isclass(value):
             primitives.append((name, value))
+        elif hasattr(value, "__wrapped_by_face__"):
+            if f"{home}.".startswith(f"{room.__name__}."):
+                faces.append((name, value))
         elif value.__name__ == name and f"{home}.{name}" not in described:
             described.add(f"{home}.{name}")
             room_of_it = ".".join(home.split(".")[:room.__name__.count(".") + 2])
             families[room_of_it].append(f"{home}.{name}")
-    return families, primitives
+    return families, primitives, faces
 
 
 def operators_as_methods() -> list[tuple[str, Any]]:

@@ -115,9 +115,13 @@ def _doc(function: Callable[..., Any], names: dict[str, str], fixed: dict[str, A
          doc: str) -> str:
     room = function.__module__.split(".")
     home = ".".join(room[1:2]) if room[0] == "lamella" else room[0]
+    name = function.__name__
+    if "self" in names.values():  # a method
+        home, name = "Tensor", name.removeprefix("_").removeprefix("tensor_")
+        names = {own: old for own, old in names.items() if old != "self"}
     renamed = ", ".join(f"`{own}` {'is its' if i == 0 else 'its'} `{old}`" for i, (own, old) in
                         enumerate((o, n) for o, n in names.items() if o != n))
     always = ", ".join(f"`{k}={v!r}`" for k, v in fixed.items())
-    told = "; ".join(filter(None, [f"As `{home}.{function.__name__}`", renamed,
+    told = "; ".join(filter(None, [f"As `{home}.{name}`", renamed,
                                    always and f"with {always}"]))
     return f"{told}. {doc}".strip() if doc else f"{told}."
