@@ -16,8 +16,8 @@ from .optimizer_adaptive import corrected_rate
 
 __all__ = [
     "FusedSparseAdam", "FusedSparseFtrl", "FusedSparseLazyAdam", "FusedSparseProximalAdagrad",
-    "SparseApplyAdagrad", "SparseApplyAdagradV2", "SparseApplyFtrl", "SparseApplyFtrlV2",
-    "SparseApplyProximalAdagrad",
+    "SparseApplyAdadelta", "SparseApplyAdagrad", "SparseApplyAdagradV2", "SparseApplyFtrl",
+    "SparseApplyFtrlV2", "SparseApplyProximalAdagrad", "SparseApplyRMSProp",
 ]
 
 
@@ -67,6 +67,84 @@ def _unique_rows(grad: torch.Tensor, indices: torch.Tensor,
     summed = grad.new_zeros((rows.shape[0], *grad.shape[1:])).index_add_(0, places, grad)
     inside = (rows >= 0) & (rows < count)
     return rows[inside], summed[inside]
+
+
+class SparseApplyAdadelta(_Rows):
+    """`ApplyAdadelta` of the rows at `indices`.
+
+    Args:
+        epsilon: what is added below the roots, 0 or more.
+        use_locking: accepted as MindSpore does.
+
+    Inputs:
+        var, accum, accum_update, lr, rho, grad, indices.
+
+    Outputs:
+        The new var, accum and accum_update.
+
+    Raises:
+        ValueError: if `epsilon` is below 0.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a, u = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...            for x, n in ((1.0, "w"), (0.0, "a"), (0.0, "u")))
+        >>> step = ms.ops.SparseApplyAdadelta(1e-6)
+        >>> print(step(w, a, u, 1.0, 0.0, ms.Tensor([[1.0]]), ms.Tensor([1]))[0])
+        [[1.   ]
+         [0.999]]
+    """
+
+    def __init__(self, epsilon: float, use_locking: bool = False):
+        if epsilon < 0:
+            raise ValueError(f"For 'SparseApplyAdadelta', 'epsilon' must be 0 or more, "
+                             f"but got {epsilon}.")
+        super().__init__(epsilon=epsilon, use_locking=use_locking)
+
+    def __call__(self, var: Parameter, accum: Parameter, accum_update: Parameter, lr: Any, rho: Any,
+                 grad: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.adadelta, (var, accum, accum_update), grad, indices, rate(lr),
+                                number(rho), self.epsilon)
+
+
+class SparseApplyRMSProp(_Rows):
+    """`ApplyRMSProp` of the rows at `indices`.
+
+    Args:
+        rho: how much of the mean square stays, of [0, 1].
+        momentum: how much of the last step stays, 0 or more.
+        epsilon: what is added below the root, above 0.
+        use_locking: accepted as MindSpore does.
+
+    Inputs:
+        var, ms, mom, lr, grad, indices.
+
+    Outputs:
+        The new var, ms and mom.
+
+    Raises:
+        ValueError: if `rho`, `momentum` or `epsilon` is out of its range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, s, m = (ms.Parameter(ms.Tensor([[x], [x]]), name=n)
+        ...            for x, n in ((1.0, "w"), (0.0, "s"), (0.0, "m")))
+        >>> step = ms.ops.SparseApplyRMSProp(0.0, 0.9, 1e-10)
+        >>> print(step(w, s, m, 0.1, ms.Tensor([[2.0]]), ms.Tensor([1]))[0])
+        [[1. ]
+         [0.9]]
+    """
+
+    def __init__(self, rho: float, momentum: float, epsilon: float, use_locking: bool = False):
+        if not 0 <= rho <= 1 or momentum < 0 or epsilon <= 0:
+            raise ValueError(f"For 'SparseApplyRMSProp', 'rho' must be of [0, 1], 'momentum' 0 or "
+                             f"more and 'epsilon' above 0, but got {rho}, {momentum}, {epsilon}.")
+        super().__init__(rho=rho, momentum=momentum, epsilon=epsilon, use_locking=use_locking)
+
+    def __call__(self, var: Parameter, ms: Parameter, mom: Parameter, lr: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, ...]:
+        return self._apply_rows(rules.rmsprop, (var, ms, mom), grad, indices, rate(lr), self.rho,
+                                self.momentum, self.epsilon)
 
 
 class SparseApplyAdagrad(_Rows):
