@@ -128,6 +128,7 @@ _PLACES: dict[str, str] = {
         dataset.engine.iterators dataset.engine.samplers dataset.engine.serializer_deserializer""",
     "dataset.config": "dataset.core dataset.core.config",
     "dataset.vision": "dataset.vision.transforms",
+    "dataset.text": "dataset.text.utils",
     "numpy": """
         numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops
         numpy.utils numpy.utils_const""",

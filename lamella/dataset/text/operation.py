@@ -1,0 +1,98 @@
+"""What an operation on texts is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..transforms.operation import Streams, TensorOperation, Values
+
+
+class TextTensorOperation(TensorOperation):
+    """The base of operations on texts."""
+
+    def accept(self, value: Any) -> Any:
+        """The input, a string or an array of strings.
+
+        Raises:
+            TypeError: if it is neither.
+        """
+        if not isinstance(value, (str, bytes, list, tuple, np.ndarray, np.generic)):
+            raise TypeError(f"Input should be 1-D list or string or array of strings, got "
+                            f"{type(value)}. For '{type(self).__name__}', a text is expected.")
+        return np.asarray(value)
+
+    def give(self, value: Any) -> Any:
+        """The output: a single string as an array of none dimensions."""
+        return value
+
+    def text(self, value: np.ndarray) -> str:
+        """The one string of the input.
+
+        Raises:
+            RuntimeError: if there are several, or it is none.
+        """
+        if value.ndim and value.size != 1 or value.dtype.kind not in "US":
+            raise RuntimeError(f"{type(self).__name__}: the input must be one string, but got "
+                               f"{value.dtype} with the shape {list(value.shape)}.")
+        return _decoded(value.reshape(-1)[0])
+
+    def texts(self, value: np.ndarray) -> list[str]:
+        """All strings of the input.
+
+        Raises:
+            RuntimeError: if it has others than strings.
+        """
+        if value.dtype.kind not in "US":
+            raise RuntimeError(f"{type(self).__name__}: the input must be strings, but got "
+                               f"{value.dtype}.")
+        return [_decoded(word) for word in value.reshape(-1)]
+
+
+def _decoded(word: Any) -> str:
+    return bytes(word).decode("utf-8") if isinstance(word, bytes) else str(word)
+
+
+class Each(TextTensorOperation):
+    """The base of operations that change each string."""
+
+    def change(self, text: str) -> str:
+        """The string changed."""
+        raise NotImplementedError(f"'{type(self).__name__}' must define 'change'.")
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The strings changed."""
+        out = [self.change(text) for text in self.texts(value)]
+        return np.array(out).reshape(value.shape)
+
+
+class Tokenizer(TextTensorOperation):
+    """The base of tokenizers. A subclass gives `split`: words with their places in the text.
+
+    Args:
+        with_offsets: whether to give, as two more columns, at which bytes words start and end.
+    """
+
+    def __init__(self, with_offsets: bool = False):
+        if not isinstance(with_offsets, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'with_offsets' must be a bool, but got "
+                            f"{with_offsets!r}.")
+        self.with_offsets = with_offsets
+
+    def split(self, text: str) -> list[tuple[str, int, int]]:
+        """The words with the places of their letters in the text, from and up to."""
+        raise NotImplementedError(f"'{type(self).__name__}' must define 'split'.")
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The words, and their places."""
+        text = self.text(values[0])
+        found = self.split(text) or [("", 0, 0)]
+        words = np.array([word for word, _, _ in found])
+        if not self.with_offsets:
+            return (words,)
+        bytes_before = [0]
+        for letter in text:
+            bytes_before.append(bytes_before[-1] + len(letter.encode()))
+        return (words, np.array([bytes_before[a] for _, a, _ in found], np.uint32),
+                np.array([bytes_before[b] for _, _, b in found], np.uint32))

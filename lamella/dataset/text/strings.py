@@ -1,0 +1,374 @@
+"""Strings changed, numbered, cut to length."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+from ...dtype import Type, dtype_to_nptype
+from ..errors import needs
+from ..transforms.operation import Streams, Values
+from .enums import NormalizeForm
+from .operation import Each, TextTensorOperation
+from .vocab import Vectors, Vocab
+
+
+def normalized(text: str, form: NormalizeForm) -> str:
+    """A text in one of Unicode's forms."""
+    return text if form is NormalizeForm.NONE else unicodedata.normalize(
+        form.name, text)  # type: ignore[arg-type]
+
+
+def to_str(array: Any, encoding: str = "utf8") -> np.ndarray:
+    """An array of bytes as one of strings."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"For 'to_str', 'array' must be a NumPy array, but got "
+                        f"{type(array).__name__}.")
+    return array if array.dtype.kind == "U" else np.char.decode(array, encoding)
+
+
+def to_bytes(array: Any, encoding: str = "utf8") -> np.ndarray:
+    """An array of strings as one of bytes."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"For 'to_bytes', 'array' must be a NumPy array, but got "
+                        f"{type(array).__name__}.")
+    return np.char.encode(array, encoding)
+
+
+class CaseFold(Each):
+    """Small letters, also where a letter has no single small one."""
+
+    @staticmethod
+    def folded(text: str) -> str:
+        """The text in small letters."""
+        return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+    def change(self, text: str) -> str:
+        """The string in small letters."""
+        return self.folded(text)
+
+
+class NormalizeUTF8(Each):
+    """Strings in one of Unicode's forms.
+
+    Args:
+        normalize_form: which.
+    """
+
+    def __init__(self, normalize_form: NormalizeForm = NormalizeForm.NFKC):
+        if not isinstance(normalize_form, NormalizeForm):
+            raise TypeError(f"For 'NormalizeUTF8', 'normalize_form' must be a NormalizeForm, but "
+                            f"got {normalize_form!r}.")
+        self.normalize_form = normalize_form
+
+    def change(self, text: str) -> str:
+        """The string in the form."""
+        return normalized(text, self.normalize_form)
+
+
+class RegexReplace(Each):
+    """What a pattern finds, replaced.
+
+    Args:
+        pattern: the pattern.
+        replace: by what.
+        replace_all: whether all of them; else the first.
+    """
+
+    def __init__(self, pattern: str, replace: str, replace_all: bool = True):
+        for name, value, kind in (("pattern", pattern, str), ("replace", replace, str),
+                                  ("replace_all", replace_all, bool)):
+            if not isinstance(value, kind):
+                raise TypeError(f"For 'RegexReplace', '{name}' must be a {kind.__name__}, but got "
+                                f"{value!r}.")
+        self.pattern, self.replace, self.replace_all = pattern, replace, replace_all
+        self._pattern = needs("text", "regex").compile(pattern)
+        self._by = re.sub(r"\$(\d+)", r"\\\1", replace)
+
+    def change(self, text: str) -> str:
+        """The string changed."""
+        return self._pattern.sub(self._by, text, 0 if self.replace_all else 1)
+
+
+_XML = [(re.compile(pattern, re.S), by) for pattern, by in (
+    (r"<[^>]*>", " "), (r"\[\[[Ii]mage:[^\[\]]*\]\]", " "), (r"\{\{[^\}]*\}\}", " "),
+    (r"\[\[([^\|\]]*\|)?([^\]]*)\]\]", r"\2"), (r"\[[^ ]* ([^\]]*)\]", r"\1"),
+    (r"&[^;]*;", " "))]
+
+
+class FilterWikipediaXML(Each):
+    """The words of Wikipedia's pages in XML, in small letters."""
+
+    def change(self, text: str) -> str:
+        """The words."""
+        if not text or text.lstrip().startswith("#REDIRECT"):
+            return ""
+        text = text.lower()
+        for pattern, by in _XML:
+            text = pattern.sub(by, text)
+        for number, word in enumerate("zero one two three four five six seven eight nine".split()):
+            text = text.replace(str(number), f" {word} ")
+        return " ".join(re.sub("[^a-z ]", " ", text).split())
+
+
+class Lookup(TextTensorOperation):
+    """Words as their numbers.
+
+    Args:
+        vocab: the vocabulary.
+        unknown_token: whose number words have that aren't in it; None: they are an error.
+        data_type: the type of the numbers.
+    """
+
+    def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
+        from ... import dtype as types
+        if not isinstance(vocab, Vocab):
+            raise TypeError(f"For 'Lookup', 'vocab' must be a Vocab, but got "
+                            f"{type(vocab).__name__}.")
+        if unknown_token is not None and not isinstance(unknown_token, str):
+            raise TypeError(f"For 'Lookup', 'unknown_token' must be a str, but got "
+                            f"{unknown_token!r}.")
+        data_type = types.int32 if data_type is None else data_type
+        if not isinstance(data_type, Type):
+            raise TypeError(f"For 'Lookup', 'data_type' must be a data type, but got "
+                            f"{data_type!r}.")
+        self.vocab, self.unknown_token, self.data_type = vocab, unknown_token, data_type
+        self._ids = vocab.vocab()
+        if unknown_token is not None and unknown_token not in self._ids:
+            raise ValueError(f"For 'Lookup', 'unknown_token' {unknown_token!r} is not in the "
+                             f"vocabulary.")
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The numbers."""
+        other = None if self.unknown_token is None else self._ids[self.unknown_token]
+        out = []
+        for word in self.texts(value):
+            number = self._ids.get(word, other)
+            if number is None:
+                raise RuntimeError(f"Lookup: the word {word!r} is not in the vocabulary; give an "
+                                   f"'unknown_token'.")
+            out.append(number)
+        return np.array(out, dtype_to_nptype(self.data_type)).reshape(value.shape)
+
+
+class ToNumber(TextTensorOperation):
+    """Strings as numbers.
+
+    Args:
+        data_type: their type.
+    """
+
+    def __init__(self, data_type: Any):
+        if not isinstance(data_type, Type):
+            raise TypeError(f"For 'ToNumber', 'data_type' must be a data type, but got "
+                            f"{data_type!r}.")
+        self.data_type = data_type
+        self._kind = np.dtype(dtype_to_nptype(data_type))
+        if self._kind.kind not in "iuf":
+            raise TypeError(f"For 'ToNumber', 'data_type' must be one of numbers, but got "
+                            f"{data_type}.")
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The numbers."""
+        out = []
+        for word in self.texts(value):
+            try:
+                number: Any = float(word) if self._kind.kind == "f" else int(word)
+            except ValueError:
+                raise RuntimeError(f"ToNumber: {word!r} is no number of type {self._kind}.") \
+                    from None
+            limits = np.iinfo(self._kind) if self._kind.kind != "f" else None
+            if limits is not None and not limits.min <= number <= limits.max:
+                raise RuntimeError(f"ToNumber: {word!r} is out of range for {self._kind}.")
+            out.append(number)
+        return np.array(out, self._kind).reshape(value.shape)
+
+
+class ToVectors(TextTensorOperation):
+    """Words as their vectors.
+
+    Args:
+        vectors: the vectors.
+        unk_init: the vector of words that have none; default: zeros.
+        lower_case_backup: whether a word's small letters are looked up too.
+    """
+
+    def __init__(self, vectors: Vectors, unk_init: Any = None, lower_case_backup: bool = False):
+        if not isinstance(vectors, Vectors):
+            raise TypeError(f"For 'ToVectors', 'vectors' must be a Vectors, but got "
+                            f"{type(vectors).__name__}.")
+        self.vectors, self.lower_case_backup = vectors, lower_case_backup
+        self.unk_init = unk_init
+        self._other = np.zeros(vectors.dim, np.float32) if not unk_init else np.array(
+            unk_init, np.float32)
+        if self._other.shape != (vectors.dim,):
+            raise ValueError(f"For 'ToVectors', 'unk_init' must have {vectors.dim} numbers, but "
+                             f"has {self._other.size}.")
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The vectors."""
+        out = []
+        for word in self.texts(value):
+            found = self.vectors.vector(word)
+            if found is None and self.lower_case_backup:
+                found = self.vectors.vector(word.lower())
+            out.append(self._other if found is None else found)
+        return np.array(out).reshape(*value.shape, self.vectors.dim)
+
+
+class Ngram(TextTensorOperation):
+    """Words that follow one another, joined.
+
+    Args:
+        n: how many, or several such numbers.
+        left_pad, right_pad: (word, how many) to put before and after.
+        separator: what they are joined with.
+
+    Examples:
+        >>> from lamella.dataset import text
+        >>> print(text.Ngram(2)(["a", "b", "c"]))
+        ['a b' 'b c']
+    """
+
+    def __init__(self, n: Any, left_pad: tuple[str, int] = ("", 0),
+                 right_pad: tuple[str, int] = ("", 0), separator: str = " "):
+        sizes = [n] if isinstance(n, int) else n
+        if not isinstance(sizes, list) or not sizes or any(
+                isinstance(s, bool) or not isinstance(s, int) for s in sizes):
+            raise TypeError(f"For 'Ngram', 'n' must be an int or a list of ints, but got {n!r}.")
+        if any(s <= 0 for s in sizes):
+            raise ValueError(f"For 'Ngram', 'n' must be positive, but got {n!r}.")
+        for name, pad in (("left_pad", left_pad), ("right_pad", right_pad)):
+            if not isinstance(pad, tuple) or len(pad) != 2 or not isinstance(
+                    pad[0], str) or not isinstance(pad[1], int):
+                raise TypeError(f"For 'Ngram', '{name}' must be (str, int), but got {pad!r}.")
+            if pad[1] < 0:
+                raise ValueError(f"For 'Ngram', '{name}' must not have a negative number, but got "
+                                 f"{pad!r}.")
+        if not isinstance(separator, str):
+            raise TypeError(f"For 'Ngram', 'separator' must be a str, but got {separator!r}.")
+        self.n, self.left_pad, self.right_pad, self.separator = n, left_pad, right_pad, separator
+        self._sizes = sizes
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The joined words."""
+        if value.ndim != 1:
+            raise RuntimeError(f"Ngram: the input must have one dimension, but has {value.ndim}.")
+        words, out = self.texts(value), []
+        for size in self._sizes:
+            left = [self.left_pad[0]] * min(size - 1, self.left_pad[1])
+            right = [self.right_pad[0]] * min(size - 1, self.right_pad[1])
+            all_words = [*left, *words, *right]
+            if len(all_words) < size:
+                out.append("")
+            out += [self.separator.join(all_words[i:i + size])
+                    for i in range(len(all_words) - size + 1)]
+        return np.array(out)
+
+
+class SlidingWindow(TextTensorOperation):
+    """Elements that follow one another, a row each.
+
+    Args:
+        width: how many.
+        axis: along which dimension.
+    """
+
+    def __init__(self, width: int, axis: int = 0):
+        for name, number in (("width", width), ("axis", axis)):
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"For 'SlidingWindow', '{name}' must be an int, but got "
+                                f"{number!r}.")
+        if width < 1:
+            raise ValueError(f"For 'SlidingWindow', 'width' must be positive, but got {width}.")
+        self.width, self.axis = width, axis
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The rows."""
+        if value.ndim != 1 or self.axis not in (0, -1):
+            raise RuntimeError("SlidingWindow: the input must have one dimension, and 'axis' be 0.")
+        if len(value) < self.width:
+            return np.empty((0, self.width), value.dtype)
+        return np.lib.stride_tricks.sliding_window_view(value, self.width).copy()
+
+
+class AddToken(TextTensorOperation):
+    """A word put before or after the others.
+
+    Args:
+        token: the word.
+        begin: whether before.
+    """
+
+    def __init__(self, token: str, begin: bool = True):
+        if not isinstance(token, str):
+            raise TypeError(f"For 'AddToken', 'token' must be a str, but got {token!r}.")
+        if not isinstance(begin, bool):
+            raise TypeError(f"For 'AddToken', 'begin' must be a bool, but got {begin!r}.")
+        self.token, self.begin = token, begin
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The words with it."""
+        if value.ndim == 0 or value.ndim > 2:
+            raise RuntimeError(f"AddToken: the input must have 1 or 2 dimensions, but has "
+                               f"{value.ndim}.")
+        rows = value if value.ndim == 2 else value[None]
+        token = np.full((len(rows), 1), self.token)
+        out = np.concatenate([token, rows] if self.begin else [rows, token], 1)
+        return out if value.ndim == 2 else out[0]
+
+
+class Truncate(TextTensorOperation):
+    """The first of the words.
+
+    Args:
+        max_seq_len: how many at most.
+    """
+
+    def __init__(self, max_seq_len: int):
+        if isinstance(max_seq_len, bool) or not isinstance(max_seq_len, int):
+            raise TypeError(f"For 'Truncate', 'max_seq_len' must be an int, but got "
+                            f"{max_seq_len!r}.")
+        if max_seq_len < 0:
+            raise ValueError(f"For 'Truncate', 'max_seq_len' must be 0 or more, but got "
+                             f"{max_seq_len}.")
+        self.max_seq_len = max_seq_len
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The words."""
+        if value.ndim not in (1, 2):
+            raise RuntimeError(f"Truncate: the input must have 1 or 2 dimensions, but has "
+                               f"{value.ndim}.")
+        return value[..., :self.max_seq_len]
+
+
+class TruncateSequencePair(TextTensorOperation):
+    """Two columns shortened, the longer first, until both together are short enough.
+
+    Args:
+        max_length: how long together.
+    """
+
+    def __init__(self, max_length: int):
+        if isinstance(max_length, bool) or not isinstance(max_length, int):
+            raise TypeError(f"For 'TruncateSequencePair', 'max_length' must be an int, but got "
+                            f"{max_length!r}.")
+        if max_length < 0:
+            raise ValueError(f"For 'TruncateSequencePair', 'max_length' must be 0 or more, but got "
+                             f"{max_length}.")
+        self.max_length = max_length
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """Both shortened."""
+        if len(values) != 2 or any(v.ndim != 1 for v in values):
+            raise RuntimeError("TruncateSequencePair: two inputs of one dimension are expected.")
+        first, second = len(values[0]), len(values[1])
+        while first + second > self.max_length:
+            if first > second:
+                first -= 1
+            else:
+                second -= 1
+        return values[0][:first], values[1][:second]

@@ -1,0 +1,219 @@
+"""Vocabularies: words and their numbers."""
+
+from __future__ import annotations
+
+import collections
+import os
+from typing import Any
+
+import numpy as np
+
+from ..node import Dataset
+
+
+class Vocab:
+    """Words and their numbers.
+
+    Examples:
+        >>> from lamella.dataset import text
+        >>> vocab = text.Vocab.from_list(["deep", "learning"], special_tokens=["<unk>"])
+        >>> vocab.tokens_to_ids(["learning", "never"]), vocab.ids_to_tokens(0)
+        ([2, -1], '<unk>')
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._words: dict[int, str] = {}
+
+    @classmethod
+    def _of(cls, ids: dict[str, int]) -> Vocab:
+        made = cls()
+        made._ids, made._words = ids, {number: word for word, number in ids.items()}
+        return made
+
+    @classmethod
+    def from_list(cls, word_list: list[str], special_tokens: list[str] | None = None,
+                  special_first: bool = True) -> Vocab:
+        """The words of a list, numbered as they come.
+
+        Args:
+            word_list: the words.
+            special_tokens: more of them.
+            special_first: whether those come first.
+
+        Raises:
+            ValueError: if one comes twice.
+        """
+        for argument, words in (("word_list", word_list), ("special_tokens", special_tokens or [])):
+            if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
+                raise TypeError(f"For 'Vocab.from_list', '{argument}' must be a list of str, but "
+                                f"got {words!r}.")
+            if len(set(words)) != len(words):
+                twice = [w for w, n in collections.Counter(words).items() if n > 1]
+                raise ValueError(f"For 'Vocab.from_list', {argument} contains duplicate word: "
+                                 f"{twice[0]}.")
+        special = special_tokens or []
+        both = set(special) & set(word_list)
+        if both:
+            raise ValueError(f"For 'Vocab.from_list', special_tokens and word_list contain "
+                             f"duplicate word: {sorted(both)[0]}.")
+        words = [*special, *word_list] if special_first else [*word_list, *special]
+        return cls._of({word: number for number, word in enumerate(words)})
+
+    @classmethod
+    def from_dict(cls, word_dict: dict[str, int]) -> Vocab:
+        """Words with their numbers."""
+        if not isinstance(word_dict, dict):
+            raise TypeError(f"For 'Vocab.from_dict', 'word_dict' must be a dict, but got "
+                            f"{word_dict!r}.")
+        for word, number in word_dict.items():
+            if not isinstance(word, str) or isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"For 'Vocab.from_dict', words must be str and numbers ints, but "
+                                f"got {word!r}: {number!r}.")
+            if number < 0:
+                raise ValueError(f"For 'Vocab.from_dict', numbers must be 0 or more, but got "
+                                 f"{word!r}: {number}.")
+        return cls._of(dict(word_dict))
+
+    @classmethod
+    def from_file(cls, file_path: str, delimiter: str = "", vocab_size: int | None = None,
+                  special_tokens: list[str] | None = None, special_first: bool = True) -> Vocab:
+        """The words of a file, one on each line.
+
+        Args:
+            file_path: the file.
+            delimiter: what the word on a line ends with; default: the line's end.
+            vocab_size: read at most this many.
+            special_tokens, special_first: as for `from_list`.
+        """
+        if not isinstance(file_path, str) or not os.path.isfile(file_path):
+            raise ValueError(f"The file {file_path} does not exist or permission denied!")
+        if vocab_size is not None and (isinstance(vocab_size, bool) or not isinstance(
+                vocab_size, int) or vocab_size < 1):
+            raise ValueError(f"For 'Vocab.from_file', 'vocab_size' must be a positive int, but got "
+                             f"{vocab_size!r}.")
+        words = []
+        with open(file_path, encoding="utf-8") as opened:
+            for line in opened:
+                line = line.rstrip("\r\n")
+                words.append(line.split(delimiter)[0] if delimiter else line)
+                if vocab_size is not None and len(words) == vocab_size:
+                    break
+        return cls.from_list(words, special_tokens, special_first)
+
+    @classmethod
+    def from_dataset(cls, dataset: Dataset, columns: Any = None, freq_range: Any = None,
+                     top_k: int | None = None, special_tokens: list[str] | None = None,
+                     special_first: bool = True) -> Vocab:
+        """The words of a dataset's columns, the most frequent first.
+
+        Args:
+            dataset: the dataset.
+            columns: which; default: all.
+            freq_range: between how often a word has to come: (min, max), either may be None.
+            top_k: keep at most this many.
+            special_tokens, special_first: as for `from_list`.
+        """
+        names = dataset._listed("Vocab.from_dataset", columns) if columns else dataset.columns
+        counts: collections.Counter[str] = collections.Counter()
+        for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True):
+            for name in names:
+                if row[name].dtype.kind not in "US":
+                    raise RuntimeError(f"For 'Vocab.from_dataset', the column {name!r} must be "
+                                       f"strings, but is {row[name].dtype}.")
+                counts.update(row[name].astype(str).reshape(-1).tolist())
+        low, high = freq_range or (None, None)
+        words = [w for w, n in counts.items()
+                 if (low is None or n >= low) and (high is None or n <= high)]
+        words.sort(key=lambda word: (-counts[word], word))
+        return cls.from_list(words[:top_k], special_tokens, special_first)
+
+    def vocab(self) -> dict[str, int]:
+        """The words with their numbers."""
+        return dict(self._ids)
+
+    def tokens_to_ids(self, tokens: Any) -> Any:
+        """The number of a word, or of each in a list; -1 where there is none."""
+        if isinstance(tokens, np.ndarray):
+            tokens = tokens.tolist()
+        if isinstance(tokens, str):
+            return self._ids.get(tokens, -1)
+        return [self._ids.get(token, -1) for token in tokens]
+
+    def ids_to_tokens(self, ids: Any) -> Any:
+        """The word of a number, or of each in a list; "" where there is none."""
+        if isinstance(ids, np.ndarray):
+            ids = ids.tolist()
+        if isinstance(ids, int):
+            return self._words.get(ids, "")
+        for number in ids:
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"For 'ids_to_tokens', numbers must be ints, but got {number!r}.")
+        return [self._words.get(number, "") for number in ids]
+
+
+class Vectors:
+    """A vector for each word, from a file.
+
+    Each line has a word and its numbers; a first line of two numbers is a head (fastText).
+    """
+
+    def __init__(self) -> None:
+        self.vectors: dict[str, np.ndarray] = {}
+        self.dim = 0
+
+    @classmethod
+    def from_file(cls, file_path: str, max_vectors: int | None = None) -> Any:
+        """The vectors of a file.
+
+        Args:
+            file_path: the file.
+            max_vectors: read at most this many.
+
+        Raises:
+            RuntimeError: if lines differ in how many numbers they have.
+        """
+        if not isinstance(file_path, str) or not os.path.isfile(file_path):
+            raise ValueError(f"The file {file_path} does not exist or permission denied!")
+        made = cls()
+        with open(file_path, encoding="utf-8") as opened:
+            for number, line in enumerate(opened):
+                word, *values = line.rstrip().split(" ")
+                if number == 0 and len(values) == 1:
+                    continue
+                if made.dim and len(values) != made.dim:
+                    raise RuntimeError(f"{cls.__name__}: line {number + 1} of {file_path} has "
+                                       f"{len(values)} numbers, but the first {made.dim}.")
+                made.dim = len(values)
+                made.vectors.setdefault(word, np.array(values, np.float32))
+                if max_vectors is not None and len(made.vectors) == max_vectors:
+                    break
+        return made
+
+    def vector(self, word: str) -> np.ndarray | None:
+        """The vector of a word, if it has one."""
+        return self.vectors.get(word)
+
+
+class GloVe(Vectors):
+    """Vectors of GloVe's files (Pennington et al. 2014)."""
+
+
+class FastText(Vectors):
+    """Vectors of fastText's files (Bojanowski et al. 2016)."""
+
+
+class CharNGram(Vectors):
+    """Vectors of groups of letters (Hashimoto et al. 2016); a word's is the mean of its groups'."""
+
+    def vector(self, word: str) -> np.ndarray | None:
+        """The vector of a word, if it has one."""
+        letters = ["#BEGIN#", *word, "#END#"]
+        found = []
+        for size in (2, 3, 4):
+            for start in range(len(letters) - size + 1):
+                group = "".join(letters[start:start + size])
+                vector = self.vectors.get(f"{size}gram-{group}")
+                if vector is not None:
+                    found.append(vector)
+        return np.mean(found, 0).astype(np.float32) if found else None

@@ -1,0 +1,118 @@
+"""Operations on texts, against what MindSpore 2.10 gave."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import lamella as ms
+import lamella.dataset as ds
+from lamella.dataset import text as T
+
+RECORDED = json.loads(
+    (pathlib.Path(__file__).parents[2] / "data/text_recorded.json").read_text(encoding="utf-8"))
+TEXTS = ["Welcome to Beijing! 北京欢迎您", "  a  B\tc\n", "ÀÉÎ ﬁne ＡＢＣ ½ Straße",
+         "don't stop-me 3.14, [CLS] x [unused1] [SEP]", "我不说您好,也 say hi", "Привет мир Hello",
+         "unwanted running xyzzy 😀 ok"]
+N = T.NormalizeForm
+VOCAB = T.Vocab.from_list("[UNK] un ##want ##ed run ##ning hello a b c say hi x 我 您 好 welcome to "
+                          "[CLS] [SEP] ! , don ' t stop - me".split())
+TOKENIZERS = {
+    "ws": T.WhitespaceTokenizer(True), "char": T.UnicodeCharTokenizer(True),
+    "script": T.UnicodeScriptTokenizer(False, True), "fold": T.CaseFold(),
+    "scriptk": T.UnicodeScriptTokenizer(True, True), "nfkc": T.NormalizeUTF8(),
+    "basic": T.BasicTokenizer(False, False, N.NONE, True, True), "nfd": T.NormalizeUTF8(N.NFD),
+    "basicl": T.BasicTokenizer(True, False, N.NONE, True, True), "xml": T.FilterWikipediaXML(),
+    "basick": T.BasicTokenizer(False, True, N.NFKC, False, True),
+    "bert": T.BertTokenizer(VOCAB, lower_case=True, with_offsets=True),
+    "bertk": T.BertTokenizer(VOCAB, keep_whitespace=True, with_offsets=True),
+    "regex": T.RegexTokenizer("\\s+", "\\s+", True), "repl": T.RegexReplace("([a-z])", "<$1>", False)}
+OTHERS = {
+    "wp": lambda: T.WordpieceTokenizer(VOCAB, with_offsets=True)(["unwanted", "running", "zz"]),
+    "wp2": lambda: T.WordpieceTokenizer(VOCAB, unknown_token="", with_offsets=True)(
+        ["unwanted", "zz"]),
+    "ng": lambda: T.Ngram([2, 3], ("_", 1), ("&", 2), "-")(["a", "b", "c"]),
+    "ng5": lambda: T.Ngram(5)(["a", "b"]), "lk": lambda: T.Lookup(VOCAB, "[UNK]")(["un", "qq"]),
+    "lk2": lambda: T.Lookup(VOCAB)("un"), "num": lambda: T.ToNumber(ms.int8)(["1", "-2"]),
+    "num2": lambda: T.ToNumber(ms.float32)(["1.5"]), "add": lambda: T.AddToken("T")(["a", "b"]),
+    "sw": lambda: T.SlidingWindow(2, 0)([1, 2, 3]), "trunc": lambda: T.Truncate(2)(
+        ["a", "b", "c"]),
+    "tsp": lambda: T.TruncateSequencePair(3)(np.array([1, 2, 3]), np.array([4, 5]))}
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_texts_are_changed_and_cut_as_mindspore_does(name):
+    checked = 0
+    for number, given in enumerate(TEXTS):
+        recorded = RECORDED.get(f"{name} {number}")
+        if recorded is not None:
+            out = TOKENIZERS[name](given)
+            out = out if isinstance(out, tuple) else (out,)
+            assert [np.asarray(v).tolist() for v in out] == recorded[:len(out)], given
+            checked += 1
+    assert checked >= 3
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_words_are_mindspores(name):
+    out = OTHERS[name]()
+    shown = [v.tolist() for v in out] if isinstance(out, tuple) else out.tolist()
+    assert shown == RECORDED[name]
+
+
+def test_vocabularies(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("a,1\nb,2\n")
+    vocab = T.Vocab.from_file(str(path), ",", None, ["<p>"], False)
+    assert vocab.vocab() == {"a": 0, "b": 1, "<p>": 2}
+    assert vocab.tokens_to_ids(["b", "q"]) == [1, -1] and vocab.ids_to_tokens([2, 9]) == ["<p>", ""]
+    data = ds.NumpySlicesDataset([["b", "a", "b"], ["c", "b", "a"]], ["t"], shuffle=False)
+    built = T.Vocab.from_dataset(data, "t", (1, None), 2, ["<p>"])
+    assert sorted(map(list, built.vocab().items())) == [["<p>", 0], ["a", 2], ["b", 1]]
+    looked = data.map(T.Lookup(built, "<p>"), "t")
+    assert next(looked.create_tuple_iterator(output_numpy=True))[0].tolist() == [1, 2, 1]
+    with pytest.raises(ValueError, match="contains duplicate word: a"):
+        T.Vocab.from_list(["a", "a"])
+
+
+def test_vectors(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("2 3\nok 1 2 3\nno 4 5 6\n")
+    vectors = T.FastText.from_file(str(path))
+    out = T.ToVectors(vectors, lower_case_backup=True)(["OK", "?"])
+    assert out.tolist() == [[1, 2, 3], [0, 0, 0]]
+
+
+def test_jieba_and_sentencepiece(tmp_path):
+    pytest.importorskip("jieba")
+    path = tmp_path / "dict.utf8"
+    path.write_text("今天 100 n\n天气 100 n\n真 50 d\n好 50 a\n", encoding="utf-8")
+    cut = T.JiebaTokenizer(str(path), str(path), T.JiebaMode.MP)
+    assert cut("今天天气真好").tolist() == ["今天", "天气", "真", "好"]
+    cut.add_word("真好", 10000)
+    assert cut("今天天气真好").tolist() == ["今天", "天气", "真好"]
+    pytest.importorskip("sentencepiece")
+    lines = ds.NumpySlicesDataset(["the cat sat on the mat", "the dog sat on the log"] * 20,
+                                  ["t"], shuffle=False)
+    model = T.SentencePieceVocab.from_dataset(lines, ["t"], 30, 0.9995, T.SentencePieceModel.BPE, {})
+    pieces = T.SentencePieceTokenizer(model, T.SPieceTokenizerOutType.STRING)("the cat")
+    assert "".join(pieces).replace("▁", " ").strip() == "the cat"
+    T.SentencePieceVocab.save_model(model, str(tmp_path), "m.model")
+    numbers = T.SentencePieceTokenizer(str(tmp_path / "m.model"), T.SPieceTokenizerOutType.INT)(
+        "the cat")
+    assert numbers.dtype == np.int32 and len(numbers) == len(pieces)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: T.Lookup(VOCAB)(["qq"]), RuntimeError, "'qq' is not in the vocabulary"),
+    (lambda: T.Lookup({}), TypeError, "'vocab' must be a Vocab, but got dict"),
+    (lambda: T.ToNumber(ms.int8)(["300"]), RuntimeError, "out of range for int8"),
+    (lambda: T.ToNumber(ms.int8)(["x"]), RuntimeError, "'x' is no number"),
+    (lambda: T.WhitespaceTokenizer()(["a", "b"]), RuntimeError, "must be one string"),
+    (lambda: T.Ngram(0), ValueError, "'n' must be positive"),
+    (lambda: T.JiebaTokenizer("none", "none"), ValueError, "does not exist"),
+])
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
