@@ -16,8 +16,8 @@ TEXTS = ["Welcome to Beijing! 北京欢迎您", "  a  B\tc\n", "ÀÉÎ ﬁne Ａ
          "don't stop-me 3.14, [CLS] x [unused1] [SEP]", "我不说您好,也 say hi", "Привет мир Hello",
          "unwanted running xyzzy 😀 ok"]
 N = T.NormalizeForm
-VOCAB = T.Vocab.from_list("[UNK] un ##want ##ed run ##ning hello a b c say hi x 我 您 好 welcome to "
-                          "[CLS] [SEP] ! , don ' t stop - me".split())
+VOCAB = T.Vocab.from_list("[UNK] un ##want ##ed run ##ning hello a b c say hi x 我 您 好 welcome "
+                          "to [CLS] [SEP] ! , don ' t stop - me".split())
 TOKENIZERS = {
     "ws": T.WhitespaceTokenizer(True), "char": T.UnicodeCharTokenizer(True),
     "script": T.UnicodeScriptTokenizer(False, True), "fold": T.CaseFold(),
@@ -27,7 +27,8 @@ TOKENIZERS = {
     "basick": T.BasicTokenizer(False, True, N.NFKC, False, True),
     "bert": T.BertTokenizer(VOCAB, lower_case=True, with_offsets=True),
     "bertk": T.BertTokenizer(VOCAB, keep_whitespace=True, with_offsets=True),
-    "regex": T.RegexTokenizer("\\s+", "\\s+", True), "repl": T.RegexReplace("([a-z])", "<$1>", False)}
+    "regex": T.RegexTokenizer("\\s+", "\\s+", True),
+    "repl": T.RegexReplace("([a-z])", "<$1>", False)}
 OTHERS = {
     "wp": lambda: T.WordpieceTokenizer(VOCAB, with_offsets=True)(["unwanted", "running", "zz"]),
     "wp2": lambda: T.WordpieceTokenizer(VOCAB, unknown_token="", with_offsets=True)(
@@ -95,7 +96,8 @@ def test_jieba_and_sentencepiece(tmp_path):
     pytest.importorskip("sentencepiece")
     lines = ds.NumpySlicesDataset(["the cat sat on the mat", "the dog sat on the log"] * 20,
                                   ["t"], shuffle=False)
-    model = T.SentencePieceVocab.from_dataset(lines, ["t"], 30, 0.9995, T.SentencePieceModel.BPE, {})
+    model = T.SentencePieceVocab.from_dataset(lines, ["t"], 30, 0.9995, T.SentencePieceModel.BPE,
+                                              {})
     pieces = T.SentencePieceTokenizer(model, T.SPieceTokenizerOutType.STRING)("the cat")
     assert "".join(pieces).replace("▁", " ").strip() == "the cat"
     T.SentencePieceVocab.save_model(model, str(tmp_path), "m.model")

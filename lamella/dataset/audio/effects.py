@@ -1,0 +1,377 @@
+"""Sounds louder, faded, masked, distorted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..transforms.operation import Streams, Values
+from .enums import BorderType, FadeShape, GainType
+from .operation import AudioOperation, choice, number, whole
+
+
+class Gain(AudioOperation):
+    """Louder, or less.
+
+    Args:
+        gain_db: in decibels.
+    """
+
+    def __init__(self, gain_db: float = 1.0):
+        self.gain_db = number(self, "gain_db", gain_db)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        return signal * 10 ** (self.gain_db / 20)
+
+
+class Vol(AudioOperation):
+    """Louder, or less, and kept in [-1, 1].
+
+    Args:
+        gain: by how much.
+        gain_type: in which unit.
+    """
+
+    def __init__(self, gain: float, gain_type: GainType = GainType.AMPLITUDE):
+        self.gain_type = choice(self, "gain_type", gain_type, GainType)
+        low = None if gain_type is GainType.DB else 0
+        self.gain = number(self, "gain", gain, low, above=gain_type is GainType.POWER)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        factor = {GainType.AMPLITUDE: lambda: self.gain, GainType.DB: lambda: 10 ** (
+            self.gain / 20), GainType.POWER: lambda: math.sqrt(self.gain)}[self.gain_type]()
+        return np.clip(signal * factor, -1, 1)
+
+
+class DCShift(AudioOperation):
+    """All values moved.
+
+    Args:
+        shift: by how much, in [-2, 2].
+        limiter_gain: what limits peaks; default: none.
+    """
+
+    def __init__(self, shift: float, limiter_gain: float | None = None):
+        self.shift = number(self, "shift", shift, -2, 2)
+        self.limiter_gain = shift if limiter_gain is None else number(
+            self, "limiter_gain", limiter_gain)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        limit = 1 - (abs(self.shift) - self.limiter_gain)
+        shift, gain = self.shift, self.limiter_gain
+        if gain == shift:
+            return np.clip(signal + shift, -1, 1)
+        room = max(abs(1 - limit), 1e-12)
+        if shift > 0:
+            over = signal > limit
+            peaks = (signal - limit) * gain / room + limit + shift
+        else:
+            over = signal < -limit
+            peaks = (signal + limit) * gain / room - limit + shift
+        return np.where(over, peaks, np.clip(signal + shift, -1, 1))
+
+
+class Contrast(AudioOperation):
+    """Louder as it is heard, by distortion.
+
+    Args:
+        enhancement_amount: how much, in [0, 100].
+    """
+
+    def __init__(self, enhancement_amount: float = 75.0):
+        self.enhancement_amount = number(self, "enhancement_amount", enhancement_amount, 0, 100)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        turned = signal * (math.pi / 2)
+        return np.sin(turned + self.enhancement_amount / 750.0 * np.sin(turned * 4))
+
+
+class Overdrive(AudioOperation):
+    """Distorted.
+
+    Args:
+        gain: how much, in [0, 100] decibels.
+        color: of the harmonics, in [0, 100].
+    """
+
+    def __init__(self, gain: float = 20.0, color: float = 20.0):
+        self.gain = number(self, "gain", gain, 0, 100)
+        self.color = number(self, "color", color, 0, 100)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        from .filters import filtered
+        pushed = signal * 10 ** (self.gain / 20) + self.color / 200
+        pushed = np.where(pushed < -1, -2 / 3, np.where(pushed > 1, 2 / 3,
+                                                        pushed - pushed ** 3 / 3))
+        smooth = filtered(pushed, [1.0, -0.995], [1.0, -1.0], False)
+        return np.clip(signal * 0.5 + smooth * 0.75, -1, 1)
+
+
+class Fade(AudioOperation):
+    """Faded in and out.
+
+    Args:
+        fade_in_len, fade_out_len: over how many samples.
+        fade_shape: how.
+    """
+
+    def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0,
+                 fade_shape: FadeShape = FadeShape.LINEAR):
+        self.fade_in_len = whole(self, "fade_in_len", fade_in_len, 0)
+        self.fade_out_len = whole(self, "fade_out_len", fade_out_len, 0)
+        self.fade_shape = choice(self, "fade_shape", fade_shape, FadeShape)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        length = signal.shape[-1]
+        if self.fade_in_len > length or self.fade_out_len > length:
+            raise RuntimeError(f"Fade: the lengths must be at most the sound's, {length}, but are "
+                               f"{self.fade_in_len} and {self.fade_out_len}.")
+        shape = np.ones(length)
+        shape[:self.fade_in_len] *= self._curve(self.fade_in_len)
+        shape[length - self.fade_out_len:] *= self._curve(self.fade_out_len)[::-1]
+        return signal * shape
+
+    def _curve(self, length: int) -> np.ndarray:
+        ramp = np.linspace(0, 1, length)
+        if self.fade_shape is FadeShape.EXPONENTIAL:
+            return 2 ** (ramp - 1) * ramp
+        if self.fade_shape is FadeShape.LOGARITHMIC:
+            return np.log10(ramp + 0.1) + 1
+        if self.fade_shape is FadeShape.QUARTER_SINE:
+            return np.sin(ramp * math.pi / 2)
+        if self.fade_shape is FadeShape.HALF_SINE:
+            return np.sin(ramp * math.pi - math.pi / 2) / 2 + 0.5
+        return ramp
+
+
+class MuLawEncoding(AudioOperation):
+    """Values in [-1, 1] as whole numbers, by the mu law (ITU-T G.711).
+
+    Args:
+        quantization_channels: how many numbers there are.
+    """
+
+    def __init__(self, quantization_channels: int = 256):
+        self.quantization_channels = whole(self, "quantization_channels", quantization_channels)
+
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The numbers."""
+        mu = self.quantization_channels - 1.0
+        signal = value.astype(np.float32 if value.dtype != np.float64 else np.float64)
+        out = np.sign(signal) * np.log1p(mu * np.abs(signal)) / math.log1p(mu)
+        return ((out + 1) / 2 * mu + 0.5).astype(np.int32)
+
+
+class MuLawDecoding(AudioOperation):
+    """What `MuLawEncoding` encoded, as values in [-1, 1].
+
+    Args:
+        quantization_channels: how many numbers there are.
+    """
+
+    def __init__(self, quantization_channels: int = 256):
+        self.quantization_channels = whole(self, "quantization_channels", quantization_channels)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        mu = self.quantization_channels - 1.0
+        out = signal / mu * 2 - 1
+        return np.sign(out) * (np.exp(np.abs(out) * math.log1p(mu)) - 1) / mu
+
+
+class ComputeDeltas(AudioOperation):
+    """How spectra change in time.
+
+    Args:
+        win_length: over how many frames, 3 or more.
+        pad_mode: what lies outside.
+    """
+
+    _rank = 2
+
+    def __init__(self, win_length: int = 5, pad_mode: BorderType = BorderType.EDGE):
+        self.win_length = whole(self, "win_length", win_length, 3)
+        self.pad_mode = choice(self, "pad_mode", pad_mode, BorderType)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        reach = (self.win_length - 1) // 2
+        room = [(0, 0)] * (signal.ndim - 1) + [(reach, reach)]
+        padded = np.pad(signal, room, self.pad_mode.value)  # type: ignore[arg-type]
+        weights = np.arange(-reach, reach + 1, dtype=np.float64)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, -1)
+        return windows @ weights / (reach * (reach + 1) * (2 * reach + 1) / 3)
+
+
+class SlidingWindowCmn(AudioOperation):
+    """Features (..., time, features) minus the mean of a window in time.
+
+    Args:
+        cmn_window: the window's frames.
+        min_cmn_window: how many at the beginning, if it isn't centred.
+        center: whether a frame is in the middle of its window; else at its end.
+        norm_vars: whether deviations become 1.
+    """
+
+    _rank = 2
+
+    def __init__(self, cmn_window: int = 600, min_cmn_window: int = 100, center: bool = False,
+                 norm_vars: bool = False):
+        self.cmn_window = whole(self, "cmn_window", cmn_window)
+        self.min_cmn_window = whole(self, "min_cmn_window", min_cmn_window)
+        self.center, self.norm_vars = center, norm_vars
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        frames = signal.shape[-2]
+        out = np.empty(signal.shape, np.float64)
+        for frame in range(frames):
+            if self.center:
+                start = frame - self.cmn_window // 2
+                end = start + self.cmn_window
+            else:
+                start, end = frame - self.cmn_window, frame + 1
+            if start < 0:
+                end, start = end - start, 0
+            if not self.center and end > frame:
+                end = max(frame + 1, self.min_cmn_window)
+            if end > frames:
+                start, end = max(0, start - (end - frames)), frames
+            window = signal[..., start:end, :].astype(np.float64)
+            out[..., frame, :] = signal[..., frame, :] - window.mean(-2)
+            if self.norm_vars:
+                out[..., frame, :] = 0 if end - start == 1 else out[
+                    ..., frame, :] / np.sqrt(np.maximum(window.var(-2), 1e-20))
+        return out
+
+
+class _Masking(AudioOperation):
+    """The base of random masks over a spectrum (..., frequency, time)."""
+
+    draws, _rank, _axis, _length = True, 2, -1, ""
+
+    def _set(self, iid_masks: bool, param: int, mask_start: int, mask_value: float) -> None:
+        if not isinstance(iid_masks, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'iid_masks' must be a bool, but got "
+                            f"{iid_masks!r}.")
+        self.iid_masks, self._param = iid_masks, whole(self, self._length, param, 0)
+        self.mask_start = whole(self, "mask_start", mask_start, 0)
+        self.mask_value = number(self, "mask_value", mask_value)
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The spectra masked."""
+        generator, out = streams.of(self), []
+        for value in values:
+            if value.ndim < 2:
+                raise RuntimeError(f"{type(self).__name__}: the input must have 2 dimensions or "
+                                   f"more, but has {value.ndim}.")
+            size = value.shape[self._axis]
+            if self._param > size:
+                raise RuntimeError(f"{type(self).__name__}: '{self._length}' must be at most "
+                                   f"{size}, but is {self._param}.")
+            changed = value.copy()
+            flat = changed.reshape(-1, *value.shape[-2:])
+            for spectrum in (flat if self.iid_masks else [flat]):
+                start, length = self.mask_start, self._param
+                if self.iid_masks:
+                    length = int(generator.float32(0, 1) * self._param)
+                    start = int(generator.float32(0, 1) * (size - length))
+                part = slice(start, start + length)
+                if self._axis == -1:
+                    spectrum[..., part] = self.mask_value
+                else:
+                    spectrum[..., part, :] = self.mask_value
+            out.append(flat.reshape(value.shape))
+        return tuple(out)
+
+
+class TimeMasking(_Masking):
+    """A stretch of time masked.
+
+    Args:
+        iid_masks: whether each spectrum gets a mask of its own, of random place and length.
+        time_mask_param: how long at most, or how long.
+        mask_start: where it begins, if not at random.
+        mask_value: what is put there.
+    """
+
+    _length = "time_mask_param"
+
+    def __init__(self, iid_masks: bool = False, time_mask_param: int = 0, mask_start: int = 0,
+                 mask_value: float = 0.0):
+        self._set(iid_masks, time_mask_param, mask_start, mask_value)
+
+
+class FrequencyMasking(_Masking):
+    """A band of frequencies masked.
+
+    Args:
+        iid_masks: whether each spectrum gets a mask of its own, of random place and width.
+        freq_mask_param: how wide at most, or how wide.
+        mask_start: where it begins, if not at random.
+        mask_value: what is put there.
+    """
+
+    _axis, _length = -2, "freq_mask_param"
+
+    def __init__(self, iid_masks: bool = False, freq_mask_param: int = 0, mask_start: int = 0,
+                 mask_value: float = 0.0):
+        self._set(iid_masks, freq_mask_param, mask_start, mask_value)
+
+
+class MaskAlongAxis(AudioOperation):
+    """A part of a spectrum (..., frequency, time) masked.
+
+    Args:
+        mask_start, mask_width: where.
+        mask_value: what is put there.
+        axis: 1: frequency; 2: time.
+    """
+
+    _rank = 2
+
+    def __init__(self, mask_start: int, mask_width: int, mask_value: float, axis: int):
+        self.mask_start = whole(self, "mask_start", mask_start, 0)
+        self.mask_width = whole(self, "mask_width", mask_width)
+        self.mask_value = number(self, "mask_value", mask_value)
+        if axis not in (1, 2):
+            raise ValueError(f"For 'MaskAlongAxis', 'axis' must be 1 or 2, but got {axis!r}.")
+        self.axis = axis
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        out, part = signal.copy(), slice(self.mask_start, self.mask_start + self.mask_width)
+        if self.mask_start + self.mask_width > signal.shape[self.axis - 3]:
+            raise RuntimeError(f"MaskAlongAxis: the mask {part} is not inside of the input of "
+                               f"shape {list(signal.shape)}.")
+        if self.axis == 1:
+            out[..., part, :] = self.mask_value
+        else:
+            out[..., part] = self.mask_value
+        return out
+
+
+class MaskAlongAxisIID(AudioOperation):
+    """A random part of each spectrum (..., frequency, time) masked.
+
+    Args:
+        mask_param: how wide at most.
+        mask_value: what is put there.
+        axis: 1: frequency; 2: time.
+    """
+
+    draws = True
+
+    def __init__(self, mask_param: int, mask_value: float, axis: int):
+        if axis not in (1, 2):
+            raise ValueError(f"For 'MaskAlongAxisIID', 'axis' must be 1 or 2, but got {axis!r}.")
+        kind = FrequencyMasking if axis == 1 else TimeMasking
+        self._inside = kind(True, whole(self, "mask_param", mask_param, 0), 0,
+                            number(self, "mask_value", mask_value))
+        self.mask_param, self.mask_value, self.axis = mask_param, mask_value, axis
+
+    def inner(self) -> Any:
+        """The operations that it runs."""
+        return iter((self._inside,))
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The spectra masked."""
+        return self._inside.run(values, streams)

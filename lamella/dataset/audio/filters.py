@@ -1,0 +1,293 @@
+"""Filters: differences of a signal and of what came out, by SciPy.
+
+The coefficients of the biquads are those of R. Bristow-Johnson's cookbook of audio equalizers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import needs
+from .operation import AudioOperation, number, whole
+
+
+def filtered(signal: np.ndarray, a: Any, b: Any, clamp: bool = True) -> np.ndarray:
+    """The signal filtered along its last dimension.
+
+    Args:
+        signal: (..., time).
+        a, b: coefficients of what came out, and of what goes in.
+        clamp: whether the result is kept in [-1, 1].
+    """
+    scipy_signal = needs("audio", "scipy.signal", "scipy")
+    out = scipy_signal.lfilter(np.asarray(b, np.float64), np.asarray(a, np.float64), signal)
+    return np.clip(out, -1, 1) if clamp else out
+
+
+class LFilter(AudioOperation):
+    """A filter by its coefficients.
+
+    Args:
+        a_coeffs: of what came out, the first is of the present.
+        b_coeffs: of what goes in.
+        clamp: whether the result is kept in [-1, 1].
+    """
+
+    def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True):
+        for name, values in (("a_coeffs", a_coeffs), ("b_coeffs", b_coeffs)):
+            if not isinstance(values, (list, tuple)):
+                raise TypeError(f"For '{type(self).__name__}', '{name}' must be a list of numbers, "
+                                f"but got {values!r}.")
+            for value in values:
+                number(self, name, value)
+        if len(a_coeffs) != len(b_coeffs):
+            raise ValueError(f"For '{type(self).__name__}', there must be as many 'a_coeffs' as "
+                             f"'b_coeffs', but got {len(a_coeffs)} and {len(b_coeffs)}.")
+        if not isinstance(clamp, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'clamp' must be a bool, but got "
+                            f"{clamp!r}.")
+        self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        return filtered(signal, self.a_coeffs, self.b_coeffs, self.clamp)
+
+
+class Filtfilt(LFilter):
+    """As `LFilter`, forward and then backward."""
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        forward = filtered(signal, self.a_coeffs, self.b_coeffs, False)
+        back = filtered(forward[..., ::-1], self.a_coeffs, self.b_coeffs, False)[..., ::-1]
+        return np.clip(back, -1, 1) if self.clamp else back
+
+
+class _Biquad(AudioOperation):
+    """The base of filters with six coefficients; `_set` takes b0, b1, b2, a0, a1, a2."""
+
+    def _set(self, *coefficients: float) -> None:
+        self._b, self._a = coefficients[:3], coefficients[3:]
+
+    def _checked(self, sample_rate: Any, frequency: Any, q: Any,
+                 name: str = "central_freq") -> tuple[float, float, float]:
+        if whole(self, "sample_rate", sample_rate, -2**31) == 0:
+            raise ValueError(f"For '{type(self).__name__}', 'sample_rate' must not be 0.")
+        number(self, name, frequency)
+        number(self, "Q", q, 0, 1, above=True)
+        turn = 2 * math.pi * frequency / sample_rate
+        return turn, math.cos(turn), math.sin(turn) / 2 / q
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        return filtered(signal, self._a, self._b)
+
+
+class Biquad(_Biquad):
+    """A filter with six coefficients.
+
+    Args:
+        b0, b1, b2: of what goes in.
+        a0, a1, a2: of what came out; a0 must not be 0.
+    """
+
+    def __init__(self, b0: float, b1: float, b2: float, a0: float, a1: float, a2: float):
+        for name, value in zip(("b0", "b1", "b2", "a0", "a1", "a2"), (b0, b1, b2, a0, a1, a2),
+                               strict=True):
+            number(self, name, value)
+        if a0 == 0:
+            raise ValueError("For 'Biquad', 'a0' must not be 0.")
+        self._set(b0, b1, b2, a0, a1, a2)
+
+
+class AllpassBiquad(_Biquad):
+    """All frequencies pass, their phases change.
+
+    Args:
+        sample_rate, central_freq: in hertz.
+        Q: the quality factor, in (0, 1].
+    """
+
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707):  # noqa: N803
+        _, cos, alpha = self._checked(sample_rate, central_freq, Q)
+        self._set(1 - alpha, -2 * cos, 1 + alpha, 1 + alpha, -2 * cos, 1 - alpha)
+
+
+class BandBiquad(_Biquad):
+    """A band of frequencies, as in SoX.
+
+    Args:
+        sample_rate, central_freq, Q: as for `AllpassBiquad`.
+        noise: whether the sound is without pitch.
+    """
+
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707,  # noqa: N803
+                 noise: bool = False):
+        turn, cos, _ = self._checked(sample_rate, central_freq, Q)
+        width = central_freq / Q / sample_rate
+        a2 = math.exp(-2 * math.pi * width)
+        a1 = -4 * a2 / (1 + a2) * cos
+        b0 = math.sqrt(1 - a1 * a1 / (4 * a2)) * (1 - a2)
+        if noise:
+            b0 *= math.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2)) / b0
+        self._set(b0, 0.0, 0.0, 1.0, a1, a2)
+
+
+class BandpassBiquad(_Biquad):
+    """A band of frequencies.
+
+    Args:
+        sample_rate, central_freq, Q: as for `AllpassBiquad`.
+        const_skirt_gain: whether the peak is Q; else 1.
+    """
+
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707,  # noqa: N803
+                 const_skirt_gain: bool = False):
+        turn, cos, alpha = self._checked(sample_rate, central_freq, Q)
+        peak = math.sin(turn) / 2 if const_skirt_gain else alpha
+        self._set(peak, 0.0, -peak, 1 + alpha, -2 * cos, 1 - alpha)
+
+
+class BandrejectBiquad(_Biquad):
+    """All but a band of frequencies.
+
+    Args:
+        sample_rate, central_freq, Q: as for `AllpassBiquad`.
+    """
+
+    def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707):  # noqa: N803
+        _, cos, alpha = self._checked(sample_rate, central_freq, Q)
+        self._set(1.0, -2 * cos, 1.0, 1 + alpha, -2 * cos, 1 - alpha)
+
+
+class _Shelf(_Biquad):
+    """The base of bass and treble."""
+
+    _sign = 1
+
+    def _shelve(self, sample_rate: int, gain: float, central_freq: float, q: float) -> None:
+        _, cos, alpha = self._checked(sample_rate, central_freq, q)
+        number(self, "gain", gain)
+        level, s = math.exp(gain / 40 * math.log(10)), self._sign
+        root, low, high = 2 * math.sqrt(level) * alpha, level - 1, level + 1
+        self._set(level * (high - s * low * cos + root), s * 2 * level * (low - s * high * cos),
+                  level * (high - s * low * cos - root), high + s * low * cos + root,
+                  -s * 2 * (low + s * high * cos), high + s * low * cos - root)
+
+
+class BassBiquad(_Shelf):
+    """More bass, or less.
+
+    Args:
+        sample_rate: in hertz.
+        gain: in decibels.
+        central_freq, Q: as for `AllpassBiquad`.
+    """
+
+    def __init__(self, sample_rate: int, gain: float, central_freq: float = 100.0,
+                 Q: float = 0.707):  # noqa: N803
+        self._shelve(sample_rate, gain, central_freq, Q)
+
+
+class TrebleBiquad(_Shelf):
+    """More treble, or less.
+
+    Args:
+        sample_rate: in hertz.
+        gain: in decibels.
+        central_freq, Q: as for `AllpassBiquad`.
+    """
+
+    _sign = -1
+
+    def __init__(self, sample_rate: int, gain: float, central_freq: float = 3000,
+                 Q: float = 0.707):  # noqa: N803
+        self._shelve(sample_rate, gain, central_freq, Q)
+
+
+class EqualizerBiquad(_Biquad):
+    """More of a band of frequencies, or less.
+
+    Args:
+        sample_rate, center_freq: in hertz.
+        gain: in decibels.
+        Q: as for `AllpassBiquad`.
+    """
+
+    def __init__(self, sample_rate: int, center_freq: float, gain: float,
+                 Q: float = 0.707):  # noqa: N803
+        _, cos, alpha = self._checked(sample_rate, center_freq, Q, "center_freq")
+        level = math.exp(number(self, "gain", gain) / 40 * math.log(10))
+        self._set(1 + alpha * level, -2 * cos, 1 - alpha * level, 1 + alpha / level, -2 * cos,
+                  1 - alpha / level)
+
+
+class HighpassBiquad(_Biquad):
+    """High frequencies.
+
+    Args:
+        sample_rate, cutoff_freq: in hertz.
+        Q: as for `AllpassBiquad`.
+    """
+
+    _side = 1
+
+    def __init__(self, sample_rate: int, cutoff_freq: float, Q: float = 0.707):  # noqa: N803
+        _, cos, alpha = self._checked(sample_rate, cutoff_freq, Q, "cutoff_freq")
+        edge, s = (1 + self._side * cos) / 2, self._side
+        self._set(edge, -s * 2 * edge, edge, 1 + alpha, -2 * cos, 1 - alpha)
+
+
+class LowpassBiquad(HighpassBiquad):
+    """Low frequencies.
+
+    Args:
+        sample_rate, cutoff_freq: in hertz.
+        Q: as for `AllpassBiquad`.
+    """
+
+    _side = -1
+
+
+class DeemphBiquad(_Biquad):
+    """The emphasis of compact discs undone (IEC 60908).
+
+    Args:
+        sample_rate: 44100 or 48000.
+    """
+
+    def __init__(self, sample_rate: int):
+        known = {44100: (5283, 0.4845, -9.477), 48000: (5356, 0.479, -9.62)}
+        if sample_rate not in known:
+            raise ValueError(f"For 'DeemphBiquad', 'sample_rate' must be 44100 or 48000, but got "
+                             f"{sample_rate!r}.")
+        frequency, slope, gain = known[sample_rate]
+        turn, level = 2 * math.pi * frequency / sample_rate, math.exp(gain / 40 * math.log(10))
+        alpha = math.sin(turn) / 2 * math.sqrt((level + 1 / level) * (1 / slope - 1) + 2)
+        cos, root, low, high = math.cos(turn), 2 * math.sqrt(level) * alpha, level - 1, level + 1
+        self._set(level * (high + low * cos + root), -2 * level * (low + high * cos),
+                  level * (high + low * cos - root), high - low * cos + root,
+                  2 * (low - high * cos), high - low * cos - root)
+
+
+class RiaaBiquad(_Biquad):
+    """The equalization of records undone (RIAA).
+
+    Args:
+        sample_rate: 44100, 48000, 88200 or 96000.
+    """
+
+    def __init__(self, sample_rate: int):
+        known = {44100: ([-0.2014898, 0.9233820], [0.7083149, 0.9924091]),
+                 48000: ([-0.1766069, 0.9321590], [0.7396325, 0.9931330]),
+                 88200: ([-0.1168735, 0.9648312], [0.8590646, 0.9964002]),
+                 96000: ([-0.1141486, 0.9676817], [0.8699137, 0.9966946])}
+        if sample_rate not in known:
+            raise ValueError(f"For 'RiaaBiquad', 'sample_rate' must be one of {list(known)}, but "
+                             f"got {sample_rate!r}.")
+        zeros, poles = known[sample_rate]
+        b = [1.0, -(zeros[0] + zeros[1]), zeros[0] * zeros[1]]
+        a = [1.0, -(poles[0] + poles[1]), poles[0] * poles[1]]
+        turn = 2 * math.pi * 1000 / sample_rate  # 1 kHz keeps its loudness
+        gain = abs(np.polyval(a, np.exp(1j * turn)) / np.polyval(b, np.exp(1j * turn)))
+        self._set(*(float(gain * v) for v in b), *a)

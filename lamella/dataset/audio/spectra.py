@@ -1,0 +1,462 @@
+"""Spectra of sounds, and back, by PyTorch's transforms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from .enums import (
+    BorderType,
+    MelType,
+    NormMode,
+    NormType,
+    ResampleMethod,
+    ScaleType,
+    WindowType,
+)
+from .operation import AudioOperation, choice, number, whole
+
+
+def window_of(kind: WindowType, length: int) -> torch.Tensor:
+    """A window, periodic."""
+    make = {WindowType.HANN: torch.hann_window, WindowType.HAMMING: torch.hamming_window,
+            WindowType.BLACKMAN: torch.blackman_window, WindowType.BARTLETT: torch.bartlett_window,
+            WindowType.KAISER: torch.kaiser_window}[kind]
+    return make(length)
+
+
+def melscale_fbanks(n_freqs: int, f_min: float, f_max: float, n_mels: int, sample_rate: int,
+                    norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK) -> np.ndarray:
+    """Filters of the mel scale, of shape (n_freqs, n_mels).
+
+    Args:
+        n_freqs: how many frequencies a spectrum has.
+        f_min, f_max: between which frequencies.
+        n_mels: how many filters.
+        sample_rate: in hertz.
+        norm: how they are scaled.
+        mel_type: which mel scale.
+    """
+    def mel(hertz: float) -> float:
+        if mel_type is MelType.HTK:
+            return 2595 * math.log10(1 + hertz / 700)
+        return hertz / (200 / 3) if hertz < 1000 else 15 + math.log(hertz / 1000) / (
+            math.log(6.4) / 27)
+
+    points = np.linspace(mel(f_min), mel(f_max), n_mels + 2)
+    if mel_type is MelType.HTK:
+        hertz = 700 * (10 ** (points / 2595) - 1)
+    else:
+        hertz = np.where(points < 15, points * (200 / 3),
+                         1000 * np.exp(math.log(6.4) / 27 * (points - 15)))
+    banks = _triangles(np.linspace(0, sample_rate // 2, n_freqs), hertz)
+    if norm is NormType.SLANEY:
+        banks *= 2 / (hertz[2:] - hertz[:-2])
+    return banks.astype(np.float32)
+
+
+def linear_fbanks(n_freqs: int, f_min: float, f_max: float, n_filter: int,
+                  sample_rate: int) -> np.ndarray:
+    """Filters of equal width, of shape (n_freqs, n_filter); arguments as of `melscale_fbanks`."""
+    return _triangles(np.linspace(0, sample_rate // 2, n_freqs),
+                      np.linspace(f_min, f_max, n_filter + 2)).astype(np.float32)
+
+
+def _triangles(frequencies: np.ndarray, points: np.ndarray) -> np.ndarray:
+    slopes = points[None, :] - frequencies[:, None]
+    widths = np.diff(points)
+    return np.maximum(0, np.minimum(-slopes[:, :-2] / widths[:-1], slopes[:, 2:] / widths[1:]))
+
+
+def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
+    """The matrix of a cosine transform (DCT-II), of shape (n_mels, n_mfcc)."""
+    matrix = np.cos(math.pi / n_mels * (np.arange(n_mels) + 0.5)[:, None] * np.arange(n_mfcc))
+    if norm is NormMode.ORTHO:
+        matrix[:, 0] *= 1 / math.sqrt(2)
+        return (matrix * math.sqrt(2 / n_mels)).astype(np.float32)
+    return (matrix * 2).astype(np.float32)
+
+
+class Spectrogram(AudioOperation):
+    """The spectrum of each stretch of time, (..., frequency, time).
+
+    Args:
+        n_fft: how many samples are transformed at once.
+        win_length: how many of them the window has; default: all.
+        hop_length: how far stretches are apart; default: half the window.
+        pad: zeros before and after the sound.
+        window: the window.
+        power: 1: magnitudes, 2: powers, 0: complex numbers as two.
+        normalized: whether it is divided by the window's size.
+        center: whether a stretch's time is its middle.
+        pad_mode: what lies outside of the sound.
+        onesided: whether only half of the symmetric spectrum is given.
+    """
+
+    def __init__(self, n_fft: int = 400, win_length: int | None = None,
+                 hop_length: int | None = None, pad: int = 0,
+                 window: WindowType = WindowType.HANN, power: float = 2.0,
+                 normalized: bool = False, center: bool = True,
+                 pad_mode: BorderType = BorderType.REFLECT, onesided: bool = True):
+        self.n_fft = whole(self, "n_fft", n_fft)
+        self.win_length = whole(self, "win_length", win_length or n_fft)
+        if self.win_length > n_fft:
+            raise ValueError(f"For '{type(self).__name__}', 'win_length' must be at most 'n_fft', "
+                             f"{n_fft}, but got {win_length}.")
+        self.hop_length = whole(self, "hop_length", hop_length or self.win_length // 2)
+        self.pad = whole(self, "pad", pad, 0)
+        self.window = choice(self, "window", window, WindowType)
+        self.power = number(self, "power", power, 0)
+        self.normalized, self.center, self.onesided = normalized, center, onesided
+        self.pad_mode = choice(self, "pad_mode", pad_mode, BorderType)
+
+    def complex(self, signal: np.ndarray) -> torch.Tensor:
+        """The spectrum as complex numbers."""
+        raw = torch.from_numpy(np.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(self.pad,) * 2]))
+        flat = raw.reshape(-1, raw.shape[-1])
+        if self.center:
+            room = [(0, 0), (self.n_fft // 2,) * 2]
+            flat = torch.from_numpy(np.pad(
+                flat.numpy(), room, self.pad_mode.value))  # type: ignore[arg-type]
+        if flat.shape[-1] < self.n_fft:
+            raise RuntimeError(f"{type(self).__name__}: the sound has {signal.shape[-1]} samples, "
+                               f"but 'n_fft' is {self.n_fft}.")
+        window = window_of(self.window, self.win_length).to(flat.dtype)
+        out = torch.stft(flat, self.n_fft, self.hop_length, self.win_length, window, center=False,
+                         onesided=self.onesided, return_complex=True)
+        if self.normalized:
+            out = out / window.pow(2).sum().sqrt()
+        return out.reshape(*signal.shape[:-1], *out.shape[-2:])
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        found = self.complex(signal)
+        if self.power == 0:
+            return torch.view_as_real(found).numpy()
+        magnitude = found.abs()
+        return (magnitude if self.power == 1 else magnitude.pow(self.power)).numpy()
+
+
+class MelScale(AudioOperation):
+    """A spectrum (..., frequency, time) on the mel scale.
+
+    Args:
+        n_mels: how many filters.
+        sample_rate: in hertz.
+        f_min, f_max: between which frequencies; default: up to half the rate.
+        n_stft: how many frequencies the spectrum has.
+        norm: how filters are scaled.
+        mel_type: which mel scale.
+    """
+
+    _rank = 2
+
+    def __init__(self, n_mels: int = 128, sample_rate: int = 16000, f_min: float = 0.0,
+                 f_max: float | None = None, n_stft: int = 201,
+                 norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK):
+        whole(self, "n_mels", n_mels)
+        whole(self, "n_stft", n_stft)
+        whole(self, "sample_rate", sample_rate)
+        top = float(sample_rate // 2) if f_max is None else f_max
+        if f_min >= top:
+            raise ValueError(f"For '{type(self).__name__}', 'f_max' must be larger than 'f_min', "
+                             f"{f_min}, but got {f_max}.")
+        self.n_mels, self.n_stft = n_mels, n_stft
+        self._banks = melscale_fbanks(n_stft, f_min, top, n_mels, sample_rate,
+                                      choice(self, "norm", norm, NormType),
+                                      choice(self, "mel_type", mel_type, MelType))
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        if signal.shape[-2] != self.n_stft:
+            raise RuntimeError(f"{type(self).__name__}: the spectrum must have {self.n_stft} "
+                               f"frequencies, but has {signal.shape[-2]}.")
+        return np.swapaxes(np.swapaxes(signal, -1, -2) @ self._banks, -1, -2)
+
+
+class MelSpectrogram(AudioOperation):
+    """`Spectrogram`, then `MelScale`; arguments as theirs."""
+
+    def __init__(self, sample_rate: int = 16000, n_fft: int = 400, win_length: int | None = None,
+                 hop_length: int | None = None, f_min: float = 0.0, f_max: float | None = None,
+                 pad: int = 0, n_mels: int = 128, window: WindowType = WindowType.HANN,
+                 power: float = 2.0, normalized: bool = False, center: bool = True,
+                 pad_mode: BorderType = BorderType.REFLECT, onesided: bool = True,
+                 norm: NormType = NormType.NONE, mel_scale: MelType = MelType.HTK):
+        self._spectrum = Spectrogram(n_fft, win_length, hop_length, pad, window, power, normalized,
+                                     center, pad_mode, onesided)
+        self._scale = MelScale(n_mels, sample_rate, f_min, f_max, n_fft // 2 + 1, norm, mel_scale)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        return self._scale._changed(self._spectrum._changed(signal))
+
+
+class AmplitudeToDB(AudioOperation):
+    """Magnitudes or powers in decibels.
+
+    Args:
+        stype: which of the two.
+        ref_value: what 0 decibels are.
+        amin: the smallest value.
+        top_db: how far below the largest at most.
+    """
+
+    _rank = 2
+
+    def __init__(self, stype: ScaleType = ScaleType.POWER, ref_value: float = 1.0,
+                 amin: float = 1e-10, top_db: float = 80.0):
+        self.stype = choice(self, "stype", stype, ScaleType)
+        self.ref_value = number(self, "ref_value", ref_value, 0, above=True)
+        self.amin = number(self, "amin", amin, 0, above=True)
+        self.top_db = number(self, "top_db", top_db, 0, above=True)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        factor = 10.0 if self.stype is ScaleType.POWER else 20.0
+        out = factor * np.log10(np.maximum(signal, self.amin))
+        out = out - factor * math.log10(max(self.amin, self.ref_value))
+        axes = tuple(range(max(0, out.ndim - 3), out.ndim))
+        return np.maximum(out, out.max(axes, keepdims=True) - self.top_db)
+
+
+class DBToAmplitude(AudioOperation):
+    """Decibels as magnitudes or powers.
+
+    Args:
+        ref: what 0 decibels are.
+        power: 1: powers; 0.5: magnitudes.
+    """
+
+    def __init__(self, ref: float, power: float):
+        self.ref, self.power = number(self, "ref", ref), number(self, "power", power)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        return self.ref * (10 ** (0.1 * signal)) ** self.power
+
+
+class _Complex(AudioOperation):
+    """The base of what takes complex numbers as two, (..., 2)."""
+
+    def _pair(self, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if value.ndim < 2 or value.shape[-1] != 2:
+            raise RuntimeError(f"{type(self).__name__}: the input must have the shape <..., 2>, "
+                               f"but has {list(value.shape)}.")
+        return value[..., 0], value[..., 1]
+
+
+class Angle(_Complex):
+    """The angles of complex numbers (..., 2)."""
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        real, imaginary = self._pair(signal)
+        return np.arctan2(imaginary, real)
+
+
+class ComplexNorm(_Complex):
+    """The magnitudes of complex numbers (..., 2), to a power.
+
+    Args:
+        power: the power.
+    """
+
+    def __init__(self, power: float = 1.0):
+        self.power = number(self, "power", power, 0)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        real, imaginary = self._pair(signal)
+        return (real * real + imaginary * imaginary) ** (0.5 * self.power)
+
+
+class Magphase(_Complex):
+    """The magnitudes of complex numbers (..., 2), to a power, and their angles.
+
+    Args:
+        power: the power.
+    """
+
+    def __init__(self, power: float = 1.0):
+        self.power = number(self, "power", power, 0)
+
+    def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
+        """Both."""
+        wide = values[0].dtype if values[0].dtype == np.float64 else np.float32
+        real, imaginary = self._pair(values[0].astype(wide))
+        size = (real * real + imaginary * imaginary) ** (0.5 * self.power)
+        return size.astype(wide), np.arctan2(imaginary, real).astype(wide)
+
+
+def _settings(given: dict[str, Any] | None, known: dict[str, Any]) -> dict[str, Any]:
+    return {**known, **(given or {})}
+
+
+class MFCC(AudioOperation):
+    """Cepstral coefficients of the mel scale, (..., n_mfcc, time).
+
+    Args:
+        sample_rate: in hertz.
+        n_mfcc: how many.
+        dct_type: 2.
+        norm: how the cosine transform is scaled.
+        log_mels: whether logarithms are taken; else decibels.
+        melkwargs: arguments of `MelSpectrogram`.
+    """
+
+    def __init__(self, sample_rate: int = 16000, n_mfcc: int = 40, dct_type: int = 2,
+                 norm: NormMode = NormMode.ORTHO, log_mels: bool = False,
+                 melkwargs: dict[str, Any] | None = None):
+        if dct_type != 2:
+            raise ValueError(f"For 'MFCC', 'dct_type' must be 2, but got {dct_type!r}.")
+        settings = _settings(melkwargs, {})
+        self._mel = MelSpectrogram(sample_rate, **settings)
+        mels = settings.get("n_mels", 128)
+        if whole(self, "n_mfcc", n_mfcc) > mels:
+            raise ValueError(f"For 'MFCC', 'n_mfcc' must be at most 'n_mels', {mels}, but got "
+                             f"{n_mfcc}.")
+        self._dct = create_dct(n_mfcc, mels, choice(self, "norm", norm, NormMode))
+        self.log_mels, self._decibels = log_mels, AmplitudeToDB()
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        mel = self._mel._changed(signal)
+        mel = np.log(mel + 1e-6) if self.log_mels else self._decibels._changed(mel)
+        return np.swapaxes(np.swapaxes(mel, -1, -2) @ self._dct, -1, -2)
+
+
+class LFCC(AudioOperation):
+    """Cepstral coefficients of a linear scale, (..., n_lfcc, time).
+
+    Args:
+        sample_rate: in hertz.
+        n_filter: how many filters.
+        n_lfcc: how many coefficients.
+        f_min, f_max: between which frequencies; default: up to half the rate.
+        dct_type: 2.
+        norm: how the cosine transform is scaled.
+        log_lf: whether logarithms are taken; else decibels.
+        speckwargs: arguments of `Spectrogram`.
+    """
+
+    def __init__(self, sample_rate: int = 16000, n_filter: int = 128, n_lfcc: int = 40,
+                 f_min: float = 0.0, f_max: float | None = None, dct_type: int = 2,
+                 norm: NormMode = NormMode.ORTHO, log_lf: bool = False,
+                 speckwargs: dict[str, Any] | None = None):
+        if dct_type != 2:
+            raise ValueError(f"For 'LFCC', 'dct_type' must be 2, but got {dct_type!r}.")
+        self._spectrum = Spectrogram(**_settings(speckwargs, {}))
+        top = float(sample_rate // 2) if f_max is None else f_max
+        self._banks = linear_fbanks(self._spectrum.n_fft // 2 + 1, f_min, top, n_filter,
+                                    sample_rate)
+        self._dct = create_dct(whole(self, "n_lfcc", n_lfcc), n_filter,
+                               choice(self, "norm", norm, NormMode))
+        self.log_lf, self._decibels = log_lf, AmplitudeToDB()
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        rows = np.swapaxes(self._spectrum._changed(signal), -1, -2) @ self._banks
+        if self.log_lf:
+            rows = np.log(rows + 1e-6)
+        else:
+            rows = np.swapaxes(self._decibels._changed(np.swapaxes(rows, -1, -2)), -1, -2)
+        return np.swapaxes(rows @ self._dct, -1, -2)
+
+
+class SpectralCentroid(AudioOperation):
+    """The middle of each stretch's spectrum in hertz, (..., 1, time).
+
+    Args:
+        sample_rate: in hertz.
+        n_fft, win_length, hop_length, pad, window: as for `Spectrogram`.
+    """
+
+    def __init__(self, sample_rate: int, n_fft: int = 400, win_length: int | None = None,
+                 hop_length: int | None = None, pad: int = 0,
+                 window: WindowType = WindowType.HANN):
+        self.sample_rate = whole(self, "sample_rate", sample_rate)
+        self._spectrum = Spectrogram(n_fft, win_length, hop_length, pad, window, 1.0)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        found = self._spectrum._changed(signal)
+        hertz = np.linspace(0, self.sample_rate // 2, found.shape[-2])[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return ((hertz * found).sum(-2) / found.sum(-2))[..., None, :]
+
+
+class InverseSpectrogram(AudioOperation):
+    """The sound of a spectrum of complex numbers (..., frequency, time, 2).
+
+    Args:
+        length: how many samples; default: what the stretches give.
+        n_fft, win_length, hop_length, pad, window, normalized, center, pad_mode, onesided: as for
+            `Spectrogram`.
+    """
+
+    _rank = 3
+
+    def __init__(self, length: int | None = None, n_fft: int = 400, win_length: int | None = None,
+                 hop_length: int | None = None, pad: int = 0,
+                 window: WindowType = WindowType.HANN, normalized: bool = False,
+                 center: bool = True, pad_mode: BorderType = BorderType.REFLECT,
+                 onesided: bool = True):
+        self.length = None if length is None else whole(self, "length", length, 0)
+        self._of = Spectrogram(n_fft, win_length, hop_length, pad, window, 1.0, normalized, center,
+                               pad_mode, onesided)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        if signal.shape[-1] != 2:
+            raise RuntimeError(f"InverseSpectrogram: the input must have the shape <..., freq, "
+                               f"time, 2>, but has {list(signal.shape)}.")
+        of, raw = self._of, torch.view_as_complex(torch.from_numpy(np.ascontiguousarray(signal)))
+        window = window_of(of.window, of.win_length).to(raw.real.dtype)
+        if of.normalized:
+            raw = raw * window.pow(2).sum().sqrt()
+        flat = raw.reshape(-1, *raw.shape[-2:])
+        length = None if self.length is None else self.length + 2 * of.pad
+        out = torch.istft(flat, of.n_fft, of.hop_length, of.win_length, window, of.center,
+                          onesided=of.onesided, length=length)
+        out = out[:, of.pad:out.shape[-1] - of.pad] if of.pad else out
+        return out.reshape(*signal.shape[:-3], -1).numpy()
+
+
+class Resample(AudioOperation):
+    """Another sample rate, by a windowed sinc (Smith).
+
+    Args:
+        orig_freq, new_freq: the rates.
+        resample_method: the window.
+        lowpass_filter_width: how many zeros of the sinc are used.
+        rolloff: the cut-off, as a share of half the rate.
+        beta: of the Kaiser window.
+    """
+
+    def __init__(self, orig_freq: float = 16000, new_freq: float = 16000,
+                 resample_method: ResampleMethod = ResampleMethod.SINC_INTERPOLATION,
+                 lowpass_filter_width: int = 6, rolloff: float = 0.99, beta: float | None = None):
+        self.orig_freq = number(self, "orig_freq", orig_freq, 0, above=True)
+        self.new_freq = number(self, "new_freq", new_freq, 0, above=True)
+        self.resample_method = choice(self, "resample_method", resample_method, ResampleMethod)
+        self.width = whole(self, "lowpass_filter_width", lowpass_filter_width)
+        self.rolloff = number(self, "rolloff", rolloff, 0, 1, above=True)
+        self.beta = 14.769656459379492 if beta is None else number(self, "beta", beta)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        if self.orig_freq == self.new_freq:
+            return signal
+        common = math.gcd(int(self.orig_freq), int(self.new_freq))
+        old, new = int(self.orig_freq) // common, int(self.new_freq) // common
+        base = min(old, new) * self.rolloff
+        width = math.ceil(self.width * old / base)
+        place = torch.arange(-width, width + old, dtype=torch.float64)[None] / old
+        time = (torch.arange(0, -new, -1, dtype=torch.float64)[:, None] / new + place) * base
+        time = time.clamp(-self.width, self.width)
+        if self.resample_method is ResampleMethod.SINC_INTERPOLATION:
+            window = torch.cos(time * math.pi / self.width / 2) ** 2
+        else:
+            inside = torch.sqrt(1 - (time / self.width) ** 2)
+            window = torch.i0(self.beta * inside) / torch.i0(torch.tensor(self.beta))
+        turned = time * math.pi
+        sinc = torch.where(turned == 0, torch.ones(()).double(), torch.sin(turned) / turned)
+        kernel = (sinc * window * base / old)[:, None].to(torch.from_numpy(signal).dtype)
+        flat = torch.from_numpy(signal).reshape(-1, 1, signal.shape[-1])
+        out = torch.nn.functional.conv1d(torch.nn.functional.pad(flat, (width, width + old)),
+                                         kernel, stride=old)
+        out = out.transpose(1, 2).reshape(len(flat), -1)
+        length = math.ceil(new * signal.shape[-1] / old)
+        return out[:, :length].reshape(*signal.shape[:-1], -1).numpy()

@@ -1,0 +1,132 @@
+"""Operations on sounds, against what MindSpore 2.10 gave: shape, type, and some of the numbers."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import lamella.dataset as ds
+from lamella.dataset import audio as A  # noqa: N812
+
+RECORDED = json.loads((pathlib.Path(__file__).parents[2] / "data/audio_recorded.json").read_text())
+RNG = np.random.RandomState(0)
+WAVE = (RNG.rand(2, 900) - 0.5).astype(np.float32)
+SPECTRUM = np.abs(RNG.randn(2, 201, 12)).astype(np.float32)
+PAIRS = RNG.randn(2, 201, 12, 2).astype(np.float32)
+
+OPERATIONS = {
+    "allpass": (lambda: A.AllpassBiquad(44100, 200.0), WAVE),
+    "band": (lambda: A.BandBiquad(44100, 200.0), WAVE),
+    "bandn": (lambda: A.BandBiquad(44100, 200.0, 0.5, True), WAVE),
+    "bandpass": (lambda: A.BandpassBiquad(44100, 200.0), WAVE),
+    "bandpassc": (lambda: A.BandpassBiquad(44100, 200.0, 0.7, True), WAVE),
+    "bandrej": (lambda: A.BandrejectBiquad(44100, 200.0), WAVE),
+    "bass": (lambda: A.BassBiquad(44100, 10.0), WAVE),
+    "treble": (lambda: A.TrebleBiquad(44100, 10.0), WAVE),
+    "biquad": (lambda: A.Biquad(0.01, 0.02, 0.13, 1.0, 0.12, 0.3), WAVE),
+    "deemph": (lambda: A.DeemphBiquad(44100), WAVE),
+    "eq": (lambda: A.EqualizerBiquad(44100, 1500, 5.5, 0.7), WAVE),
+    "high": (lambda: A.HighpassBiquad(44100, 1500), WAVE),
+    "low": (lambda: A.LowpassBiquad(4000, 1500), WAVE),
+    "riaa": (lambda: A.RiaaBiquad(44100), WAVE),
+    "lf": (lambda: A.LFilter([1.0, 0.1, 0.3], [0.1, 0.2, 0.3]), WAVE),
+    "ff": (lambda: A.Filtfilt([1.0, 0.1, 0.3], [0.1, 0.2, 0.3]), WAVE),
+    "gain": (lambda: A.Gain(3.0), WAVE),
+    "vol": (lambda: A.Vol(2.0, A.GainType.DB), WAVE),
+    "volp": (lambda: A.Vol(2.0, A.GainType.POWER), WAVE),
+    "dc": (lambda: A.DCShift(0.5, 0.02), WAVE),
+    "dc2": (lambda: A.DCShift(-0.3), WAVE),
+    "con": (lambda: A.Contrast(), WAVE),
+    "over": (lambda: A.Overdrive(), WAVE),
+    "fade": (lambda: A.Fade(100, 200), WAVE),
+    "mu": (lambda: A.MuLawEncoding(), WAVE),
+    "mud": (lambda: A.MuLawDecoding(), np.arange(256, dtype=np.int32)[None]),
+    "delta": (lambda: A.ComputeDeltas(), SPECTRUM),
+    "cmn": (lambda: A.SlidingWindowCmn(5, 3), SPECTRUM),
+    "cmnc": (lambda: A.SlidingWindowCmn(5, 3, True, True), SPECTRUM),
+    "tm": (lambda: A.TimeMasking(False, 3, 2, 1.0), SPECTRUM),
+    "fm": (lambda: A.FrequencyMasking(False, 3, 2, 1.0), SPECTRUM),
+    "ma": (lambda: A.MaskAlongAxis(2, 3, 1.0, 1), SPECTRUM),
+    "spec": (lambda: A.Spectrogram(), WAVE),
+    "specn": (lambda: A.Spectrogram(200, 100, 50, 3, A.WindowType.HAMMING, 1.0, True, True,
+        A.BorderType.CONSTANT), WAVE),
+    "spec0": (lambda: A.Spectrogram(power=0.0), WAVE),
+    "mel": (lambda: A.MelScale(40), SPECTRUM),
+    "mels": (lambda: A.MelScale(40, norm=A.NormType.SLANEY, mel_type=A.MelType.SLANEY), SPECTRUM),
+    "melspec": (lambda: A.MelSpectrogram(n_mels=40), WAVE),
+    "db": (lambda: A.AmplitudeToDB(), SPECTRUM),
+    "dba": (lambda: A.DBToAmplitude(1.0, 0.5), SPECTRUM),
+    "angle": (lambda: A.Angle(), PAIRS),
+    "cn": (lambda: A.ComplexNorm(2.0), PAIRS),
+    "mag": (lambda: A.Magphase(), PAIRS),
+    "lfcc": (lambda: A.LFCC(4000), WAVE),
+    "cent": (lambda: A.SpectralCentroid(44100), WAVE),
+    "inv": (lambda: A.InverseSpectrogram(), PAIRS),
+    "res": (lambda: A.Resample(48000, 16000), WAVE),
+    "resk": (lambda: A.Resample(16000, 24000, A.ResampleMethod.KAISER_WINDOW), WAVE),
+}
+for shape in A.FadeShape:
+    OPERATIONS["fade" + shape.value] = (lambda shape=shape: A.Fade(100, 200, shape), WAVE)
+FUNCTIONS = {
+    "fb": lambda: A.melscale_fbanks(201, 0.0, 8000.0, 40, 16000),
+    "lfb": lambda: A.linear_fbanks(201, 0.0, 8000.0, 40, 16000),
+    "dct": lambda: A.create_dct(10, 20, A.NormMode.ORTHO), "dctn": lambda: A.create_dct(10, 20)}
+
+
+def check(name, out):
+    for array, (shape, kind, numbers) in zip(out, RECORDED[name], strict=True):
+        assert (list(array.shape), str(array.dtype)) == (shape, kind)
+        flat = array.reshape(-1)
+        some = flat[::max(1, len(flat) // 24)][:24].astype(float)
+        expected = np.array([np.nan if v is None else v for v in numbers])
+        np.testing.assert_allclose(some, expected, atol=1e-4 * np.nanmax(np.abs(expected)) + 1e-7)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_are_mindspores(name):
+    make, given = OPERATIONS[name]
+    out = make()(given)
+    check(name, out if isinstance(out, tuple) else (out,))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_matrices_are_mindspores(name):
+    check(name, (FUNCTIONS[name](),))
+
+
+def test_random_masks_are_within_their_bounds():
+    ds.config.set_seed(3)
+    for operation, axis in ((A.TimeMasking(True, 4), -1), (A.FrequencyMasking(True, 50), -2),
+                            (A.MaskAlongAxisIID(4, 0.0, 2), -1)):
+        data = ds.NumpySlicesDataset([SPECTRUM] * 5, ["x"], shuffle=False).map(operation, "x")
+        widths = []
+        for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
+            masked = (row[0] == 0).all(-2 if axis == -1 else -1)
+            widths += masked.sum(-1).tolist()
+        assert max(widths) <= operation_limit(operation) and len(set(widths)) > 1
+
+
+def operation_limit(operation):
+    return getattr(operation, "mask_param", None) or operation._param
+
+
+def test_a_spectrum_is_turned_back():
+    spectrum = A.Spectrogram(power=0.0)(WAVE)
+    back = A.InverseSpectrogram(900)(spectrum)
+    np.testing.assert_allclose(back, WAVE, atol=1e-5)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: A.Spectrogram(400, 500), ValueError, "'win_length' must be at most 'n_fft'"),
+    (lambda: A.MelScale(n_stft=100)(SPECTRUM), RuntimeError, "must have 100 frequencies"),
+    (lambda: A.AllpassBiquad(0, 1.0), ValueError, "'sample_rate' must not be 0"),
+    (lambda: A.Fade(5000)(WAVE), RuntimeError, "at most the sound's, 900"),
+    (lambda: A.Gain("x"), TypeError, "'gain_db' must be a number"),
+    (lambda: A.Gain()("x"), TypeError, "Input should be NumPy audio"),
+    (lambda: A.DeemphBiquad(8000), ValueError, "must be 44100 or 48000"),
+    (lambda: A.Angle()(WAVE), RuntimeError, "must have the shape <..., 2>"),
+])
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
