@@ -68,3 +68,19 @@ def test_demo_leaves_a_picture_and_a_checkpoint(demo):
 
 def test_demo_shows_its_progress(demo):
     assert "500/500" in demo[1].stderr
+
+
+@pytest.mark.parametrize(("program", "options", "last", "least"), [
+    ("mnist_model.py", "--epochs 2 --digits 1500 --out .", r"test accuracy: ([\d.]+)%", 70),
+    ("spiking.py", "--epochs 1 --digits 1500", r"test accuracy: ([\d.]+)%", 60),
+    ("char_gpt.py", "--steps 60 --width 32 --layers 1",
+     r"unseen text: ([\d.]+) bits a character", 2),
+    ("cartpole_ppo.py", "--rounds 3", r"the pole stays up for (\d+) of 500 moves", 8),
+], ids=["mnist_model", "spiking", "char_gpt", "cartpole_ppo"])
+def test_small_examples(program, options, last, least, tmp_path):
+    result = run(ROOT / "examples" / program, *options.split(), cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = re.fullmatch(last, result.stdout.splitlines()[-1])
+    assert float(found.group(1)) > least
+    if program == "char_gpt.py":
+        assert float(found.group(1)) < 5.5  # untrained: about 6.5

@@ -36,7 +36,7 @@ class CyclicLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=0.1)
         >>> schedule = optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         2.0
     """
@@ -101,7 +101,7 @@ class CosineAnnealingLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, 2)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.5
     """
@@ -155,7 +155,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         >>> rates = []
         >>> for _ in range(4):
         ...     rates.append(float(schedule.get_last_lr()[0]))
-        ...     _ = schedule.step()
+        ...     schedule.step()
         >>> rates
         [1.0, 0.5, 1.0, 0.5]
     """
@@ -180,7 +180,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         share = (1 + math.cos(math.pi * float(self.T_cur) / float(self.T_i))) / 2
         return [(base - self.eta_min) * share + self.eta_min for base in self.base_lrs]
 
-    def step(self, epoch: Any = None) -> bool:
+    def step(self, epoch: Any = None) -> None:
         """Set the learning rates for the next epoch, or for `epoch`, which may be a fraction."""
         now, length, first = float(self.T_cur), float(self.T_i), float(self.T_0)
         if epoch is None and self.last_epoch < 0:
@@ -202,4 +202,3 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_i.set_data(length)
         self.last_epoch.set_data(float(math.floor(epoch)))
         assign(self._last_lr, self.get_lr())
-        return True

@@ -48,7 +48,7 @@ class StepLR(LRScheduler):
         >>> rates = []
         >>> for _ in range(4):
         ...     rates.append(float(schedule.get_last_lr()[0]))
-        ...     _ = schedule.step()
+        ...     schedule.step()
         >>> rates
         [0.5, 0.5, 0.25, 0.25]
     """
@@ -87,7 +87,7 @@ class LinearLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.LinearLR(optimizer, 0.5, 1.0, 2)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.75
     """
@@ -134,7 +134,7 @@ class ExponentialLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.5
     """
@@ -170,7 +170,7 @@ class PolynomialLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.PolynomialLR(optimizer, 4)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.75
     """
@@ -211,7 +211,7 @@ class LambdaLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.5
     """
@@ -241,7 +241,7 @@ class MultiplicativeLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.5
     """
@@ -274,7 +274,7 @@ class MultiStepLR(LRScheduler):
         >>> from lamella.experimental import optim
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.MultiStepLR(optimizer, [1, 3], 0.5)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.5
     """

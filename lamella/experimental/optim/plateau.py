@@ -37,7 +37,7 @@ class ReduceLROnPlateau:
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=1.0)
         >>> schedule = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
         >>> for loss in (3.0, 2.0, 2.0):
-        ...     _ = schedule.step(loss)
+        ...     schedule.step(loss)
         >>> print(schedule.get_last_lr()[0])
         0.5
     """
@@ -65,7 +65,7 @@ class ReduceLROnPlateau:
         self.wait = Parameter(Tensor(0, mstype.float32), name="wait")
         self._last_lr = [group["lr"] for group in optimizer.param_groups]
 
-    def step(self, metrics: Any) -> bool:
+    def step(self, metrics: Any) -> None:
         """Look at the value of this epoch, and lower the learning rates if it is time."""
         current = Tensor(metrics, mstype.float32)
         self.last_epoch.set_data(self.last_epoch.value() + 1)
@@ -81,7 +81,6 @@ class ReduceLROnPlateau:
             self.cooldown_counter.set_data(self.cooldown)
             wait = 0.0
         self.wait.set_data(wait)
-        return True
 
     def _reduce_lr(self) -> None:
         for rate, low in zip(self._last_lr, self.min_lrs, strict=True):

@@ -37,7 +37,7 @@ class LRScheduler:
         ...         return [lr * 0.5 ** self.last_epoch for lr in self.base_lrs]
         >>> optimizer = optim.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], lr=0.5)
         >>> schedule = Halves(optimizer)
-        >>> _ = schedule.step()
+        >>> schedule.step()
         >>> print(schedule.get_last_lr()[0])
         0.25
     """
@@ -75,7 +75,7 @@ class LRScheduler:
         """The learning rate of each group, as the last step has set it."""
         return [snapshot(lr) for lr in self._last_lr]
 
-    def step(self, epoch: Any = None) -> bool:
+    def step(self, epoch: Any = None) -> None:
         """Set the learning rates for the next epoch, or for `epoch`."""
         if epoch is None:
             self.last_epoch.set_data(self.last_epoch.value() + 1)
@@ -84,7 +84,6 @@ class LRScheduler:
             self.last_epoch.set_data(Tensor(epoch, mstype.float32))
             values = self._get_closed_form_lr()
         assign(self._last_lr, values)
-        return True
 
 
 def check_optimizer(optimizer: Any, where: str) -> None:
