@@ -46,6 +46,7 @@ from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
 from .primitives.attention import *
+from .primitives.colors import *
 from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.debug import *
@@ -60,11 +61,13 @@ from .primitives.nn import *
 from .primitives.optimizer import *
 from .primitives.optimizer_adaptive import *
 from .primitives.optimizer_rows import *
+from .primitives.places import *
 from .primitives.pooling import *
 from .primitives.random import *
 from .primitives.recurrent import *
 from .primitives.reduce import *
 from .primitives.scatter import *
+from .primitives.segments import *
 from .primitives.selection import *
 from .primitives.spectral import *
 from .products import *
