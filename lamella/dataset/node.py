@@ -97,9 +97,8 @@ class Dataset:
 
         Examples:
             >>> import lamella.dataset as ds
-            >>> data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False)
-            >>> [int(x) for (x,) in data.map(lambda x: x * 10, "x")]
-            [10, 20]
+            >>> [int(x) for (x,) in ds.NumpySlicesDataset([1, 2], shuffle=False).map(lambda x: -x)]
+            [-1, -2]
         """
         from .mapping import MapDataset
         return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers,
@@ -262,13 +261,7 @@ class Dataset:
         return TransferDataset(self, send_epoch_end, create_data_info_queue, queue_name)
 
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
-        """Write the rows of one epoch to mindrecord files.
-
-        Args:
-            file_name: the file; with several, numbers are appended.
-            num_files: into how many files.
-            file_type: ``"mindrecord"``.
-        """
+        """Write the rows of one epoch to one mindrecord file, or to several with numbers."""
         from .saving import save
         save(self, file_name, num_files, file_type)
 
@@ -378,10 +371,6 @@ class Dataset:
         if self._init_step is not None:
             return self._init_step
         return self.children[0].get_init_step() if len(self.children) == 1 else 0
-
-    def copy_batch_size(self, value: int) -> None:
-        """Set what `get_batch_size` gives."""
-        self.get_batch_size = lambda: value  # type: ignore[method-assign]
 
     def get_sync_notifiers(self) -> dict[str, Any]:
         """The functions that `sync_update` calls, by condition."""

@@ -31,10 +31,12 @@ class AudioOperation(TensorOperation):
         if value.ndim < self._rank:
             raise RuntimeError(f"{name}: the input must have {self._rank} dimensions or more, but "
                                f"has {value.ndim}.")
-        wide = value.dtype if value.dtype == np.float64 else np.dtype(np.float32)
+        double = value.dtype == np.float64 and not self._single
+        wide = np.dtype(np.float64 if double else np.float32)
         return np.asarray(self._changed(value.astype(wide))).astype(wide)
 
     _rank = 1
+    _single = False  # whether the result is float32 whatever the input is
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         raise NotImplementedError(f"'{type(self).__name__}' must define '_changed'.")

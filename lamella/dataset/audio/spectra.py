@@ -301,6 +301,8 @@ class MFCC(AudioOperation):
         melkwargs: arguments of `MelSpectrogram`.
     """
 
+    _single = True
+
     def __init__(self, sample_rate: int = 16000, n_mfcc: int = 40, dct_type: int = 2,
                  norm: NormMode = NormMode.ORTHO, log_mels: bool = False,
                  melkwargs: dict[str, Any] | None = None):
@@ -334,6 +336,8 @@ class LFCC(AudioOperation):
         log_lf: whether logarithms are taken; else decibels.
         speckwargs: arguments of `Spectrogram`.
     """
+
+    _single = True
 
     def __init__(self, sample_rate: int = 16000, n_filter: int = 128, n_lfcc: int = 40,
                  f_min: float = 0.0, f_max: float | None = None, dct_type: int = 2,

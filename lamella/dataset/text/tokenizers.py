@@ -416,12 +416,9 @@ class SentencePieceVocab:
         """Train on a dataset's columns. Another version of SentencePiece trains another model.
 
         Args:
-            dataset: the dataset.
-            col_names: which columns; default: all.
-            vocab_size: how many pieces.
-            character_coverage: what share of the letters has to be in them.
+            dataset, col_names: the dataset, and which columns; default: all.
+            vocab_size, character_coverage, params: SentencePiece's settings.
             model_type: a SentencePieceModel.
-            params: more of SentencePiece's settings.
         """
         names = col_names or dataset.columns
         sentences = [text for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True)
@@ -487,7 +484,7 @@ class PythonTokenizer(PyTensorOperation):
     def __init__(self, tokenizer: Any):
         if not callable(tokenizer):
             raise TypeError(f"For 'PythonTokenizer', 'tokenizer' must be a function, but got "
-                            f"{type(tokenizer).__name__}.")
+                            f"{tokenizer!r}.")
         self.tokenizer = tokenizer
 
     def accept(self, value: Any) -> Any:
@@ -499,4 +496,5 @@ class PythonTokenizer(PyTensorOperation):
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The words."""
-        return np.array(self.tokenizer(str(value)))
+        word = value.reshape(-1)[0] if value.dtype.kind == "S" else str(value)
+        return np.array(self.tokenizer(word.decode() if isinstance(word, bytes) else word))

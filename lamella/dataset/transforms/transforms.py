@@ -254,7 +254,9 @@ class OneHot(TensorOperation):
         self.smoothing_rate = checked_prob("OneHot", smoothing_rate, "smoothing_rate")
 
     def block(self, value: np.ndarray) -> np.ndarray:
-        """The vectors of any number of classes."""
+        """The vectors of any number of classes; a last dimension of 1 becomes the vector's."""
+        if value.ndim > 1 and value.shape[-1] == 1:
+            value = value[..., 0]
         if value.dtype.kind not in "iu":
             raise RuntimeError(f"OneHot: OneHot only supports input of int type, but got: "
                                f"{value.dtype}")
@@ -272,10 +274,9 @@ class OneHot(TensorOperation):
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The vectors of one class, or of several."""
-        if value.ndim > 1:
-            value = value.reshape(-1) if value.size == 1 else value
-        out = self.block(value)
-        return out[0] if value.shape == (1,) else out
+        if value.shape in ((1,), (1, 1)):
+            return self.block(value.reshape(()))
+        return self.block(value)
 
 
 class Mask(TensorOperation):

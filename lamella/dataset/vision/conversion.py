@@ -324,7 +324,7 @@ class _Colors(PyTensorOperation):
             raise TypeError(f"For '{type(self).__name__}', the image must have three channels, but "
                             f"got the shape {list(value.shape)}.")
         parts = np.moveaxis(value, axis, 0)
-        return np.stack(np.vectorize(self._change)(*parts), axis)
+        return np.stack(np.vectorize(self._change, otypes=[float] * 3)(*parts), axis)
 
     _change: Any = None
 

@@ -48,6 +48,17 @@ class ImageOperation(TensorOperation):
                             f"'{type(self).__name__}', an image is expected.")
         return value
 
+    def device(self, device_target: str = "CPU") -> Any:
+        """Say where it runs: ``"CPU"``.
+
+        Raises:
+            ValueError: if it is somewhere else.
+        """
+        if device_target != "CPU":
+            raise ValueError(f"For '{type(self).__name__}', 'device_target' must be 'CPU', but got "
+                             f"{device_target!r}.")
+        return self
+
     def transform(self, value: Any) -> Any:
         """The image changed."""
         if is_pillow(value):

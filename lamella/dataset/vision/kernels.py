@@ -142,6 +142,8 @@ def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, floa
 
 def brightened(image: np.ndarray, factor: float) -> np.ndarray:
     """All values times a factor."""
+    if image.dtype != np.uint8:
+        return image * np.asarray(factor, image.dtype)
     return like(image, cv().convertScaleAbs(image, alpha=factor))
 
 

@@ -13,6 +13,8 @@ WORDS = np.array(["This", "is"])
 @pytest.mark.parametrize("operation, given, expected", [
     (T.OneHot(3), np.array([0, 2]), np.array([[1, 0, 0], [0, 0, 1]])),
     (T.OneHot(3), np.array(1), np.array([0, 1, 0])),
+    (T.OneHot(3), np.array([[1]]), np.array([0, 1, 0])),
+    (T.OneHot(2), np.array([[1], [0]]), np.array([[0, 1], [1, 0]])),
     (T.OneHot(3, 0.1), np.array(1), np.array([0.03333333333333333, 0.9333333333333333,
                                               0.03333333333333333])),
     (T.TypeCast(ms.int32), np.array([1.7, -1.7]), np.array([1, -1], np.int32)),
