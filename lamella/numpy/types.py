@@ -73,13 +73,20 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
         return ops.stack([cast(p, kind) for p in parts])
     if isinstance(value, (bool, int, float, list, tuple)):
         raw = as_raw(value)
-        if raw.dtype is torch.int64 and raw.numel() and raw.abs().max() > 2**31 - 1:
+        if raw.dtype is torch.int64 and not _fits_int32(value):
             return wrap(raw)
         return wrap(raw.to(_NARROWED.get(raw.dtype, raw.dtype)))
     if isinstance(value, (onp.ndarray, onp.generic)):
         return wrap(as_raw(value))
     raise TypeError(f"For '{where}', '{name}' must be a Tensor, a number, a list or a tuple, "
                     f"but got {value!r} of type {type(value).__name__}.")
+
+
+def _fits_int32(value: Any) -> bool:
+    """Whether whole numbers are small; asked of Python's, so that a graph need not be asked."""
+    if isinstance(value, (list, tuple)):
+        return all(_fits_int32(v) for v in value)
+    return -2**31 <= value < 2**31
 
 
 def _holds_tensor(value: Any) -> bool:
