@@ -10,6 +10,7 @@ import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.complaints import meaning
 from lamella.errors import op
+from lamella.tensor import wrap
 
 
 def shown(call) -> str:  # noqa: ANN001
@@ -103,3 +104,20 @@ def test_primitives_name_themselves() -> None:
 def test_memory_is_told_as_it_is() -> None:
     assert "allocate" in shown(lambda: ops.ones((2**40, 2**10)))
     assert torch.ones(1).item() == 1
+
+
+def test_an_argument_may_be_called_as_the_explanation_calls_its_own() -> None:
+    @op
+    def mine(name: Tensor, error: Tensor) -> Tensor:
+        return wrap(torch.mm(name._raw, error._raw))
+
+    with pytest.raises(ValueError, match="^For 'mine', a 2 by 3 and a 4 by 5 matrix"):
+        mine(ops.ones((2, 3)), ops.ones((4, 5)))
+
+
+def test_what_must_be_callable() -> None:
+    x = Tensor([1.0])
+    for call in (lambda: ops.partial(3), lambda: ops.derivative(x, x, 1),
+                 lambda: ops.jet(3, x, x.reshape(1, 1)), lambda: ops.SplitV(3, 0, 2), lambda: nn.TransformerEncoder(True, 2)):
+        with pytest.raises((TypeError, ValueError), match="must be"):
+            call()

@@ -122,6 +122,9 @@ def _floating(tensor: Tensor) -> Tensor:
 def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
            order: int) -> tuple[Any, list[Any]]:
     """The value of `fn` on the path at time 0, and its derivatives by time."""
+    if not callable(fn):
+        raise TypeError(f"What 'jet' and 'derivative' differentiate must be a function or Cell, "
+                        f"but got {type(fn).__name__}.")
     if order > _HIGHEST:
         raise ValueError(f"Derivatives up to order {_HIGHEST} can be computed, but got order "
                          f"{order}.")

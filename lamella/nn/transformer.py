@@ -265,6 +265,10 @@ class TransformerDecoderLayer(_TransformerLayer):
 
 def _copies(layer: _TransformerLayer, num_layers: int) -> CellList:
     """Layers built as `layer` is, which begin with one set of values."""
+    if not isinstance(layer, _TransformerLayer):
+        raise TypeError(f"The layer of a Transformer must be a TransformerEncoderLayer or "
+                        f"TransformerDecoderLayer, but got {type(layer).__name__}.")
+    positive_int(num_layers, "num_layers", "Transformer")
     layers = CellList()
     first = None
     for _ in range(num_layers):

@@ -235,6 +235,9 @@ def partial(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable
         >>> ms.ops.partial(lambda a, b: a - b, 5)(3)
         2
     """
+    if not callable(function):
+        raise TypeError(f"For 'partial', 'function' must be callable, but got {function!r} of type "
+                        f"{type(function).__name__}.")
     return functools.partial(function, *args, **kwargs)
 
 

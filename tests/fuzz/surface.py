@@ -11,8 +11,10 @@ import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.ops.primitive import Primitive
 
-# what acts on the machine or the whole process instead of its arguments
-LEFT_OUT = {"Tensor.tofile", "Tensor.dump", "Tensor.to_dlpack", "Tensor.from_dlpack", "ops.Print",
+# what acts on the machine or the whole process instead of its arguments; and a loop, which goes on
+# for ever if its condition says so
+LEFT_OUT = {"ops.WhileLoop", "ops.Print", "Tensor.tofile", "Tensor.dump", "Tensor.to_dlpack",
+            "Tensor.from_dlpack",
             "ops.print_", "ops.CustomRegOp", "ops.DataType", "ops.Custom", "Tensor.storage",
             "Tensor.untyped_storage", "Tensor.to_torch", "Tensor.asnumpy", "Tensor.numpy",
             "Tensor.share_memory_"}

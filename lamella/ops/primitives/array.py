@@ -142,6 +142,9 @@ class SplitV(Primitive):
 
     @prim_attr_register
     def __init__(self, size_splits: Any, split_dim: int, num_split: int):
+        if not isinstance(size_splits, (tuple, list)):
+            raise TypeError(f"For 'SplitV', 'size_splits' must be a tuple or list of ints, "
+                            f"but got {size_splits!r} of type {type(size_splits).__name__}.")
         if len(size_splits) != num_split or list(size_splits).count(-1) > 1:
             raise ValueError(f"For 'SplitV', 'size_splits' must have 'num_split' = {num_split} "
                              f"lengths, at most one of them -1, but got {size_splits}.")
