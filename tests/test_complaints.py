@@ -118,6 +118,7 @@ def test_an_argument_may_be_called_as_the_explanation_calls_its_own() -> None:
 def test_what_must_be_callable() -> None:
     x = Tensor([1.0])
     for call in (lambda: ops.partial(3), lambda: ops.derivative(x, x, 1),
-                 lambda: ops.jet(3, x, x.reshape(1, 1)), lambda: ops.SplitV(3, 0, 2), lambda: nn.TransformerEncoder(True, 2)):
+                 lambda: ops.jet(3, x, x.reshape(1, 1)), lambda: ops.SplitV(3, 0, 2),
+                 lambda: nn.TransformerEncoder(True, 2)):
         with pytest.raises((TypeError, ValueError), match="must be"):
             call()
