@@ -173,6 +173,25 @@ def neighbors(name: str, raws: Sequence[torch.Tensor], to: Sequence[int], source
                                  [tuple(s) for s in shapes], dtype, group, *raws))
 
 
+def exchange_batch(name: str, raws: Sequence[torch.Tensor], to: Sequence[int],
+                   sources: Sequence[int], shapes: Sequence[Sequence[int]],
+                   types: Sequence[torch.dtype], group: Group) -> list[torch.Tensor]:
+    """As `neighbors`, without a gradient and with a type for each tensor that comes."""
+    _check_plain(name, group)
+    works = [exchange.send(name, raw, group.ranks[rank], group)
+             for raw, rank in zip(raws, to, strict=True)]
+    device = raws[0].device if raws else torch.device("cpu")
+    found = []
+    for shape, kind, rank in zip(shapes, types, sources, strict=True):
+        like = torch.empty(tuple(shape), dtype=kind, device=device)
+        out, work = exchange.receive(name, like, group.ranks[rank], group)
+        found.append(out)
+        works.append(work)
+    for work in works:
+        work.wait()
+    return found
+
+
 class _Neighbors(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, name: str, to: Any, sources: Any, shapes: Any, dtype: torch.dtype,

@@ -57,6 +57,7 @@ from .primitives.image import *
 from .primitives.linalg import *
 from .primitives.loss import *
 from .primitives.math import *
+from .primitives.messages import *
 from .primitives.nn import *
 from .primitives.optimizer import *
 from .primitives.optimizer_adaptive import *

@@ -31,6 +31,7 @@ def test_collectives_give_their_input(name, arguments):
 def test_tuples_and_lengths():
     check_op(lambda x: ops.Broadcast(0)((x,))[0], lambda x: x, [X])
     check_op(lambda x: ops.AlltoAllV()(x, [2], [2]), lambda x: x, [X[0]])
+    check_op(lambda x: ops.AlltoAllVC()(x, [2]), lambda x: x, [X[0]])
     check_op(lambda x: ops.AllGatherV()(x, [2]), lambda x: x, [X[0]])
     check_op(lambda x: ops.ReduceScatterV()(x, [2]), lambda x: x, [X[0]])
     exchange = ops.NeighborExchange([0], [0], ([2, 2],), ([2, 2],), ms.float32)
@@ -140,7 +141,10 @@ def test_functions_and_handles():
     (lambda: comm_func.P2POp("send", Tensor(1.0), 0), ValueError, "'isend' or 'irecv'"),
     (lambda: comm_func.P2POp("irecv", (1,), 0), ValueError, "'recv_dtype' must be given"),
     (lambda: comm_func.batch_isend_irecv([]), TypeError, "not empty"),
-], ids=range(17))
+    (lambda: ops.BatchISendIRecv(["send"], [0]), ValueError, "'isend' or 'irecv'"),
+    (lambda: ops.BatchISendIRecv(["irecv"], [0]), ValueError, "a shape and a type"),
+    (lambda: ops.AlltoAllVC()(Tensor(X[0]), [1, 1]), ValueError, "each pair of the 1 processes"),
+], ids=range(20))
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()

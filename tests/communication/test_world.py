@@ -104,6 +104,7 @@ def test_all_to_all(found):
     check(found, "NeighborExchange gradient", [W[1], W[0]])
     check(found, "AlltoAllV", [[0, 10, 11, 12], [1, 2, 13]])
     check(found, "single", [[0, 10, 11, 12], [1, 2, 13]])
+    check(found, "AlltoAllVC", [[0, 10, 11, 12], [1, 2, 13]])
     check(found, "AllGatherV", [[0, 0, 1]] * 2)
     assert found[0]["ReduceScatterV"] == [0] and found[1]["ReduceScatterV"] == [2, 4]
 
@@ -118,6 +119,7 @@ def test_any_type_travels(found):
 def test_messages(found):
     check(found, "recv", [A[1], A[0]])
     check(found, "batch", [A[1], A[0]])
+    assert [f["batched"] for f in found] == [[0.0, A[1].tolist()], [0.0, A[0].tolist()]]
     check(found, "with handle", [A[0] + A[1]] * 2)
     check(found, "scatter", np.split(A[1], 2))
     assert found[1]["reduce"] == (A[0] + A[1]).tolist() and found[0]["reduce"] == [0]

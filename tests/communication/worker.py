@@ -59,6 +59,9 @@ def main():
     found["sum int16"] = listed(ops.AllReduce()(Tensor([rank + 1], ms.int16)))
     given, taken = ([1, 2], [1, 3]) if rank == 0 else ([3, 1], [2, 1])
     found["AlltoAllV"] = listed(ops.AlltoAllV()(ops.arange(sum(given)) + 10 * rank, given, taken))
+    found["AlltoAllVC"] = listed(ops.AlltoAllVC()(ops.arange(sum(given)) + 10 * rank, [1, 2, 3, 1]))
+    found["batched"] = listed(ops.BatchISendIRecv(
+        ["isend", "irecv"], [1 - rank] * 2, [(2, 2)], [ms.float32])((mine,)))
     found["AllGatherV"] = listed(ops.AllGatherV()(ops.arange(rank + 1), [1, 2]))
     found["ReduceScatterV"] = listed(ops.ReduceScatterV()(ops.arange(3), [1, 2]))
 

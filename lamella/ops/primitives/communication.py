@@ -5,21 +5,19 @@ In a group of one process they give their input, in compiled functions as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from ...communication import exchange, rules
 from ...communication.groups import HCCL_WORLD_COMM_GROUP, GlobalComm, Group, group_of
-from ...dtype import to_raw
 from ...tensor import Tensor, wrap
 from ..primitive import Primitive
 
 __all__ = [
-    "AllGather", "AllGatherV", "AllReduce", "AlltoAll", "AlltoAllV", "Barrier", "Broadcast",
-    "CollectiveGather", "CollectiveScatter", "NeighborExchange", "Receive", "Reduce", "ReduceOp",
-    "ReduceScatter", "ReduceScatterV", "Send",
+    "AllGather", "AllGatherV", "AllReduce", "AlltoAll", "AlltoAllV", "AlltoAllVC", "Barrier",
+    "Broadcast", "CollectiveGather", "CollectiveScatter", "Reduce", "ReduceOp", "ReduceScatter",
+    "ReduceScatterV",
 ]
 
 _WORLD = HCCL_WORLD_COMM_GROUP
@@ -369,39 +367,36 @@ def _check_total(name: str, argument: str, sizes: list[int], raw: torch.Tensor) 
                          f"'{argument}' says, {sum(sizes)}, but got shape {tuple(raw.shape)}.")
 
 
-class NeighborExchange(_Collective):
-    """Tensors go to some processes and come from some.
+class AlltoAllVC(_Collective):
+    """As `AlltoAllV`, where every process knows how much goes from each to each.
 
     Args:
-        send_rank_ids, recv_rank_ids: the ranks in the group to send to, and to receive from.
-        recv_shapes, send_shapes: the shapes of what comes, and of what goes.
-        recv_type: the data type of what comes.
         group: the group's name.
+        block_size: how many elements a count stands for.
+        transpose: whether the counts are of what comes, by process, not of what goes.
 
     Inputs:
-        - **input_x** - a tuple of Tensors.
-
-    Outputs:
-        A tuple of Tensors.
+        - **input_x** - Tensor (N,).
+        - **send_count_matrix** - row by row, how much process i sends to process j.
     """
 
-    def __init__(self, send_rank_ids: Sequence[int], recv_rank_ids: Sequence[int],
-                 recv_shapes: Sequence[Sequence[int]], send_shapes: Sequence[Sequence[int]],
-                 recv_type: Any, group: str = _WORLD):
-        super().__init__(group, send_rank_ids=send_rank_ids, recv_rank_ids=recv_rank_ids,
-                         recv_shapes=recv_shapes, send_shapes=send_shapes, recv_type=recv_type)
+    def __init__(self, group: str = _WORLD, block_size: int = 1, transpose: bool = False):
+        super().__init__(group, block_size=block_size, transpose=transpose)
+        self._int("block_size", block_size)
 
-    def __call__(self, input_x: Any) -> tuple[Tensor, ...]:
-        group, raws = self._group(), self._each(input_x, "input_x")
-        shapes = [tuple(raw.shape) for raw in raws]
-        if shapes != [tuple(s) for s in self.send_shapes] or len(raws) != len(self.send_rank_ids):
-            raise ValueError(f"For '{self.name}', the inputs must have the shapes "
-                             f"{self.send_shapes}, but got {shapes}.")
-        for rank in (*self.send_rank_ids, *self.recv_rank_ids):
-            _ranked(self.name, "send_rank_ids and recv_rank_ids", rank, group)
-        found = rules.neighbors(self.name, raws, self.send_rank_ids, self.recv_rank_ids,
-                                self.recv_shapes, to_raw(self.recv_type), group)
-        return tuple([wrap(raw) for raw in found])
+    def __call__(self, input_x: Tensor, send_count_matrix: Any) -> Tensor:
+        group, raw = self._group(), self._raw(input_x)
+        counts = (send_count_matrix._raw if isinstance(send_count_matrix, Tensor)
+                  else torch.tensor(send_count_matrix))
+        if counts.numel() != group.size ** 2:
+            raise ValueError(f"For '{self.name}', 'send_count_matrix' must have a number for each "
+                             f"pair of the {group.size} processes, but got {send_count_matrix}.")
+        matrix = counts.reshape(group.size, group.size)
+        matrix = (matrix.T if self.transpose else matrix) * self.block_size
+        given, taken = matrix[group.rank].tolist(), matrix[:, group.rank].tolist()
+        _check_total(self.name, "send_count_matrix", given, raw)
+        came = rules.all_to_all(self.name, list(raw.split(given)), [(n,) for n in taken], group)
+        return wrap(torch.cat(came))
 
 
 class Barrier(_Collective):
@@ -418,64 +413,9 @@ class Barrier(_Collective):
         exchange.barrier(self.name, self._group())
 
 
-class Send(_Collective):
-    """Sends a Tensor to one process; gives it back, so that others may depend on it.
-
-    Args:
-        sr_tag: which message this is; the same as `Receive`'s.
-        dest_rank: the rank in the group of the process that receives it.
-        group: the group's name.
-        group_back: kept; the gradient comes back within `group`.
-    """
-
-    def __init__(self, sr_tag: int, dest_rank: int, group: str = _WORLD, group_back: str = _WORLD):
-        super().__init__(group, sr_tag=sr_tag, dest_rank=dest_rank, group_back=group_back)
-        self._int("dest_rank", dest_rank)
-
-    def __call__(self, input_x: Tensor) -> Tensor:
-        group, raw = self._group(), self._raw(input_x)
-        _other(self.name, "dest_rank", self.dest_rank, group)
-        return wrap(rules.send(self.name, raw, self.dest_rank, self.sr_tag, group))
-
-
-class Receive(_Collective):
-    """The Tensor that one process sends.
-
-    Args:
-        sr_tag: which message this is; the same as `Send`'s.
-        src_rank: the rank in the group of the process that sends it.
-        shape, dtype: of what comes.
-        group: the group's name.
-        group_back: kept; the gradient goes back within `group`.
-
-    Inputs:
-        - **input_x** - a Tensor that the gradient is followed through, as MindSpore has it; or
-          nothing.
-    """
-
-    def __init__(self, sr_tag: int, src_rank: int, shape: Sequence[int], dtype: Any,
-                 group: str = _WORLD, group_back: str = _WORLD):
-        super().__init__(group, sr_tag=sr_tag, src_rank=src_rank, shape=shape, dtype=dtype,
-                         group_back=group_back)
-        self._int("src_rank", src_rank)
-
-    def __call__(self, input_x: Tensor | None = None) -> Tensor:
-        group = self._group()
-        _other(self.name, "src_rank", self.src_rank, group)
-        through = torch.zeros(()) if input_x is None else self._raw(input_x)
-        return wrap(rules.receive(self.name, through, self.src_rank, self.sr_tag,
-                                  tuple(self.shape), to_raw(self.dtype), group))
-
-
 def _ranked(name: str, argument: str, rank: int, group: Group) -> int:
     """The rank in the world of a process of the group."""
     if not 0 <= rank < group.size:
         raise ValueError(f"For '{name}', '{argument}' must be in [0, {group.size}), the ranks in "
                          f"group {group.name!r}, but got {rank}.")
     return group.ranks[rank]
-
-
-def _other(name: str, argument: str, rank: int, group: Group) -> None:
-    if _ranked(name, argument, rank, group) == group.ranks[group.rank]:
-        raise ValueError(f"For '{name}', '{argument}' must be another process, but {rank} is "
-                         f"this one.")
