@@ -89,20 +89,39 @@ class Mt19937:
         count = len(items)
         if count < 2:
             return
-        place = 1
         if _MAX // count >= count:
+            place = 1
             if count % 2 == 0:
                 self._swap(items, 1, self.integer(0, 1))
                 place = 2
-            while place < count:
-                first, second = divmod(self.integer(0, (place + 1) * (place + 2) - 1), place + 2)
-                items[place], items[first] = items[first], items[place]
+            tops = np.arange(place + 1, count, 2, dtype=np.uint64)
+            ones, others = np.divmod(self._integers(tops * (tops + np.uint64(1))),
+                                     tops + np.uint64(1))
+            for one, other in zip(ones.tolist(), others.tolist(), strict=True):
+                items[place], items[one] = items[one], items[place]
                 place += 1
-                items[place], items[second] = items[second], items[place]
+                items[place], items[other] = items[other], items[place]
                 place += 1
             return
         for place in range(1, count):
             self._swap(items, place, self.integer(0, place))
+
+    def _integers(self, sizes: np.ndarray) -> np.ndarray:
+        """`integer` from 0 to below each of these sizes, many at once."""
+        scales = _MAX // sizes
+        pasts, out, done = sizes * scales, np.empty(len(sizes), np.uint64), 0
+        words = np.array(self._left[::-1], np.uint64)
+        while done < len(sizes):
+            if not len(words):
+                words = self._bits.random_raw(max(64, min(512, len(sizes) - done)))
+            count = min(len(words), len(sizes) - done)
+            rejected = np.flatnonzero(words[:count] >= pasts[done:done + count])
+            good = int(rejected[0]) if len(rejected) else count
+            out[done:done + good] = words[:good] // scales[done:done + good]
+            done += good
+            words = words[good + bool(len(rejected)):]
+        self._left = words.tolist()[::-1]
+        return out
 
     @staticmethod
     def _swap(items: list[Any], one: int, other: int) -> None:
