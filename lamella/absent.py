@@ -15,7 +15,8 @@ _FILE = Path(__file__).with_name("data") / "mindspore_names.txt"
 
 
 @functools.lru_cache(1)
-def _names() -> dict[str, frozenset[str]]:
+def names() -> dict[str, frozenset[str]]:
+    """The names in each module and class."""
     lines = (line.partition(": ") for line in _FILE.read_text(encoding="utf-8").splitlines())
     return {owner: frozenset(names.split()) for owner, _, names in lines}
 
@@ -26,7 +27,7 @@ def is_mindspores(owner: str, name: str) -> bool | None:
     >>> is_mindspores("mindspore.nn", "Dense"), is_mindspores("mindspore.nn", "Densee")
     (True, False)
     """
-    known = _names().get(owner)
+    known = names().get(owner)
     return None if known is None else name in known
 
 

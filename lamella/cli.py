@@ -155,11 +155,43 @@ def _typer_app() -> Any:
         """Run a program in several processes, with the arguments of MindSpore's msrun."""
 
     @app.command()
+    def names(missing: str = typer.Option("", help="list what is missing of a room, e.g. nn")
+              ) -> None:
+        """Count MindSpore 2.10's public names that Lamella has, room by room."""
+        _names(missing)
+
+    @app.command()
     def doctor(json: bool = typer.Option(False, "--json", help="print the facts as JSON")) -> None:
         """Say what this machine has, and what Lamella will therefore do."""
         _doctor(json)
 
     return app
+
+
+def _names(missing: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from .surface import counts
+
+    found = counts()
+    if missing:
+        room = f"mindspore.{missing}".removesuffix(".mindspore")
+        if room not in found:
+            _refuse(f"MindSpore has no room {missing!r}; it has {', '.join(found)}.")
+        print("\n".join(found[room].missing))
+        return
+    table = Table("room", "names", "of", "%")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    there = total = 0
+    for room, count in found.items():
+        of = count.there + len(count.missing)
+        there, total = there + count.there, total + of
+        table.add_row(room, str(count.there), str(of), f"{100 * count.there / of:.0f}")
+    table.add_section()
+    table.add_row("all", str(there), str(total), f"{100 * there / total:.1f}")
+    Console().print(table)
 
 
 def _doctor(as_json: bool) -> None:

@@ -109,3 +109,12 @@ def test_doctor_table(capsys):
     shown = capsys.readouterr().out
     for word in ("python", "torch", "threads", "gpu", "compiler"):
         assert word in shown
+
+
+def test_names_are_counted():
+    done = lamella("names", env={**os.environ, "COLUMNS": "100"})
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("│") for line in done.stdout.splitlines() if "mindspore.nn " in line]
+    there, of = (int(text) for text in rows[0][2:4])
+    assert 0.9 * of < there <= of
+    assert "has no room 'nonsense'" in lamella("names", "--missing", "nonsense").stderr

@@ -31,7 +31,7 @@ ORDER = (
     "insight",
 )
 # of the whole package: what starts programs, and paths that only name what is elsewhere
-TOP = ("", "alias", "cli", "msrun", "doctor", "__main__", "common.api")
+TOP = ("", "alias", "cli", "msrun", "surface", "doctor", "__main__", "common.api")
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 ABOVE = len(ORDER)  # rooms that nothing in `ORDER` needs
 
