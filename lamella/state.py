@@ -62,4 +62,5 @@ def numbers(raw: torch.Tensor) -> Any:
         return raw.tolist()
     if raw.is_floating_point() or raw.is_complex() or raw.numel() > MOST_NUMBERS:
         state.trace.refuse("makes Python numbers of a tensor")
+        return raw.tolist()
     return [numbers(part) for part in raw.unbind()] if raw.dim() else raw.item()

@@ -71,11 +71,12 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
     journal, aliases = _journal(level), overlay.copy()
     start = len(journal)
     trees: list[Any] = []
-    drawn, draw_again = [], kept() if state.trace is None else None
+    recorder = None if state.trace is None else state.trace.recorder
+    drawn, draw_again = [], kept() if recorder is None else None
 
     def run(*raws: torch.Tensor) -> Any:
         if not trees:
-            with nullcontext() if state.trace is None else state.trace.recorder.draws(drawn, False):
+            with nullcontext() if recorder is None else recorder.draws(drawn, False):
                 out = call(raws, overlay)
             trees.append(out)
             return tuple(t._raw for t in tensors(out))
@@ -85,7 +86,7 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
         _lend(journal, first.values())
         try:
             # a backward pass for many gradients at once still repeats one run
-            with temporarily_clear_interpreter_stack(), _numbers_of(drawn, draw_again):
+            with temporarily_clear_interpreter_stack(), _numbers_of(recorder, drawn, draw_again):
                 return tuple(t._raw for t in tensors(call(raws, aliases.copy())))
         finally:
             _lend(journal, now)
@@ -108,10 +109,11 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
 
 
 @contextmanager
-def _numbers_of(drawn: list[Any], draw_again: Callable[[], None] | None) -> Iterator[None]:
+def _numbers_of(recorder: Any, drawn: list[Any], draw_again: Callable[[], None] | None
+                ) -> Iterator[None]:
     """A block that draws the random numbers which a first run has drawn."""
-    if state.trace is not None:
-        with state.trace.recorder.draws(drawn, again=True):
+    if recorder is not None:
+        with recorder.draws(drawn, again=True):
             yield
     else:
         back = kept()

@@ -7,6 +7,7 @@ of reading and writing isn't in the graph.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 import torch
@@ -14,7 +15,41 @@ from torch.fx import GraphModule
 
 from .stages import written_inputs
 
-Places = dict[int, bool]  # for each memory that inputs lie in whether it is changed
+
+class Memory:
+    """Ranges of memory that inputs lie in, and whether each is changed.
+
+    Ranges and not only where they start: arrays of NumPy that lie in each other have memory that
+    starts at different places.
+    """
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.written: list[bool] = []
+
+    def meets(self, start: int, end: int, written: bool) -> bool:
+        """Whether a range overlaps one that is there, and either is changed."""
+        place = bisect_right(self.starts, start)
+        if place and self.ends[place - 1] > start and (self.written[place - 1] or written):
+            return True
+        while place < len(self.starts) and self.starts[place] < end:
+            if self.written[place] or written:
+                return True
+            place += 1
+        return False
+
+    def add(self, start: int, end: int, written: bool) -> None:
+        """Note a range that meets no other that is changed; with others it becomes one."""
+        first = bisect_right(self.starts, start)
+        if first and self.ends[first - 1] > start:
+            first -= 1
+        last = first
+        while last < len(self.starts) and self.starts[last] < end:
+            start, end = min(start, self.starts[last]), max(end, self.ends[last])
+            last += 1
+        self.starts[first:last], self.ends[first:last] = [start], [end]
+        self.written[first:last] = [written]
 
 
 class Sharing:
@@ -36,7 +71,7 @@ class Sharing:
         self._given = [i for i in used if i < arguments]
         self._fixed = [i for i in used if arguments <= i < arguments + fixed]
         self._others = [i for i in used if i >= arguments + fixed]
-        self._places: Places = {}
+        self._memory = Memory()
         self._clash = False
 
     def found(self, values: list[torch.Tensor], anew: bool = True) -> bool:
@@ -49,26 +84,33 @@ class Sharing:
         if not self.written:
             return False
         if anew:
-            self._places = {}
-            self._clash = self._meet(values, self._fixed, self._places)
-        return self._clash or self._meet(values, [*self._others, *self._given], {**self._places})
+            self._memory = Memory()
+            self._clash = self._meet(values, self._fixed, self._memory)
+        return self._clash or self._meet(values, [*self._others, *self._given], Memory(),
+                                         self._memory)
 
     def is_beside_arguments(self, values: list[torch.Tensor]) -> bool:
         """The same, but arguments may share memory with each other."""
-        places: Places = {}
+        memory = Memory()
         return bool(self.written) and (
-            self._meet(values, [*self._fixed, *self._others], places)
-            or any(self._meet(values, [i], {**places}) for i in self._given))
+            self._meet(values, [*self._fixed, *self._others], memory)
+            or any(self._meet(values, [i], Memory(), memory) for i in self._given))
 
-    def _meet(self, values: list[torch.Tensor], numbers: Iterable[int], places: Places) -> bool:
-        """Whether inputs meet each other, or some that are there, in memory that is changed."""
+    def _meet(self, values: list[torch.Tensor], numbers: Iterable[int], memory: Memory,
+              other: Memory | None = None) -> bool:
+        """Whether inputs meet each other, or some that are there, in memory that is changed.
+
+        They are added to `memory`; `other` stays as it is.
+        """
         for i in numbers:
-            raw, writes = values[i], i in self.written
+            raw, written = values[i], i in self.written
             if not raw.numel():
                 continue
-            place = raw.untyped_storage().data_ptr()
-            before = places.get(place)
-            if before is not None and (before or writes):
+            storage = raw.untyped_storage()
+            start = storage.data_ptr()
+            end = start + storage.nbytes()
+            if memory.meets(start, end, written) or (
+                    other is not None and other.meets(start, end, written)):
                 return True
-            places[place] = writes
+            memory.add(start, end, written)
         return False

@@ -22,11 +22,12 @@ from ..guards.reach import Reach, StandsFor, form_of
 from ..guards.values import plain
 from ..guards.watch import Watch
 from ..tracing.changes import Before
-from ..tracing.lines import line_of, users_level
+from ..tracing.lines import users_level
 from ..tracing.symbolic import Symbolic, preparation, record
 from ..tracing.trace import CannotTrace, run_traced
 from .gate import gate
 from .kept import Kept
+from .plan import KernelFailed
 from .replay import Path
 from .sizes import Sizes
 
@@ -57,8 +58,9 @@ class Compiled(StandsFor):
         self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, Sizes] = {}
+        self._said: set[str] = set()
         self._changing = Lock()
-        self.traces = self.misses = self.replays = 0
+        self.traces = self.misses = self.replays = self.failures = 0
 
     def __deepcopy__(self, memo: dict) -> Compiled:
         """What is compiled of a copy; a function's copy is the function itself."""
@@ -84,10 +86,10 @@ class Compiled(StandsFor):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
             return self._eagerly(args, kwargs)  # part of a larger run
-        key = _key(args, kwargs)
+        inputs = _raws(args, kwargs)
+        key = _key(args, kwargs, form_of, inputs)
         if key in self._eager:
             return self._eagerly(args, kwargs)
-        inputs = [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
         entries = self._entries.get(key)
         place, applying = key, entries
         if entries is None and self._sizes:
@@ -95,6 +97,9 @@ class Compiled(StandsFor):
         entered = gate.enter()
         try:
             found = self._replayed(place, applying or (), inputs)
+        except KernelFailed:
+            self.failures += 1
+            return self._eagerly(args, kwargs)  # which raises what the user is to see
         finally:
             if entered:
                 gate.leave()
@@ -195,40 +200,41 @@ class Compiled(StandsFor):
             return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
-        with gate.closed() as alone:
-            if not alone or self._entries.get(key) is not entries:
-                made = None  # by another thread, meanwhile
-            else:
-                made = (self._record_sizes(key, inputs, args, kwargs)
-                        or self._record(key, known, inputs, args, kwargs))
-        if not alone:
-            return self._eagerly(args, kwargs)
-        if made is None:
-            return self(*args, **kwargs)
-        if isinstance(made, str):
-            return self._give_up(key, made, args, kwargs)
-        return _given(*made)
+        found = self._record_sizes(key, inputs, args, kwargs)
+        if found is not None:
+            return _given(*found)
+        entered = gate.enter()
+        try:
+            return self._record(key, known, inputs, args, kwargs)
+        finally:
+            if entered:
+                gate.leave()
 
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
-                args: tuple, kwargs: dict) -> tuple[Path, Reach, list[torch.Tensor]] | str:
-        """One more graph, and what the run gave; or why there is none."""
+                args: tuple, kwargs: dict) -> Any:
+        """Run the function, and add the graph of the run, or say why there can't be one."""
         reach = Reach.of_call(self.fn, args, kwargs)
+        if reach.refused is not None:
+            return self._give_up(key, f"it {reach.refused}", args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
-        before = Before(watch.reach, inputs)
-        try:
-            trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
-            path = Path(trace, inputs, self.level)
-        except CannotTrace as reason:
-            before.restore()
-            return f"it {reason}{line_of(reason)}"
-        trace.commit()
-        self.traces += 1
-        if path.applies_again:
-            self._put_first(key, (watch, values, path))
-        given = [*trace.value[0], *trace.value[1]]
-        _assign(path, given)
-        return path, watch.reach, given
+        before = Before(watch.reach)
+        trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+        reason = trace.refused
+        if reason is None:
+            try:
+                path = Path(trace, inputs, self.level)
+            except CannotTrace as refusal:
+                reason = str(refusal)
+            else:
+                self.traces += 1
+                if path.applies_again:
+                    self._put_first(key, (watch, values, path))
+        if reason is not None:
+            if self.fullgraph:
+                trace.undo()
+            self._refuse(key, f"it {reason}")
+        return trace.value
 
     def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                       ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
@@ -244,8 +250,17 @@ class Compiled(StandsFor):
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
         watch = Watch(Reach.of_call(self.fn, args, kwargs))
-        values = watch.values()
-        before = Before(watch.reach, inputs)
+        with gate.closed(0.0) as alone:
+            if not alone:
+                return None  # others run, and would meet data that has no values
+            return self._symbolic(place, watch, varying, inputs, args, kwargs)
+
+    def _symbolic(self, place: Any, watch: Watch, varying: list[set[int]],
+                  inputs: list[torch.Tensor], args: tuple, kwargs: dict
+                  ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+        """The graph for several sizes, and what its first run gave; None if there can't be one."""
+        sizes, values = self._sizes[place], watch.values()
+        before = Before(watch.reach)
         try:
             symbolic = Symbolic(varying)
             try:
@@ -266,15 +281,25 @@ class Compiled(StandsFor):
         return path, watch.reach, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
+        self._refuse(key, reason)
+        return self._eagerly(args, kwargs)
+
+    def _refuse(self, key: Any, reason: str) -> None:
+        """Run calls of this kind eagerly from now on; say why, once.
+
+        Raises:
+            RuntimeError: if the function must be one graph.
+        """
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._eager[key] = reason
         if len(self._eager) > MOST_KINDS:
             del self._eager[next(iter(self._eager))]
         self._entries.pop(key, None)
-        warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
-                      stacklevel=users_level())
-        return self._eagerly(args, kwargs)
+        if reason not in self._said:
+            self._said.add(reason)
+            warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
+                          stacklevel=users_level())
 
 
 def _name_of(fn: Any) -> str:
@@ -309,9 +334,20 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor]) -> Any:
     return out
 
 
-def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of) -> Any:
-    return (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
-            context.current_device())
+def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
+         inputs: list[torch.Tensor] | None = None) -> Any:
+    """What a graph holds for: the kinds of the arguments, and which of them are the same."""
+    found = (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
+             context.current_device())
+    places = {id(raw): i for i, raw in enumerate(_raws(args, kwargs) if inputs is None else inputs)}
+    if inputs is not None and len(places) == len(inputs):
+        return found
+    same = [places[id(raw)] for raw in _raws(args, kwargs)]
+    return found if len(places) == len(same) else (*found, tuple(same))
+
+
+def _raws(args: tuple, kwargs: dict) -> list[torch.Tensor]:
+    return [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
 
 
 def _form_of_any_size(raw: torch.Tensor) -> tuple:

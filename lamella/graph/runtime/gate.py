@@ -49,11 +49,11 @@ class Gate:
         self._inside.discard(threading.get_ident())
 
     @contextmanager
-    def closed(self) -> Iterator[bool]:
+    def closed(self, patience: float | None = None) -> Iterator[bool]:
         """A block with nobody else inside; a thread may close the gate while it is inside.
 
-        Tells whether nobody is: if not, some stayed inside for longer than `PATIENCE`, and the gate
-        is open.
+        Tells whether nobody is: if not, some stayed inside for longer than `patience` (default
+        `PATIENCE`) seconds, and the gate is open.
 
         Raises:
             RuntimeError: as `enter`.
@@ -64,7 +64,7 @@ class Gate:
         self._wait()
         before, self._closed_by = self._closed_by, me
         try:
-            until = time.monotonic() + PATIENCE
+            until = time.monotonic() + (PATIENCE if patience is None else patience)
             while self._inside and time.monotonic() < until:
                 time.sleep(PAUSE)
             if self._inside:

@@ -19,6 +19,10 @@ FEWEST = 3  # operations that are worth compiling
 MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
 
 
+class KernelFailed(Exception):
+    """A kernel of a replay has failed before anything was changed."""
+
+
 class Plan:
     """How a graph is run: its stages, and what its guards have to be.
 
@@ -53,27 +57,28 @@ class Plan:
         """Run the stages; `values`, the inputs, are followed by all they give.
 
         Returns:
-            Whether the guards hold, and no kernel fails; if not, nothing happened.
+            Whether the guards hold; if not, nothing happened.
 
         Raises:
-            Exception: if a kernel fails after memory has been changed.
+            KernelFailed: if a kernel fails before anything has been changed.
+            Exception: if one fails afterwards.
         """
         for place, value in self.input_guards:
             if not _is(values[place].item(), value):
                 return False
         values.extend(self.constants)
-        before = [s.get_state() for s in streams] if self.guards else []
+        before = [s.get_state() for s in streams]
         for number, stage in enumerate(self.stages):
             try:
                 values.extend(stage.run([values[i] for i in stage.takes]))
                 holds = number + 1 != self.checked_after or self._applies(values)
-            except Exception:
+            except Exception as error:
                 if number == self.changing:
                     raise
-                holds = False  # the function itself will say what is wrong
+                _put_back(streams, before)
+                raise KernelFailed from error  # the function itself will say what is wrong
             if not holds:
-                for stream, position in zip(streams, before, strict=bool(before)):
-                    stream.set_state(position)
+                _put_back(streams, before)
                 return False
         return True
 
@@ -85,6 +90,11 @@ class Plan:
         for stage in self.stages:
             stage.settle([values[i] for i in stage.takes], hot)
         self.settled = all(stage.settled for stage in self.stages)
+
+
+def _put_back(streams: list[torch.Generator], positions: list[torch.Tensor]) -> None:
+    for stream, position in zip(streams, positions, strict=True):
+        stream.set_state(position)
 
 
 def _is(found: Any, expected: Any) -> bool:

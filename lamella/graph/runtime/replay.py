@@ -19,7 +19,7 @@ from ..ir.stages import CannotCut, Cut
 from ..ir.streams import streams_of, undrawn
 from ..passes import improve, improved_before
 from ..tracing.lines import NOWHERE, Line
-from ..tracing.trace import CannotTrace, Trace, held_data
+from ..tracing.trace import CannotTrace, Trace
 from .plan import Plan
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
@@ -39,6 +39,7 @@ class Path:
             if it changes one of them that shares memory with another.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
+        trouble: what went wrong in finding that; None if nothing did.
         plan: how it is run now; None before the first run.
         sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
     """
@@ -53,7 +54,8 @@ class Path:
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]
         self.others = self.held[len(self.parameters):]
         self.slots = [slot for slot in trace.slots if slot is not None]
-        self.forms = [form_of(held_data(t)) for t in self.held]
+        self.forms = [form_of(raw) for raw, slot in zip(trace.data, trace.slots, strict=True)
+                      if slot is None]
         self.constants = trace.constants
         self._assigned = trace.assigned
         self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
@@ -66,7 +68,7 @@ class Path:
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
         self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
-        values = [*inputs, *[held_data(t) for t in trace.held], *self.constants]
+        values = [*inputs, *trace.data, *self.constants]
         if self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")
         self.applies_again = not self._sharing.found(values)
@@ -76,6 +78,7 @@ class Path:
         self._settling = Lock()
         self._measured = False
         self.settled = level == "O0"
+        self.trouble: Exception | None = None
         self.graph = graph
         self.plan: Plan | None = None
         try:
@@ -167,6 +170,8 @@ class Path:
                 elif plan is self.plan:
                     plan.settle(values, hot)
                     self.settled = plan.settled and (self._measured or not hot)
+        except Exception as error:  # the call itself is over, and was right
+            self.settled, self.trouble = True, error
         finally:
             self._settling.release()
 

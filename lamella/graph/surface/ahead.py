@@ -35,7 +35,7 @@ def _undone(reach: Reach) -> Iterator[None]:
     """A block after which all that can be reached, and random states, are as before."""
     data = [(p, p._data, p._data.clone()) for p in reach.parameters]
     others = [(t, t._raw, t._raw.clone()) for t, _ in reach.tensors]
-    before = Before(reach, [])
+    before = Before(reach)
     try:
         yield
     finally:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
@@ -58,10 +57,9 @@ class Before:
 
     Args:
         reach: what the run can reach.
-        inputs: the raw tensors it is given.
     """
 
-    def __init__(self, reach: Reach, inputs: list[torch.Tensor]):
+    def __init__(self, reach: Reach):
         self.reach = reach
         cells = {id(cell.__dict__) for cell in reach.cells}
         self.places = [(number, place, _copy_of(place.thing))
@@ -75,7 +73,6 @@ class Before:
         self.unknown = [(f.__globals__, [name for name in names_of(f.__code__)
                                          if name not in f.__globals__]) for f in reach.functions]
         self.arrays = [(array, array.copy()) for array in reach.arrays]
-        self.inputs = [(raw, raw.clone()) for raw in inputs]
         self.random, self.of_numpy = random.getstate(), np.random.get_state()
         self.streams = [(stream, _position(stream)) for stream in reach.streams]
         self.put_streams_back = kept()
@@ -141,9 +138,6 @@ class Before:
         for array, before in self.arrays:
             if not np.array_equal(array, before):
                 array[...] = before
-        with torch.no_grad():
-            for raw, before in self.inputs:
-                raw.copy_(before)
         random.setstate(self.random)
         for stream, position in self.streams:
             _reposition(stream, position)
@@ -156,6 +150,8 @@ def check_givable(value: Any, reach: Reach, what: str) -> None:
     Raises:
         CannotTrace: if it can't.
     """
+    if isinstance(value, Parameter) and not reach.knows(value):
+        raise CannotTrace(f"{what} a new Parameter")
     if isinstance(value, (tuple, list)):
         for inner in value:
             check_givable(inner, reach, what)

@@ -1,11 +1,9 @@
-"""What a function does beside computing while it is recorded, put off until the run is over.
-
-A graph gives Tensors; what prints them is called when the run is over, at every replay too.
-"""
+"""Printing in a recorded run: done at once, and again at the end of every replay."""
 
 from __future__ import annotations
 
 import builtins
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +15,7 @@ from ...tensor import Tensor, wrap
 
 
 class Later:
-    """A call that has been put off, with the Tensors it was given as they were then."""
+    """A call that each replay makes when it is over, with the Tensors that it was given."""
 
     def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict):
         self.function = function
@@ -39,19 +37,30 @@ def _copied(tensor: Tensor) -> Tensor:
     return tensor if isinstance(tensor, Parameter) else wrap(tensor._raw.detach().clone())
 
 
+_original = builtins.print
+_lock = threading.Lock()
+_recording = 0  # runs, in all threads
+
+
+def _printed(*args: Any, **kwargs: Any) -> None:
+    if state.trace is None:
+        _original(*args, **kwargs)
+    else:
+        state.trace.put_off(_original, args, kwargs)
+
+
 @contextmanager
-def prints_put_off(trace: Any) -> Iterator[None]:
-    """A block in which `print`, called while `trace` is recorded, is put off."""
-    original = builtins.print
-
-    def printed(*args: Any, **kwargs: Any) -> None:
-        if state.trace is trace:
-            trace.put_off(original, args, kwargs)
-        else:
-            original(*args, **kwargs)
-
-    builtins.print = printed
+def prints_noted() -> Iterator[None]:
+    """A block in which `print` tells the run that is being recorded in this thread."""
+    global _original, _recording
+    with _lock:
+        if not _recording:
+            _original, builtins.print = builtins.print, _printed
+        _recording += 1
     try:
         yield
     finally:
-        builtins.print = original
+        with _lock:
+            _recording -= 1
+            if not _recording:
+                builtins.print = _original

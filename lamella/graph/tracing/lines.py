@@ -64,6 +64,12 @@ class Lines:
         return Line(file, number, "backward")
 
 
+def nearest_line(frame: FrameType | None) -> Line:
+    """The innermost line of the user's that is running, looking from a frame outwards."""
+    file, number, _ = _nearest(frame, False)
+    return Line(file, number, "forward") if file else NOWHERE
+
+
 def users_level() -> int:
     """For `warnings.warn`, called where this is: the level of the innermost line of the user's."""
     level, frame = 1, sys._getframe(1)

@@ -18,9 +18,13 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from ...state import state
 from ..ir.draft import Draft
+from ..ir.operations import nature
 from .lines import Lines
 
 aten = torch.ops.aten
+
+
+_RUNNING = ((3, "running_mean"), (4, "running_var"))  # which such kernels change unsaid
 
 
 class CannotTrace(BaseException):
@@ -49,6 +53,8 @@ class Recorder(TorchDispatchMode):
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
         self._paused = False
+        self._stopped = False
+        self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
         self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
         self._lines = Lines()
         self._known: set[Node] = set()  # values that are the same in every run
@@ -69,8 +75,13 @@ class Recorder(TorchDispatchMode):
         if self._paused or func.namespace == "prim":
             return func(*args, **kwargs)
         tags = func.tags
+        if self._stopped:
+            if self._draws and torch.Tag.nondeterministic_seeded in tags:
+                return self._drawn(func, args, kwargs)
+            return func(*args, **kwargs)
         if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
-            raise CannotTrace(f"calls {func}, whose result depends on values for its shape")
+            return self._refused(f"calls {func}, whose result depends on values for its shape",
+                                 func, args, kwargs)
         if torch.Tag.data_dependent_output in tags:
             if all(self._node_of(raw) in self._known for raw in args):
                 return func(*args, **kwargs)
@@ -81,16 +92,46 @@ class Recorder(TorchDispatchMode):
                 with self:
                     return (args[0].shape == args[1].shape
                             and bool((args[0] == args[1]).all().item()))
-            raise CannotTrace("turns a tensor into a Python value inside a kernel")
+            return self._refused("turns a tensor into a Python value inside a kernel", func, args,
+                                 kwargs)
         if self._draws and torch.Tag.nondeterministic_seeded in tags:
             return self._drawn(func, args, kwargs)
         return self._run(func, args, kwargs)
 
+    def _refused(self, what: str, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a kernel that no graph can hold: the run that is recorded goes on without one."""
+        if state.trace is None or state.trace.recorder is not self:
+            raise CannotTrace(what)
+        state.trace.refuse(what)
+        return func(*args, **kwargs)
+
+    def stop(self) -> None:
+        """Record nothing from now on; random numbers that are to be drawn again still are."""
+        self._stopped = True
+
+    def undo(self) -> None:
+        """Give the memory of the inputs what it held when they were given."""
+        for own, copy in self._saved.values():
+            own.copy_(copy)
+
+    def _save(self, func: Any, args: tuple, kwargs: dict) -> None:
+        """Keep a copy of inputs' memory that a kernel is about to change."""
+        known = nature(func)
+        for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
+            value = args[place] if place < len(args) else kwargs.get(name)
+            for raw in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(raw, torch.Tensor) and type(raw) is torch.Tensor:
+                    own = raw.untyped_storage()
+                    if own._cdata in self._given and own._cdata not in self._saved:
+                        self._saved[own._cdata] = own, own.clone()
+
     def _run(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Call a kernel, as a node of the graph."""
+        if self._stopped:
+            return func(*args, **kwargs)
         if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
                 and args[0].untyped_storage()._cdata in self._given):
-            raise CannotTrace("addresses memory of its inputs by offset")
+            return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
         if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
             func = aten.lift_fresh_copy.default
         given, named = self._described(args), self._described(kwargs)
@@ -100,6 +141,7 @@ class Recorder(TorchDispatchMode):
             self._known.clear()
         elif func is aten.lift_fresh_copy.default:
             self._known.add(node)
+        self._save(func, args, kwargs)
         found = func(*args, **kwargs)
         self._note(node, found)
         return found

@@ -200,6 +200,9 @@ def _function(parameters: str, expression: str, name: str) -> Any:
 class SymbolicTrace(Trace):
     """A run on tensors without data: it has no values to guard, to print or to keep."""
 
+    def refuse(self, what: str) -> None:
+        raise CannotTrace(what)
+
     def peek(self, raw: torch.Tensor) -> Any:
         raise CannotTrace("turns a tensor into a Python value")
 

@@ -1,15 +1,17 @@
 """One run of a function, recorded as a graph of kernels.
 
-The function runs for real, below autograd, while every kernel it calls is recorded: forward,
-backward, clipping and the optimizer's update become one graph. Parameters it can reach are lent
-copies of their data meanwhile, so that a run that raises changes nothing. Where the function turns
-a tensor into a Python value, the value is noted as a *guard*: the graph stands for this path only.
+The function runs as it would eagerly, on its own data and with all its side effects, while every
+kernel it calls is recorded: forward, backward, clipping and the optimizer's update become one
+graph. Where the function turns a tensor into a Python value, the value is noted as a *guard*: the
+graph stands for this path only. Where it does something that no graph can hold, recording ends and
+the run goes on; nothing has to be done twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,13 +20,14 @@ from torch.fx import GraphModule
 from ...autodiff.tree import map_tensors, tensors
 from ...parameter import Parameter
 from ...state import state
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor
 from ..guards.reach import Reach
 from ..guards.values import plain
 from ..ir.operations import must_stay
-from ..ir.stages import written_inputs
 from .changes import Before, Change, check_givable, given_unchanged
-from .effects import Later, prints_put_off
+from .effects import Later, prints_noted
+from .lines import nearest_line
+from .outside import Outside
 from .recorder import CannotTrace, Recorder
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ class Trace:
     Attributes:
         held: the Parameters and Tensors that the run could reach other than as arguments; their
             data are inputs of the graph after the arguments.
+        data: for each of them, the data as the run began.
         slots: for each of them, the dict and name to find its like under in a later call, or None
             where that is the object itself.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
@@ -45,7 +49,9 @@ class Trace:
         attributes: by Cell and name, what the run assigned to attributes of Cells.
         changes: what it assigned there and elsewhere in Python's objects.
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
-        later: the calls put off until the run is over, such as those of `print`.
+        later: what it printed, to be printed by every replay.
+        refused: why no graph can hold the run; None if one can.
+        value: what the function gave.
     """
 
     def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
@@ -53,6 +59,7 @@ class Trace:
         self.reach = reach
         self.recorder = recorder
         self.held = held
+        self.data: list[torch.Tensor] = []
         self.slots = slots
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
@@ -60,12 +67,13 @@ class Trace:
         self.changes: list[Change] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.later: list[Later] = []
-        self.written: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
         self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None
         self.graph: GraphModule | None = None
+        self.refused: str | None = None
+        self.outside = Outside(self.refuse)
 
     def peek(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor."""
@@ -79,8 +87,17 @@ class Trace:
         return value
 
     def refuse(self, what: str) -> None:
-        """Say that the run does something no graph can hold."""
-        raise CannotTrace(what)
+        """Say that the run does something no graph can hold: from here on it runs eagerly."""
+        if self.refused is not None:
+            return
+        self.refused = f"{what}{nearest_line(sys._getframe(1))}"
+        self.outside.stop()
+        self.recorder.stop()
+        if state.trace is self:
+            state.trace, state.compiled = None, True
+        for cell in self.reach.cells:
+            if id(cell) in self.runs:
+                cell.__dict__["_recorded"] = self.runs[id(cell)]
 
     def note_attribute(self, cell: Any, name: str, value: Any) -> None:
         """Remember that the run assigned an attribute of a Cell."""
@@ -94,14 +111,24 @@ class Trace:
         if not self.reach.knows(owner):
             self.fresh.append((made, seed, seed2))
 
-    def commit(self) -> None:
-        """Change what the run has changed in place, which it had only been lent."""
-        for original, lent in self.written:
-            original.copy_(lent)
-
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        """Call a function when the run is over, and whenever it is replayed."""
+        """Print, now and whenever the run is replayed."""
         self.later.append(Later(function, args, kwargs))
+        self.outside.stop()
+        state.trace = None
+        try:
+            with self.recorder.pause():
+                function(*args, **kwargs)
+        finally:
+            state.trace = self
+            self.outside.__enter__()
+
+    def undo(self) -> None:
+        """Give the tensors that it had been given what they held before."""
+        for tensor, raw in zip(self.held, self.data, strict=True):
+            if held_data(tensor) is not raw:
+                _hold(tensor, raw)
+        self.recorder.undo()
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
@@ -114,77 +141,115 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         symbolic: what stands for data of varying sizes, if the run is to be one on forms only.
         before: what it may change of what it can reach, as it is now.
 
+    Returns:
+        The run; if `Trace.refused` says so, one without a graph.
+
     Raises:
-        CannotTrace: if no graph can hold it.
+        CannotTrace: if a symbolic run can't be recorded.
+        Exception: what the function raises; what it has done to tensors is undone.
     """
     if before is None:
-        before = Before(reach, [])
-    if reach.refused is not None:
-        raise CannotTrace(reach.refused)
-    # each input an object of its own, though the call may give the same one twice
-    lend = symbolic.argument if symbolic else torch.Tensor.detach
-    inputs = [lend(t._raw) for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+        before = Before(reach)
+    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     others = sorted(((t, None if id(t) in reach.known_tensors else slot)
                      for t, slot in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
-    originals = [held_data(t) for t in held]
-    loan = Loan()
-    lent = [symbolic.held(data) if symbolic else loan.of(data) for data in originals]
-    recorder = (symbolic.recorder if symbolic else Recorder)([*inputs, *lent])
+    lent, swapped = _inputs(given, held, symbolic)
+    recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else Trace)(
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
-    flat = iter(inputs)
-    given, named = map_tensors(
-        lambda t: t if isinstance(t, Parameter) else _lent(t, next(flat)), (args, kwargs))
-    given_before = map_tensors(lambda t: t, (given, named))
+    trace.data = [held_data(t) for t in held]
+    given_before = map_tensors(lambda t: t, (args, kwargs))
     attributes = _attributes(given_before)
+    in_compiled = state.compiled
     try:
-        for tensor, copy in zip(held, lent, strict=True):
-            _hold(tensor, copy)
-        with symbolic.mode if symbolic else nullcontext(), prints_put_off(trace), recorder:
+        for tensor, _, raw in swapped:
+            _hold(tensor, raw)
+        seen, own = [held_data(t) for t in held], [t._raw for t in given]
+        with ExitStack() as around:
+            if symbolic:
+                around.enter_context(symbolic.mode)
+            around.enter_context(prints_noted())
+            around.enter_context(recorder)
             state.trace = trace
             try:
-                out = fn(*given, **named)
+                with trace.outside:
+                    trace.value = fn(*args, **kwargs)
             finally:
                 state.trace = None
-            if not given_unchanged(given_before, (given, named)):
-                raise CannotTrace("changes a list or a dict that it was given")
-            if _attributes(given_before) != attributes:
-                raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
-            given_back = _results(trace, out, lent, before, loan)
-            if symbolic and trace.changes:
-                raise CannotTrace("changes Python's objects")
-        graph = trace.recorder.finished(given_back)
-        trace.constants = trace.recorder.constants
-        trace.graph = _cleaned(graph)
-    except Exception:
-        _catch_up(trace)
+            if trace.refused is None:
+                try:
+                    _check_given(given_before, (args, kwargs), attributes, given, own)
+                    given_back = _results(trace, seen, before)
+                    if symbolic and trace.changes:
+                        raise CannotTrace("changes Python's objects")
+                    trace.constants = recorder.constants
+                    trace.graph = _cleaned(recorder.finished(given_back))
+                except CannotTrace as reason:
+                    if symbolic:
+                        raise
+                    trace.refuse(str(reason))
+    except BaseException:
+        if trace.refused is None:
+            trace.undo()
         raise
     finally:
-        for tensor, data in zip(trace.held, originals, strict=True):
-            _hold(tensor, data)
-    for number in () if symbolic else written_inputs(trace.graph):
-        if 0 <= number - len(inputs) < len(lent):
-            trace.written.append((originals[number - len(inputs)], lent[number - len(inputs)]))
+        state.compiled = in_compiled
+        for tensor, own, raw in swapped:
+            if symbolic or held_data(tensor) is raw:
+                _hold(tensor, own)
     return trace
 
 
-def _catch_up(trace: Trace) -> None:
-    """Make the calls that a run put off before it raised."""
-    for call in trace.later:
-        call(call.args)
+def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
+            ) -> tuple[list[torch.Tensor], list[tuple[Tensor, torch.Tensor, torch.Tensor]]]:
+    """The inputs of the graph, each an object of its own; the Tensors that have to hold another.
+
+    The second list has a Tensor, what it holds, and what it is to hold during the run.
+
+    An argument that is given twice is one input that is used, and one that isn't: the key of a call
+    says which are the same.
+    """
+    lent: list[torch.Tensor] = []
+    swapped: list[tuple[Tensor, torch.Tensor, torch.Tensor]] = []
+    seen: set[int] = set()
+    known: set[int] = set()
+    for number, tensor in enumerate((*given, *held)):
+        raw = held_data(tensor)
+        is_argument = number < len(given)
+        if symbolic:
+            found = (symbolic.argument if is_argument else symbolic.held)(raw)
+        elif id(raw) in seen or raw.requires_grad:
+            found = raw.detach()
+        else:
+            found = raw
+        seen.add(id(raw))
+        if found is not raw and id(tensor) not in known and (
+                symbolic or raw.requires_grad or not is_argument):
+            swapped.append((tensor, raw, found))
+        known.add(id(tensor))
+        lent.append(found)
+    return lent, swapped
+
+
+def _check_given(before: Any, now: Any, attributes: list[Any], given: list[Tensor],
+                 own: list[torch.Tensor]) -> None:
+    """Check that the arguments themselves are what they were, whatever their data.
+
+    Raises:
+        CannotTrace: if not.
+    """
+    if not given_unchanged(before, now):
+        raise CannotTrace("changes a list or a dict that it was given")
+    if _attributes(before) != attributes:
+        raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
+    if any(t._raw is not raw for t, raw in zip(given, own, strict=True)):
+        raise CannotTrace("gives other data to a Tensor that it was given")
 
 
 def held_data(tensor: Tensor) -> torch.Tensor:
     """The raw tensor that a Tensor or a Parameter holds, whatever stands for it meanwhile."""
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
-
-
-def _lent(tensor: Tensor, raw: torch.Tensor) -> Tensor:
-    """The Tensor a run is given instead of an argument, with its hooks and attributes."""
-    lent = wrap(raw)
-    lent.__dict__.update(tensor.__dict__)
-    return lent
 
 
 def _attributes(given: Any) -> list[Any]:
@@ -198,48 +263,19 @@ def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
         tensor._raw = raw
 
 
-class Loan:
-    """Copies of data that lie in memory as their originals do, also as to what they share."""
-
-    def __init__(self) -> None:
-        self.memory: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
-
-    def of(self, raw: torch.Tensor) -> torch.Tensor:
-        """The copy to lend."""
-        own = raw.untyped_storage()
-        if own._cdata not in self.memory:
-            copy = own.clone()
-            self.memory[own._cdata] = own, copy
-            self.memory[copy._cdata] = own, copy
-        return _laid(raw, self.memory[own._cdata][1])
-
-    def back(self, raw: torch.Tensor) -> torch.Tensor:
-        """What lies in memory that was lent, or is a part of it, in the original's memory."""
-        found = self.memory.get(raw.untyped_storage()._cdata)
-        return raw.detach() if found is None else _laid(raw, found[0])
-
-
-def _laid(raw: torch.Tensor, memory: torch.UntypedStorage) -> torch.Tensor:
-    return torch.empty(0, dtype=raw.dtype, device=raw.device).set_(
-        memory, raw.storage_offset(), raw.shape, raw.stride())  # type: ignore[arg-type]
-
-
-def _results(trace: Trace, out: Any, data: list[torch.Tensor], before: Before,
-             loan: Loan) -> list[torch.Tensor]:
+def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
-    assigned = [(i, held_data(t)) for i, (t, lent) in enumerate(zip(trace.held, data, strict=True))
-                if held_data(t) is not lent]
+    assigned = [(i, held_data(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
+                if held_data(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
     made = [(Change(cell.__dict__, name), value) for cell, name, value in trace.attributes.values()]
     made.extend(before.changes())
     trace.changes, noted = [change for change, _ in made], [value for _, value in made]
-    check_givable(out, before.reach, "gives")
+    check_givable(trace.value, before.reach, "gives")
     check_givable(noted, before.reach, "keeps")
-    trace.out_tree = (out, noted, [call.args for call in trace.later])
+    trace.out_tree = (trace.value, noted, [call.args for call in trace.later])
     given = [t._raw.detach() for t in tensors(trace.out_tree)]
-    with trace.recorder.pause():
-        trace.value = ([loan.back(raw) for raw in given], [loan.back(raw) for _, raw in assigned])
-    return [*(raw for raw, _ in trace.guards), *given, *(raw for _, raw in assigned)]
+    return [*(raw for raw, _ in trace.guards), *given, *(raw.detach() for _, raw in assigned)]
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:

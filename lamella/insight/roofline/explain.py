@@ -135,7 +135,10 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     with gate.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
-        path = Path(run_traced(compiled.fn, args, kwargs, reach), inputs, compiled.level)
+        trace = run_traced(compiled.fn, args, kwargs, reach)
+        if trace.refused is not None:
+            raise CannotTrace(trace.refused)
+        path = Path(trace, inputs, compiled.level)
     values = _values(path, inputs)
     if values is not None and not path.settled:
         with torch.enable_grad():

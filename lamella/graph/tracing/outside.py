@@ -1,0 +1,147 @@
+"""What a run does besides computing, seen by the calls that Python reports to a profiler.
+
+A function written in C that isn't known to only compute (`purity`) makes the run one that no graph
+can stand for. Calls that Lamella and PyTorch make themselves don't count.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import pathlib
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+from .purity import is_pure, name_of
+
+_PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
+_TORCH, _NUMPY, _STANDARD = (os.path.dirname(os.path.abspath(str(m.__file__))) + os.sep
+                             for m in (torch, np, os))
+# rooms of ours that write files, read them or talk to other processes
+_OUTWARD = tuple(_PACKAGE + name for name in (
+    "train" + os.sep, "dataset" + os.sep, "mindrecord" + os.sep, "profiler" + os.sep, "log.py",
+    "experimental" + os.sep, "hal" + os.sep))
+_INSTALLED = ("site-packages", "dist-packages")
+# packages that PyTorch calls
+_UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
+    "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
+
+OURS, THROUGH, USERS = range(3)
+
+_of_environment = type(os.environ)
+# functions of Python's library that do more than the C functions they call tell
+_TOLD: dict[CodeType, str] = {
+    logging.Logger._log.__code__: "writes to a log",
+    _of_environment.__getitem__.__code__: "reads the environment",
+    _of_environment.__iter__.__code__: "reads the environment",
+    _of_environment.__len__.__code__: "reads the environment",
+    _of_environment.__setitem__.__code__: "changes the environment",
+    _of_environment.__delitem__.__code__: "changes the environment"}
+
+
+@functools.lru_cache(4096)
+def whose(file: str) -> int:
+    """Whose code a file holds: ours, the user's, or a library's that whoever called it answers for.
+    """
+    if file.startswith("<"):
+        return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else THROUGH
+    file = os.path.abspath(file)
+    if file.startswith(_PACKAGE):
+        return THROUGH if file.startswith(_OUTWARD) else OURS
+    if file.startswith(_TORCH) or any(name in file for name in _UNDER_TORCH) and any(
+            part in file for part in _INSTALLED):
+        return OURS
+    if file.startswith(_NUMPY):
+        return THROUGH
+    if file.startswith(_STANDARD) and not any(part in file for part in _INSTALLED):
+        return THROUGH
+    return USERS
+
+
+class Outside:
+    """A block in which each side effect of this thread is told to `refuse`, before it happens.
+
+    Attributes:
+        codes: the pieces of the user's code that ran, each with its globals.
+    """
+
+    def __init__(self, refuse: Callable[[str], None]):
+        self.codes: dict[CodeType, dict[str, Any]] = {}
+        self._refuse = refuse
+        self._whose: dict[CodeType, int] = {}
+        self._before: Any = None
+        self._active = False
+
+    def __enter__(self) -> Outside:
+        self._before = sys.getprofile()
+        self._active = True
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """See nothing from now on."""
+        if self._active:
+            self._active = False
+            sys.setprofile(self._before)
+
+    def _event(self, frame: FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        kind = self._whose.get(code)
+        if kind is None:
+            kind = self._whose[code] = whose(code.co_filename)
+        if not kind:  # ours
+            return
+        if event == "call":
+            if kind == USERS:
+                self.codes.setdefault(code, frame.f_globals)
+            elif (code in _TOLD and self._caller(frame)[0] == USERS
+                    and not _is_importing(frame)):
+                self._refuse(_TOLD[code])
+        elif event == "c_call" and not is_pure(arg):
+            whose_call, library = self._caller(frame)
+            if (whose_call == USERS and not _is_importing(frame)
+                    and not (library is not None and _asks_for_level(arg, library))):
+                self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
+
+    def _caller(self, frame: FrameType | None) -> tuple[int, FrameType | None]:
+        """Whose code a call comes from, and which function of a library that code called."""
+        library = None
+        while frame is not None:
+            code = frame.f_code
+            kind = self._whose.get(code)
+            if kind is None:
+                kind = self._whose[code] = whose(code.co_filename)
+            if kind != THROUGH:
+                return kind, library
+            library, frame = frame, frame.f_back
+        return USERS, library
+
+
+def _name(frame: FrameType) -> str:
+    """How a message calls the function of a library that is running."""
+    module = str(frame.f_globals.get("__name__", "")).lstrip("_")
+    return f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}"
+
+
+def _asks_for_level(function: Any, library: FrameType) -> bool:
+    """Whether a call is part of asking whether a message is to be logged at all."""
+    return library.f_code.co_filename == logging.__file__ and function.__name__ in (
+        "acquire", "release", "__enter__", "__exit__")
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported: that is done once, also eagerly."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,92 @@
+"""Which functions written in C a recorded run may call: those that only compute.
+
+What is in no table here is taken for a side effect, or for a look at the world outside of the
+program (a clock, a file, the environment): a graph would not have it.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextvars
+import datetime
+import decimal
+import fractions
+import functools
+import random
+import re
+import struct
+import types
+import weakref
+from typing import Any
+
+import numpy as np
+import torch
+
+# modules of which every function only computes, or changes nothing but its arguments
+_MODULES = frozenset("""
+    math cmath operator _operator itertools functools _functools collections _collections
+    _collections_abc struct _struct bisect _bisect heapq _heapq re _sre json _json copy abc _abc
+    typing _typing types string _string unicodedata zlib binascii _weakref weakref _codecs
+    _statistics statistics _decimal decimal numbers enum copyreg _datetime _warnings warnings
+    _hashlib _md5 _sha1 _sha2 _sha256 _sha512 _sha3 _blake2 inspect dataclasses keyword
+    _contextvars opcode _opcode""".split())
+_EXCEPT = {
+    "builtins": frozenset("open input breakpoint exit quit".split()),
+    "numpy": frozenset("fromfile memmap".split()),
+}
+_SOME = {
+    "sys": frozenset("_getframe getrefcount intern getrecursionlimit exc_info getsizeof "
+                     "getdefaultencoding exception is_finalizing audit".split()),
+    "_thread": frozenset("get_ident get_native_id allocate_lock RLock".split()),
+    "posix": frozenset(("fspath",)),
+    "nt": frozenset(("fspath",)),
+    "_io": frozenset(("text_encoding",)),
+}
+_KINDS = (
+    str, bytes, bytearray, memoryview, int, float, complex, list, dict, tuple, set, frozenset,
+    range, slice, property, classmethod, staticmethod, BaseException, collections.deque,
+    types.MappingProxyType, types.GeneratorType, types.CodeType, types.FunctionType, types.CellType,
+    types.MethodType, re.Pattern, re.Match, struct.Struct, random.Random, np.ndarray, np.generic,
+    np.dtype, torch.Tensor, torch.dtype, torch.Size, torch.device, torch.Generator,
+    weakref.ReferenceType, functools.partial, datetime.date, datetime.time, datetime.timedelta,
+    datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
+    type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
+# methods of those, and of classes, that do more than compute
+_METHODS = frozenset("tofile dump now utcnow today seed".split())
+_OF_VARIABLES = frozenset(("get", "name"))  # of a ContextVar
+
+
+def is_pure(function: Any) -> bool:
+    """Whether a built-in function or method only computes, as far as the program can see."""
+    owner = getattr(function, "__self__", None)
+    name = function.__name__
+    if owner is None or isinstance(owner, types.ModuleType):
+        module = function.__module__ or getattr(owner, "__name__", "")
+        if module in _SOME:
+            return name in _SOME[module]
+        top = module.partition(".")[0]
+        if top in ("builtins", "numpy"):
+            return name not in _EXCEPT[top]
+        return module in _MODULES or top == "torch"
+    if name in _METHODS:
+        return False
+    if isinstance(owner, type):
+        return name[:2] == "__" or name in vars(type) or issubclass(owner, _KINDS)
+    if isinstance(owner, contextvars.ContextVar):
+        return name in _OF_VARIABLES
+    return isinstance(owner, _KINDS) or name[:2] == "__" and _is_of_object(function, owner)
+
+
+def _is_of_object(function: Any, owner: Any) -> bool:
+    """Whether a method is the one that every object has, such as ``__reduce_ex__``."""
+    return name_of(function).startswith("object.")
+
+
+def name_of(function: Any) -> str:
+    """How a message calls a built-in function: with its module, or its class."""
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType):
+        module = (function.__module__ or "").lstrip("_")
+        name = function.__qualname__
+        return name if module in ("builtins", "") else f"{module}.{name}"
+    return function.__qualname__
