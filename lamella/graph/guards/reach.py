@@ -22,6 +22,11 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
 
+MOST_PARTS = 1000  # of a container that is looked into before code is known to read it
+MOST_BYTES = 2**16  # of such an array
+# what reads an object's attributes without naming them
+_ANY_NAME = frozenset(("getattr", "vars", "__dict__", "attrgetter", "methodcaller", "dir",
+                       "deepcopy", "asdict", "astuple", "dumps", "locals"))
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 REGISTRIES = ("_params", "_cells", "_buffers")
 _KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
@@ -67,7 +72,8 @@ class Reach:
 
     Attributes:
         tensors: Tensors that are no Parameters, each with the dict and the name it was found
-            under, or None where it was found elsewhere.
+            under (several names if it lies in containers there: see `found_at`), or None where it
+            was found elsewhere.
         known_tensors: by identity, those found elsewhere, though perhaps under a name, too.
         objects: those of the user's classes, and Lamella's that are no Cells.
         slotted: objects with the names of their slots.
@@ -78,12 +84,18 @@ class Reach:
         arrays: NumPy arrays.
         streams: generators of random numbers that are not Lamella's.
         refused: why no graph can hold what was found, if so.
+        closed: large containers and arrays that were not looked into, each with the names on the
+            way there; None for one that has been found in another way. Most programs hold such
+            data and never read it while they run: see `was_read`.
+
+    Args:
+        opened: by identity, the large containers and arrays to look into.
     """
 
-    def __init__(self, *roots: Any):
+    def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None):
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
-        self.tensors: list[tuple[Tensor, tuple[dict, str] | None]] = []
+        self.tensors: list[tuple[Tensor, tuple[dict, Any] | None]] = []
         self.known_tensors: dict[int, Tensor] = {}
         self.objects: list[Any] = []
         self.slotted: list[tuple[Any, tuple[str, ...]]] = []
@@ -95,6 +107,9 @@ class Reach:
         self.streams: list[Any] = []
         self.refused: str | None = None
         self._seen: dict[int, Any] = {}
+        self.closed: list[tuple[Any, frozenset[str] | None]] = []
+        self.opened = opened or {}
+        self._own: dict[int, dict] = {}  # attributes of objects and Cells
         self._mentioned: set[str] = set()
         self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
         self._modules: list[types.ModuleType] = []
@@ -110,11 +125,12 @@ class Reach:
                     names.update(self.spaces[id(cls)][2])
 
     @classmethod
-    def of_call(cls, fn: Any, args: tuple, kwargs: dict) -> Reach:
+    def of_call(cls, fn: Any, args: tuple, kwargs: dict,
+                opened: Mapping[int, Any] | None = None) -> Reach:
         """What a call can reach other than the Tensors it is given, whose data are arguments."""
         return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
                          and not isinstance(value, Parameter) else value
-                         for value in leaves((args, kwargs))])
+                         for value in leaves((args, kwargs))], opened=opened)
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the very same things."""
@@ -146,13 +162,19 @@ class Reach:
             thing = _behind(thing)
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
             self.known_tensors[id(thing)] = thing
-        if not isinstance(thing, PLAIN) and id(thing) not in self._seen:
+        if id(thing) not in self._seen and (
+                not isinstance(thing, PLAIN) or hasattr(thing, "__dict__")):
             self._waiting.append((thing, around, key))
 
     def _look_at(self, thing: Any, around: int | None, key: Any) -> None:
         if id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
+        if is_large(thing) and id(thing) not in self.opened:
+            self.closed.append((thing, self._names_to(around, key)))
+            return
+        if _has_attributes(thing):  # of a class derived from one of Python's
+            self._visit_object(thing)
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
             self._slots(thing.__dict__, self._place(thing.__dict__))
@@ -190,7 +212,7 @@ class Reach:
             if is_users(thing.__name__):
                 self._modules.append(thing)
                 self._visit_module(thing, self._mentioned)
-        else:
+        elif not isinstance(thing, PLAIN):
             self._visit_object(thing)
 
     def _visit_all(self, things: Iterable[Any]) -> None:
@@ -198,8 +220,47 @@ class Reach:
             self._visit(thing)
 
     def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
+        path = self._path(place)
         for key, thing in items:
-            self._visit(thing, place, key)
+            if path is None or not isinstance(thing, Tensor) or isinstance(thing, Parameter):
+                self._visit(thing, place, key)
+            elif id(thing) not in self._seen:
+                self._seen[id(thing)] = thing
+                self.tensors.append((thing, (path[0], (*path[1], key))))
+
+    def _names_to(self, around: int | None, key: Any) -> frozenset[str] | None:
+        """The names that code must mention to get to something; None if it may need none."""
+        names = set()
+        while True:
+            if isinstance(key, str):
+                names.add(key)
+            if around is None:
+                return frozenset(names) or None
+            _, around, key = self.places[around]
+
+    def was_read(self, codes: Iterable[types.CodeType]) -> dict[int, Any]:
+        """Of what wasn't looked into, by identity what the code that ran may have read."""
+        if not self.closed:
+            return {}
+        mentioned: set[str] = set()
+        for code in codes:
+            mentioned |= names_of(code)
+            mentioned.update(code.co_freevars)
+        every = not _ANY_NAME.isdisjoint(mentioned)
+        return {id(thing): thing for thing, names in self.closed
+                if every or names is None or not names.isdisjoint(mentioned)}
+
+    def _path(self, place: int) -> tuple[dict, tuple] | None:
+        """How to get to a container from an object's attributes; None if there is no such way."""
+        keys = []
+        while True:
+            thing, around, key = self.places[place]
+            if around is None:
+                return (thing, tuple(keys)) if id(thing) in self._own and keys else None
+            if type(thing) not in (tuple, list, dict):
+                return None
+            keys.insert(0, key)
+            place = around
 
     def _place(self, thing: Any, around: int | None = None, key: Any = None) -> int:
         self.places.append(Place(thing, around, key))
@@ -209,6 +270,7 @@ class Reach:
         self.cells.append(cell)
         self._visit_class(type(cell))
         own = cell.__dict__
+        self._own[id(own)] = own
         place = self._place(own)
         for registry in REGISTRIES:
             if registry in own:
@@ -234,6 +296,7 @@ class Reach:
         own = getattr(thing, "__dict__", None)
         if own is not None:
             self.objects.append(thing)
+            self._own[id(own)] = own
             self._slots(own, self._place(own), OF_ONE_OBJECT)
         slots = tuple([name for cls in type(thing).__mro__ for name in _names(cls)
                        if name not in ("__dict__", "__weakref__")])
@@ -281,7 +344,7 @@ class Reach:
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that what a name of a module or a class stands for matters."""
         self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
-        self._visit(value)
+        self._visit(value, None, name)
 
     def _visit_function(self, function: types.FunctionType) -> None:
         users = is_users(function.__module__) and is_users_code(function.__code__)
@@ -290,13 +353,14 @@ class Reach:
         self.functions.append(function)
         if users:
             self._attributes(function)
-        for cell in function.__closure__ or ():
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (),
+                              strict=False):
             if id(cell) not in self._seen:
                 self._seen[id(cell)] = cell
                 self.variables.append(cell)
                 place = self._place(cell)
                 if has_value(cell):
-                    self._visit(cell.cell_contents, place)
+                    self._visit(cell.cell_contents, place, name)
         self._visit(function.__defaults__)
         self._visit(function.__kwdefaults__)
         if users:
@@ -321,9 +385,29 @@ class Reach:
 
     def _visit_module(self, module: types.ModuleType, names: Iterable[str]) -> None:
         own = vars(module)
+        if "getattr" in names:  # by a name that may be computed
+            names = [name for name, value in own.items() if isinstance(value, PLAIN)]
         for name in list(names):
             if name in own:
                 self._name(own, own, name, own[name])
+
+
+def is_large(thing: Any) -> bool:
+    """Whether a container or an array is looked into only if code that ran may have read it."""
+    if isinstance(thing, np.ndarray):
+        return thing.nbytes > MOST_BYTES
+    return isinstance(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
+
+
+def found_at(slot: tuple[dict, Any]) -> Any:
+    """What is in a dict under a name, or further in, under several."""
+    holder, name = slot
+    if type(name) is not tuple:
+        return holder[name]
+    thing: Any = holder
+    for key in name:
+        thing = thing[key]
+    return thing
 
 
 def _behind(proxy: Any) -> Any:
@@ -403,7 +487,14 @@ _LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib
 
 def is_ours(thing: Any) -> bool:
     """Whether an object is of one of our classes."""
-    return (type(thing).__module__ or "").split(".")[0] == "lamella"
+    module = type(thing).__module__
+    return isinstance(module, str) and module.split(".")[0] == "lamella"
+
+
+def _has_attributes(thing: Any) -> bool:
+    """Whether a container or a plain value is of a class of the user's, with attributes."""
+    return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset))
+            and hasattr(thing, "__dict__") and is_users(type(thing).__module__))
 
 
 @functools.lru_cache(1024)
@@ -412,8 +503,8 @@ def is_users(module: str | None) -> bool:
 
     Classes made at run time may name none: they are taken for the user's.
     """
-    if module is None:
-        return True
+    if not isinstance(module, str):
+        return module is None  # classes of extension modules may have a descriptor there
     if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
         return False
     file = getattr(sys.modules.get(module), "__file__", None)

@@ -7,6 +7,7 @@ import contextvars
 import hashlib
 import types
 from collections import deque
+from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .reach import PLAIN, REGISTRIES, Reach, form_of, has_value, is_ours
+from .reach import PLAIN, REGISTRIES, Reach, form_of, has_value, is_large, is_ours
 
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # of containers within each other
@@ -24,8 +25,11 @@ _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is
 _ATOMS = frozenset(PLAIN)
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
+_PLACES = (tuple, list, dict)  # in which Tensors are known by where they are
 _BUFFERS = (bytearray, array.array, memoryview)
 ABSENT = object()
+_LARGE = "large"
+Opened = Mapping[int, Any] | None
 
 # the attributes of a Cell that say nothing by themselves, or are compared one by one
 _APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
@@ -34,19 +38,43 @@ _APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_cr
 
 def fingerprint(reach: Reach) -> tuple:
     """The plain values that a run may depend on: attributes of objects, variables of functions."""
+    opened = reach.opened
     seen: dict[int, Any] = {id(t): _Same(t) for t in reach.known_tensors.values()}
     return (
-        [_cell_values(cell, seen) for cell in reach.cells],
-        [_values(thing, seen) for thing in reach.objects],
-        [plain(content_of(variable)) for variable in reach.variables],
-        [[plain(space.get(name, ABSENT)) for name in names]
+        [_cell_values(cell, seen, opened) for cell in reach.cells],
+        [_values(thing, seen, opened) for thing in reach.objects],
+        [plain(content_of(variable), 0, opened) for variable in reach.variables],
+        [[plain(space.get(name, ABSENT), 0, opened) for name in names]
          for _, space, names in reach.spaces.values()],
         [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
-        [[plain(getattr(thing, name, ABSENT)) for name in names]
+        [[plain(getattr(thing, name, ABSENT), 0, opened) for name in names]
          for thing, names in reach.slotted],
         [[(name, slot(value, seen)) for name, value in p.__dict__.items()
           if name != "sliced"]  # which an assignment adds
-         for p in reach.parameters])
+         for p in reach.parameters],
+        [plain(t.__dict__) for t, slot in reach.tensors if slot is None])
+
+
+def difference(reach: Reach, before: tuple, now: tuple) -> str:
+    """What differs between two fingerprints of a reach, as messages call it."""
+    cells, objects, variables, spaces, *_ = zip(before, now, strict=True)
+    owners = [(cell, a[0], b[0]) for cell, a, b in zip(reach.cells, *cells, strict=True)]
+    owners += list(zip(reach.objects, *objects, strict=True))
+    for thing, old, new in owners:
+        for name in dict(new).keys() | dict(old).keys():
+            if dict(old).get(name, ABSENT) != dict(new).get(name, ABSENT):
+                return f"the attribute '{name}' of {type(thing).__name__}"
+    names = {id(cell): name for function in reach.functions for name, cell in
+             zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)}
+    for variable, old, new in zip(reach.variables, *variables, strict=True):
+        if old != new:
+            return f"the variable '{names.get(id(variable), '')}'"
+    for (owner, _, used), old, new in zip(reach.spaces.values(), *spaces, strict=True):
+        for name, a, b in zip(used, old, new, strict=True):
+            if a != b:
+                whose = f" of {owner.__name__}" if isinstance(owner, type) else ""
+                return f"the {'attribute' if whose else 'global'} '{name}'{whose}"
+    return "something that it reads"
 
 
 def content_of(variable: types.CellType) -> Any:
@@ -85,8 +113,11 @@ class _Long:
         return len(self.parts)
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """What tells a value from another: itself if it is plain, its parts, or its identity."""
+def plain(value: Any, depth: int = 0, opened: Opened = None) -> Any:
+    """What tells a value from another: itself if it is plain, its parts, or its identity.
+
+    Given `opened`, what is large and not in there counts as the same as anything of its class.
+    """
     kind = type(value)
     if kind in _ATOMS:
         if kind is float and (not value or value != value):
@@ -94,8 +125,10 @@ def plain(value: Any, depth: int = 0) -> Any:
         return kind, value
     if kind is Parameter or kind is Tensor:
         return _Same(value)
+    if opened is not None and is_large(value) and id(value) not in opened:
+        return kind, _LARGE
     if isinstance(value, _CONTAINERS) and depth < DEEPEST:
-        return kind, _parts(value, depth + 1)
+        return kind, _parts(value, depth + 1, opened)
     if isinstance(value, np.ndarray):
         return _array(value)
     if isinstance(value, np.generic):
@@ -118,16 +151,16 @@ def _is_fixed(value: Any) -> bool:
     return not isinstance(value, (*_CONTAINERS, *_BUFFERS, np.ndarray, contextvars.ContextVar))
 
 
-def _parts(value: Any, depth: int) -> Any:
+def _parts(value: Any, depth: int, opened: Opened) -> Any:
     mapping = isinstance(value, _MAPPINGS)
     parts = [p for item in value.items() for p in item] if mapping else value
     if len(value) > LONGEST and set(map(type, parts)) <= _ATOMS:
         return _Long(list(parts))
     if mapping:
-        return tuple([(name, plain(v, depth)) for name, v in value.items()])
+        return tuple([(name, plain(v, depth, opened)) for name, v in value.items()])
     if isinstance(value, (set, frozenset)):
-        return frozenset([plain(v, depth) for v in value])
-    return tuple([plain(v, depth) for v in value])
+        return frozenset([plain(v, depth, opened) for v in value])
+    return tuple([plain(v, depth, opened) for v in value])
 
 
 def _array(value: np.ndarray) -> tuple:
@@ -139,14 +172,27 @@ def _array(value: np.ndarray) -> tuple:
     return value.shape, value.dtype.str, content
 
 
-def slot(value: Any, seen: dict[int, Any]) -> Any:
+def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
     """The same of what a name holds: a Tensor there is known by its form, and who shares it.
 
     `seen` has by identity what tells apart the Tensors that were met, or can be met elsewhere.
     """
     if type(value) is Tensor:
-        return form_of(value._raw), seen.setdefault(id(value), len(seen))
-    return plain(value)
+        own = value.__dict__
+        return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
+                plain(own) if own else None)
+    if type(value) in _PLACES and holds_tensors(value):
+        parts = value.items() if type(value) is dict else enumerate(value)
+        return type(value), tuple([(key, slot(part, seen, opened)) for key, part in parts])
+    return plain(value, 0, opened)
+
+
+def holds_tensors(value: Any, depth: int = 0) -> bool:
+    """Whether there are Tensors in a tuple, list or dict, or in such inside of it."""
+    parts = value.values() if type(value) is dict else value
+    return len(value) <= LONGEST and any(
+        type(part) is Tensor or type(part) in _PLACES and depth < DEEPEST
+        and holds_tensors(part, depth + 1) for part in parts)
 
 
 def counting(thing: Any) -> list[tuple[str, Any]]:
@@ -158,22 +204,23 @@ def counting(thing: Any) -> list[tuple[str, Any]]:
                 name[:1] != "_" or name == "_call_hooks" or type(value) is Tensor))]
 
 
-def _values(thing: Any, seen: dict[int, Any]) -> list:
-    return [(name, slot(value, seen)) for name, value in counting(thing)]
+def _values(thing: Any, seen: dict[int, Any], opened: Opened) -> list:
+    return [(name, slot(value, seen, opened)) for name, value in counting(thing)]
 
 
-def _cell_values(cell: CellTree, seen: dict[int, Any]) -> tuple:
+def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened) -> tuple:
     own = cell.__dict__
-    return (_values(cell, seen), [id(c) for c in own["_cells"].values()],
+    return (_values(cell, seen, opened), [id(c) for c in own["_cells"].values()],
             [slot(b, seen) for b in own["_buffers"].values()],
             [id(p) for p in own["_params"].values()])
 
 
-def contents(value: Any) -> Any:
+def contents(value: Any, opened: Opened = None) -> Any:
     """Of a value that may change and stay the same object what tells if it has; None if it can't.
 
     A Parameter's data are none of it.
     """
     if type(value) is Tensor:
-        return form_of(value._raw)
-    return None if _is_fixed(value) else plain(value)
+        own = value.__dict__
+        return (form_of(value._raw), plain(own)) if own else form_of(value._raw)
+    return None if _is_fixed(value) else plain(value, 0, opened)

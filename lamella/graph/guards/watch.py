@@ -6,7 +6,7 @@ from operator import is_
 from typing import Any
 
 from ...tensor import Tensor
-from .reach import REGISTRIES, Reach, form_of
+from .reach import REGISTRIES, Reach
 from .values import ABSENT, content_of, contents, counting, fingerprint
 
 
@@ -33,6 +33,7 @@ class _Snapshot:
     """What the names within a reach stand for at a moment, and the fingerprint of that."""
 
     def __init__(self, reach: Reach):
+        self._opened = reach.opened
         self.dicts: list[tuple[dict, list, list]] = []
         self.empty: list[dict] = []
         self.containers: list[tuple[Any, Any]] = []
@@ -64,6 +65,9 @@ class _Snapshot:
         for _, values in self.parameters:
             for value in values:
                 self._contents(value)
+        for tensor, slot in reach.tensors:
+            if slot is None:
+                self._contents(tensor)
         self.values = fingerprint(reach)
 
     def holds(self) -> bool:
@@ -86,9 +90,9 @@ class _Snapshot:
             if len(own) != len(values) or not all(map(is_, own.values(), values)):
                 return False
         for tensor, form in self.tensors:
-            if form_of(tensor._raw) != form:
+            if contents(tensor) != form:
                 return False
-        return all(contents(held) == parts for held, parts in self.containers)
+        return all(contents(held, self._opened) == parts for held, parts in self.containers)
 
     def _dict(self, own: dict, counted: Any) -> None:
         if not own:
@@ -104,7 +108,7 @@ class _Snapshot:
 
     def _contents(self, value: Any) -> None:
         """Note what may change in a value that stays the same object."""
-        form = contents(value)
+        form = contents(value, self._opened)
         if form is not None and type(value) is Tensor:
             self.tensors.append((value, form))
         elif form is not None:

@@ -19,7 +19,7 @@ from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
 from ..guards.reach import Reach, StandsFor, form_of
-from ..guards.values import plain
+from ..guards.values import difference, plain
 from ..guards.watch import Watch
 from ..tracing.changes import Before
 from ..tracing.lines import users_level
@@ -59,7 +59,9 @@ class Compiled(StandsFor):
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, Sizes] = {}
         self._said: set[str] = set()
+        self._opened: dict[int, Any] = {}
         self._changing = Lock()
+        self._recording = Lock()
         self.traces = self.misses = self.replays = self.failures = 0
 
     def __deepcopy__(self, memo: dict) -> Compiled:
@@ -91,8 +93,12 @@ class Compiled(StandsFor):
         if key in self._eager:
             return self._eagerly(args, kwargs)
         entries = self._entries.get(key)
-        place, applying = key, entries
-        if entries is None and self._sizes:
+        if entries is None and len(key) > _PARTS:  # perhaps it doesn't matter which are the same
+            applying = self._entries.get(key[:_PARTS])
+        else:
+            applying = entries
+        place = key
+        if applying is None and self._sizes:
             place, applying = self._of_any_size(key, args, kwargs)
         entered = gate.enter()
         try:
@@ -197,23 +203,35 @@ class Compiled(StandsFor):
         """
         known = entries or []
         if len(known) >= MOST_PATHS:
-            return self._give_up(key, "it takes a new path in too many calls", args, kwargs)
+            return self._give_up(key, self._why_so_many(known, args, kwargs), args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
         found = self._record_sizes(key, inputs, args, kwargs)
         if found is not None:
             return _given(*found)
+        if not self._recording.acquire(blocking=False):
+            return self._eagerly(args, kwargs)  # another thread records it
         entered = gate.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
         finally:
+            self._recording.release()
             if entered:
                 gate.leave()
+
+    def _why_so_many(self, known: list[tuple[Watch, Any, Path]], args: tuple, kwargs: dict) -> str:
+        """Which guard fails again and again."""
+        watch, seen, _ = known[0]
+        now = watch.values()
+        failed = ("the value of a tensor that decides what is computed" if seen == now
+                  else difference(watch.reach, seen, now))
+        return (f"its recompilation limit is reached: {len(known)} graphs were recorded for such "
+                f"arguments, and none holds for this call, since {failed} changes again and again")
 
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
         """Run the function, and add the graph of the run, or say why there can't be one."""
-        reach = Reach.of_call(self.fn, args, kwargs)
+        reach = Reach.of_call(self.fn, args, kwargs, self._opened)
         if reach.refused is not None:
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
@@ -228,7 +246,9 @@ class Compiled(StandsFor):
                 reason = str(refusal)
             else:
                 self.traces += 1
-                if path.applies_again:
+                read = watch.reach.was_read(trace.outside.codes)
+                self._opened.update(read)  # and the next run is recorded with what is in there
+                if path.applies_again and not read:
                     self._put_first(key, (watch, values, path))
         if reason is not None:
             if self.fullgraph:
@@ -249,7 +269,7 @@ class Compiled(StandsFor):
                 or not preparation.over.is_set() or len(known) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
-        watch = Watch(Reach.of_call(self.fn, args, kwargs))
+        watch = Watch(Reach.of_call(self.fn, args, kwargs, self._opened))
         with gate.closed(0.0) as alone:
             if not alone:
                 return None  # others run, and would meet data that has no values
@@ -332,6 +352,9 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor]) -> Any:
     for call, args in zip(path.later, later, strict=True):
         call(args)
     return out
+
+
+_PARTS = 3  # of a key where no argument is given twice
 
 
 def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,

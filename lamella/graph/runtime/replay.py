@@ -13,7 +13,7 @@ from ...forking import Lock
 from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor
-from ..guards.reach import form_of
+from ..guards.reach import form_of, found_at
 from ..ir.sharing import Sharing
 from ..ir.stages import CannotCut, Cut
 from ..ir.streams import streams_of, undrawn
@@ -116,7 +116,7 @@ class Path:
                 if form_of(raw) != form:
                     return None
             self._seen = data
-        others.extend(place[name]._raw for place, name in self.slots)
+        others.extend([found_at(slot)._raw for slot in self.slots])
         values = [*[x.detach() if x.requires_grad else x for x in given], *data,
                   *[x.detach() if x.requires_grad else x for x in others], *self.constants]
         return None if self._sharing.found(values, moved) else values
@@ -127,8 +127,7 @@ class Path:
         return [self.held[i] if i < known else self._in_slot(i - known) for i in self._assigned]
 
     def _in_slot(self, number: int) -> Tensor:
-        place, name = self.slots[number]
-        return place[name]
+        return found_at(self.slots[number])
 
     def run(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """The graph's results from the arguments' data.

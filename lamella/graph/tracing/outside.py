@@ -120,10 +120,26 @@ class Outside:
             kind = self._whose.get(code)
             if kind is None:
                 kind = self._whose[code] = whose(code.co_filename)
-            if kind != THROUGH:
-                return kind, library
+            if kind == USERS:
+                logs = _log_around(frame)
+                if logs is None:
+                    return USERS, library
+                frame = logs  # a handler: who logs answers for it
+            elif kind == OURS:
+                return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
+
+
+def _log_around(frame: FrameType | None) -> FrameType | None:
+    """The function of `logging` that called this code; None if none did."""
+    for _ in range(8):
+        if frame is None:
+            return None
+        if frame.f_code.co_filename == logging.__file__:
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def _name(frame: FrameType) -> str:

@@ -31,7 +31,7 @@ _MODULES = frozenset("""
     _hashlib _md5 _sha1 _sha2 _sha256 _sha512 _sha3 _blake2 inspect dataclasses keyword
     _contextvars opcode _opcode""".split())
 _EXCEPT = {
-    "builtins": frozenset("open input breakpoint exit quit".split()),
+    "builtins": frozenset("open input breakpoint exit quit globals eval exec".split()),
     "numpy": frozenset("fromfile memmap".split()),
 }
 _SOME = {

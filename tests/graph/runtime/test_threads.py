@@ -67,36 +67,22 @@ def test_no_update_is_lost_while_another_thread_records():
     assert float(weight.asnumpy()) == pytest.approx(1 + 2 * calls + len(lengths), rel=1e-5)
 
 
-def test_replays_see_no_lent_data():
-    """A run being recorded changes copies; nobody else sees what it has done before it is over."""
+def test_a_run_that_raises_has_changed_nothing_when_it_is_over():
     weight = Parameter(np.full(4, 2.0, np.float32), name="w")
-    inside, go_on = threading.Event(), threading.Event()
-
-    @ms.jit
-    def read(x):
-        return x * weight
+    read = ms.jit(lambda x: x * weight)
 
     def failing(x):
         weight.set_data(x * 0)
-        inside.set()
-        go_on.wait(120)
         raise KeyError("late")
 
-    x = Tensor(np.ones(4, np.float32))
-    read(x)
-    read(x)
-
     def fail():
-        with pytest.raises(KeyError):
-            ms.jit(failing)(x)
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                ms.jit(failing)(x)
 
-    def replay():
-        inside.wait(120)
-        threading.Timer(0.05, go_on.set).start()
-        return read(x).asnumpy()
-
-    _, seen = together(fail, replay)
-    np.testing.assert_array_equal(seen, np.full(4, 2.0))
+    x = Tensor(np.ones(4, np.float32))
+    together(fail, lambda: [read(x) for _ in range(5)])
+    np.testing.assert_array_equal(read(x).asnumpy(), np.full(4, 2.0))
 
 
 def test_threads_that_call_first_at_once_share_one_graph():
@@ -144,14 +130,18 @@ def test_parts_of_eager_runs_meet_no_stand_ins():
 
     @partial(ms.jit, dynamic=1)
     def slow(x):
-        recording.set()
-        done.wait(0.2)  # of many runs, one is recorded with stand-ins
-        return net(x)
+        out = net(x)
+        for _ in range(100):  # of many runs, one is recorded with stand-ins
+            out = ops.tanh(out + net(x))
+        return out
 
     def record():
-        for size in range(2, 7):
-            slow(ops.ones((size, 3)))
-        done.set()
+        recording.set()
+        try:
+            for size in range(2, 7):
+                slow(ops.ones((size, 3)))
+        finally:
+            done.set()
 
     def differentiate():
         recording.wait(30)
@@ -165,32 +155,23 @@ def test_parts_of_eager_runs_meet_no_stand_ins():
         np.testing.assert_array_equal(gradients, np.full((len(gradients), 4, 3), 4.0))
 
 
-def test_a_function_that_waits_for_other_threads_calls_does_not_hang(monkeypatch):
-    monkeypatch.setattr("lamella.graph.runtime.gate.PATIENCE", 0.2)
+def test_a_function_that_waits_for_other_threads_calls_does_not_hang():
     triple = ms.jit(lambda x: x * 3)
-    wrong: list[str] = []
-
-    def call(x):
-        try:
-            triple(x)
-        except RuntimeError as error:
-            wrong.append(str(error))
+    found: list[Tensor] = []
 
     @ms.jit
     def waits(x):
-        thread = threading.Thread(target=call, args=(x,))
+        thread = threading.Thread(target=lambda: found.append(triple(x)))
         thread.start()
         thread.join()
-        if wrong:
-            raise RuntimeError(wrong[0])
-        return x + 1
+        return x + found[-1]
 
-    with pytest.raises(RuntimeError, match="call it without 'jit'"):
-        waits(Tensor(np.ones(2, np.float32)))
+    with pytest.warns(UserWarning, match="Thread.start"):
+        assert waits(Tensor([1.0, 2.0])).asnumpy().tolist() == [4.0, 8.0]
+    assert waits(Tensor([1.0, 2.0])).asnumpy().tolist() == [4.0, 8.0]
 
 
-def test_a_call_is_not_recorded_while_another_thread_stays_inside(monkeypatch):
-    monkeypatch.setattr("lamella.graph.runtime.gate.PATIENCE", 0.2)
+def test_a_call_is_recorded_while_another_thread_stays_inside():
     inside, go_on = threading.Event(), threading.Event()
     triple = ms.jit(lambda x: x * 3)
 
@@ -205,15 +186,12 @@ def test_a_call_is_not_recorded_while_another_thread_stays_inside(monkeypatch):
     def call():
         inside.wait(30)
         found = triple(x).asnumpy()
-        traces = triple.report()["traces"]
         go_on.set()
-        return found, traces
+        return found
 
-    slope, (found, traces) = together(lambda: ms.grad(lambda x: inner(x).sum())(x), call)
+    slope, found = together(lambda: ms.grad(lambda x: inner(x).sum())(x), call)
     np.testing.assert_array_equal(slope.asnumpy(), [4.0, 4.0])
     np.testing.assert_array_equal(found, [6.0, 6.0])
-    assert traces == 0
-    triple(x)
     assert triple.report()["traces"] == 1
 
 

@@ -315,7 +315,7 @@ def test_too_many_paths_run_eagerly():
     def f(x):
         return x * int(x)
 
-    with pytest.warns(UserWarning, match="takes a new path in too many calls"):
+    with pytest.warns(UserWarning, match="recompilation limit is reached: 8 graphs"):
         for i in range(12):
             assert float(f(Tensor(float(i)))) == i * i
 
