@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ...autodiff.tree import map_tensors, tensors
+from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -38,7 +38,7 @@ def _copied(tensor: Tensor) -> Tensor:
 
 
 _original = builtins.print
-_lock = threading.Lock()
+_lock = Lock()
 _recording = 0  # runs, in all threads
 
 
