@@ -1,9 +1,9 @@
-"""Who may use the data of Parameters: many replays at a time, or one run that is being recorded.
+"""Who may use the data of Parameters: many calls at a time, or one run without data.
 
-A recorded run lends copies of their data to the Parameters it can reach (`trace`), and gives them
-their own again when it is over. What another thread replays in between would be lost, and what it
-runs eagerly could meet stand-ins without data. Threads that wait for each other's calls wait here
-no longer than `PATIENCE`, which no recording should take.
+A run that is recorded for arguments of any size (`tracing.symbolic`) puts tensors without data into
+the Parameters it can reach, and takes them out when it is over: no other thread may meet them. It
+is done only when no compiled function runs in another thread; calls that come meanwhile wait here,
+no longer than `PATIENCE`, which no recording should take. Every other run uses the data itself.
 """
 
 from __future__ import annotations
