@@ -135,7 +135,8 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     with gate.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
-        trace = run_traced(compiled.fn, args, kwargs, reach)
+        with contextlib.redirect_stdout(io.StringIO()):  # what it prints has been seen before
+            trace = run_traced(compiled.fn, args, kwargs, reach)
         if trace.refused is not None:
             raise CannotTrace(trace.refused)
         path = Path(trace, inputs, compiled.level)
