@@ -146,7 +146,8 @@ _SHARED = frozenset("""
     experimental hal log mindrecord mint mint.distributed mint.linalg
     mint.nn mint.nn.functional mint.optim mint.special multiprocessing nn nn.cell nn.dynamic_lr
     nn.learning_rate_schedule nn.probability nn.sparse numpy onnx ops ops._primitive_cache
-    ops.primitive parallel profiler rewrite runtime safeguard scipy train train.serialization utils version
+    ops.primitive parallel profiler rewrite runtime safeguard scipy train train.serialization utils
+    version
     """.split())
 _ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn", "nn.optim",
                     "ops", "train"])
