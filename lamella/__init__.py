@@ -106,6 +106,7 @@ from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
+from .parallel.layout import Layout
 from .parallel.settings import (
     ParallelMode,
     get_algo_parameters,
