@@ -5,6 +5,8 @@
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
+# make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
+#              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +15,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz docs clean
+.PHONY: setup demo test lint bench fuzz conformance docs clean
 
 setup: $(STAMP)
 
@@ -44,6 +46,9 @@ bench: $(BENCH_STAMP)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+conformance: setup
+	$(BIN)/python -m tests.conformance $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -c constraints.txt -e '.[docs]'

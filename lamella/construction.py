@@ -53,6 +53,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
                         f"list, tuple, float, int, bool or complex, but got "
                         f"'{type(data).__name__}'.")
     if isinstance(data, NUMBERS) and not isinstance(data, np.generic):
+        if isinstance(data, complex) and raw_type is torch.bool:
+            return torch.tensor(bool(data))
         if isinstance(data, float):
             # by way of float64, so that what is too large becomes infinite in any type
             return torch.tensor(data, dtype=torch.float64).to(raw_type or torch.float32)

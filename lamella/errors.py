@@ -37,6 +37,7 @@ _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "mu
 # places that an index names, outside of the tensor; what MindSpore's kernels find out, and two of
 # its functions look for themselves
 _OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
+_REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
 _CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplace_sub",
             "inplace_update")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
@@ -126,7 +127,7 @@ def _kind(name: str, error: BaseException, text: str) -> type[Exception] | None:
     if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(text):
         return ValueError if name in _CHECKED else RuntimeError
     if "multiple times in the list of dims" in text or "duplicate dims" in text:
-        return RuntimeError
+        return ValueError if name in _REPEATED else RuntimeError
     if isinstance(error, IndexError):
         return IndexError if "index" in text else ValueError
     if isinstance(error, (TypeError, ValueError)):

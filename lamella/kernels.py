@@ -62,12 +62,12 @@ def whole_power(a: torch.Tensor, b: Any) -> torch.Tensor:
 
 
 def left_shift(a: Any, b: Any) -> torch.Tensor:
-    """The bits of `a` moved to the left by `b` places, modulo the number of bits."""
+    """The bits of `a` moved to the left by `b` places, modulo the number of bits, 32 at least."""
     return _shifted(torch.bitwise_left_shift, a, b)
 
 
 def right_shift(a: Any, b: Any) -> torch.Tensor:
-    """The bits of `a` moved to the right by `b` places, modulo the number of bits."""
+    """The bits of `a` moved to the right by `b` places, modulo their number, 32 at least."""
     return _shifted(torch.bitwise_right_shift, a, b)
 
 
@@ -75,6 +75,9 @@ def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torc
     kind = torch.result_type(a, b)
     if kind.is_floating_point or kind.is_complex or kind is torch.bool:
         return kernel(a, b)
+    if kind is torch.uint32:
+        bits = torch.as_tensor(a).to(kind).long()
+        return kernel(bits, torch.as_tensor(b).long() & 31).to(kind)
     if kind is torch.uint64:
         places = torch.as_tensor(b & 63 if isinstance(b, int) else b).to(kind).view(torch.int64)
         places = places & 63
@@ -83,6 +86,9 @@ def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torc
         if kernel is torch.bitwise_right_shift:  # without the sign's copies
             moved = torch.where(places == 0, bits, moved & ~(-1 << (64 - places.clamp_min(1))))
         return moved.view(kind)
+    if kind.itemsize < 4:  # as the processor does: 32 bits, of which the lowest stay
+        a = a.int() if isinstance(a, torch.Tensor) else torch.tensor(a, dtype=torch.int32)
+        return kernel(a, (b.int() if isinstance(b, torch.Tensor) else b) & 31).to(kind)
     return kernel(a, b & (8 * kind.itemsize - 1))
 
 

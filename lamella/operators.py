@@ -16,6 +16,7 @@ from .kernels import comparison, floor_quotient, left_shift, minus, modulo, powe
 from .tensor import Tensor, operand, promote, promote_factors, wrap
 
 _new = object.__new__
+_OF_BITS = ("and", "or", "xor", "lshift", "rshift")
 
 
 def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
@@ -38,6 +39,9 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
                         f"For '{name}', the other operand is a torch.Tensor of shape "
                         f"{list(other.shape)}. Make a Tensor of it with Tensor.from_torch, or give "
                         "PyTorch the Tensor's to_torch().")
+                if isinstance(other, (str, bytes)):  # which Python would repeat
+                    raise TypeError(f"For '{name}', the other side must be a Tensor or a number, "
+                                    f"but got {other!r}.")
                 return b
             if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
                 a, b = joined(a, b)
@@ -61,7 +65,7 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
     whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
     if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
         return kernel(a, float(b))
-    if name in ("and", "or", "xor") and (a.is_floating_point() or a.is_complex()):
+    if name in _OF_BITS and (a.is_floating_point() or a.is_complex()):
         raise TypeError(f"For '{name}', the tensors must hold whole numbers or truth values, "
                         f"but got {a.dtype}.")
     if whole and any(words in complaint for words in ("'UInt16'", "'UInt32'", "'UInt64'")):

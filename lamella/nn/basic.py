@@ -370,7 +370,7 @@ class ClipByNorm(Cell):
         some = squares > 0  # at 0 the square root has no derivative
         length = ops.sqrt(ops.where(some, squares, ops.ones_like(squares)))
         length = ops.where(some, length, ops.zeros_like(length))
-        return (x * clip_norm / ops.maximum(length, clip_norm)).astype(x.dtype)
+        return x * clip_norm / ops.maximum(length, clip_norm)
 
 
 class OneHot(Cell):

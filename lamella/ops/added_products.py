@@ -8,6 +8,7 @@ from ..errors import op
 from ..faces import face
 from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
+from ..unsigned import SIGNED
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
@@ -102,7 +103,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
     a, b = batch1._raw, batch2._raw
     if a.dim() == 3 == b.dim():
         if not (a.is_floating_point() or a.is_complex()):  # the sum of the products is int64
-            return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
+            total = beta * input._raw.long() + alpha * torch.matmul(a.long(), b.long()).sum(0)
+            return wrap(total.to(a.dtype) if a.dtype in SIGNED else total)
         return wrap(torch.addbmm(input._raw, a, b, beta=beta, alpha=alpha))
     return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
 

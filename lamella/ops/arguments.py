@@ -71,9 +71,12 @@ def axis_in(axis: Any, rank: int, where: str, name: str = "axis") -> int:
 
 def tensors(value: Any, where: str, name: str = "tensors") -> list[torch.Tensor]:
     """The raw tensors of a tuple or list of Tensors."""
-    if not isinstance(value, (tuple, list)) or not value:
-        raise TypeError(f"For '{where}', '{name}' must be a tuple or list of Tensors, with at "
-                        f"least one, but got {value!r} of type {type(value).__name__}.")
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"For '{where}', '{name}' must be a tuple or list of Tensors, "
+                        f"but got {value!r} of type {type(value).__name__}.")
+    if not value:
+        raise ValueError(f"For '{where}', '{name}' must hold at least one Tensor, "
+                         f"but got {value!r}.")
     return [raw_of(v, where, name) for v in value]
 
 

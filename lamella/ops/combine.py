@@ -155,6 +155,9 @@ def hypot(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.hypot(*floats(input, other)))
 
 
+_BRAIN = torch.bfloat16
+
+
 @op
 def copysign(x: Tensor, other: Tensor | float) -> Tensor:
     """The magnitude of `x` with the sign of `other`.
@@ -174,10 +177,15 @@ def copysign(x: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.copysign(ms.Tensor([1.0, 2.0]), ms.Tensor([-1.0, 1.0])))
         [-1.  2.]
     """
-    if type(other) not in (int, float):
+    raw, sign = x._raw, getattr(other, "_raw", other)
+    if isinstance(sign, torch.Tensor):
+        kept = raw.is_floating_point() and (raw.dtype is sign.dtype or raw.dtype is not _BRAIN)
+        raw = raw if kept else raw.float()  # the type is that of `x`
+        return wrap(torch.copysign(raw, sign.to(raw.dtype)))
+    if type(sign) not in (int, float):
         return wrap(torch.copysign(*both(x, other)))
-    raw = x._raw.float() if x._raw.dtype is torch.bfloat16 else x._raw
-    return wrap(torch.copysign(raw, float(other)))  # types without a sign don't hold -1
+    raw = raw.float() if raw.dtype is _BRAIN else raw
+    return wrap(torch.copysign(raw, float(sign)))  # types without a sign don't hold -1
 
 
 @op

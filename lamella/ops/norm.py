@@ -111,7 +111,7 @@ def vector_norm(x: Tensor, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
         raise ValueError(f"For 'vector_norm', 'ord' must be a number, but got {ord!r}.")
     if ord == 2:
         return wrap(_two_norm(raw, axes(axis, raw), keepdims))
-    return wrap(torch.linalg.vector_norm(raw, ord, axes(axis, raw), keepdims))
+    return wrap(torch.linalg.vector_norm(raw, ord, axes(axis, raw), keepdims).to(raw.dtype))
 
 
 @op

@@ -139,7 +139,7 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
     raw = input._raw
     if not raw.is_floating_point():
         pick = torch.maximum if alpha <= 1 else torch.minimum
-        return wrap(pick(raw, raw * int(alpha)))  # the slope is cut to the type, too
+        return wrap(pick(raw, (raw * int(alpha)).to(raw.dtype)))  # the slope is cut, too
 
     def slope(x: torch.Tensor) -> torch.Tensor:
         tie = torch.where(x == 0, (1.0 + alpha) / 2, alpha)
@@ -219,7 +219,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     if not (raw.is_floating_point() or raw.is_complex()):
         if raw.dtype is torch.bool:
             return wrap(raw)
-        return wrap(raw.clamp(int(min_val), int(max_val)))
+        low = int(min_val) if raw.dtype.is_signed else max(int(min_val), 0)
+        return wrap(raw.clamp(low, int(max_val)))
     low = torch.maximum(raw, raw.new_full((), min_val))
     return wrap(torch.minimum(low, raw.new_full((), max_val)))
 

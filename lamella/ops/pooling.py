@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from ..errors import op
 from ..tensor import Tensor, wrap
 from .arguments import raw_of
+from .operands import floating
 from .windows import Pairs, each, given_padding, symmetric, window_padding
 
 __all__ = [
@@ -240,7 +241,7 @@ def _norm_over_windows(name: str, x: Tensor, rank: int, norm_type: Any, kernel_s
     count = 1
     for k in kernel:
         count *= k
-    mean = mean_over_windows(name, wrap(raw.pow(norm_type)), kernel,
+    mean = mean_over_windows(name, wrap(floating(raw).pow(norm_type)), kernel,
                              kernel if stride is None else stride, "pad", 0, ceil_mode)._raw
     out = (mean * count).pow(1.0 / norm_type)
     return wrap(out.squeeze(0) if squeezed else out)

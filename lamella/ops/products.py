@@ -9,6 +9,7 @@ import torch
 from ..errors import op
 from ..machine import products
 from ..tensor import Tensor, promote, tensor_methods, wrap
+from ..unsigned import SIGNED
 from .arguments import axis_in, indices_of
 from .operands import both, spelled
 
@@ -225,7 +226,9 @@ def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
     a, b = both(x, y)
     if a.is_floating_point() or a.is_complex():
         return wrap(torch.linalg.vecdot(a, b, dim=axis))
-    return wrap((a * b).sum(axis, dtype=torch.int64 if a.dtype is torch.bool else a.dtype))
+    if a.dtype in SIGNED:  # these stay, where other whole numbers widen
+        return wrap((a.long() * b.long()).sum(axis).to(a.dtype))
+    return wrap((a * b).sum(axis))
 
 
 @op

@@ -375,6 +375,8 @@ def _tensor_sum_to_size(self: Tensor, *size: Any) -> Tensor:
     if lead < 0 or any_of(b not in (1, n) for n, b in zip(raw.shape[lead:], shape, strict=False)):
         raise ValueError(f"For 'Tensor.sum_to_size', 'size' must broadcast to the shape "
                          f"{self.shape}, but got {shape}.")
+    if raw.dtype in SIGNED:
+        return wrap(raw.long().sum_to_size(shape).to(raw.dtype))
     return wrap(raw.sum_to_size(shape))
 
 

@@ -183,12 +183,13 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1)
         4.5
     """
     raw = floating(y._raw)
+    raw = raw.float() if raw.dtype is torch.bfloat16 else raw
     if x is None:
         return wrap(torch.trapezoid(raw, dx=dx, dim=dim))
     return wrap(torch.trapezoid(raw, floating(x._raw), dim=dim))
 
 
-_NARROW = (torch.bool, torch.int8, torch.int16, torch.uint8, torch.uint16)
+_NARROW = (torch.bool, torch.int8, torch.int16, torch.uint8)
 
 
 def _tensor_cumsum(self: Tensor, axis: Any = None, dtype: Any = None) -> Tensor:

@@ -226,8 +226,22 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     """
     raw = raw_of(input, "unique_consecutive")
     axis = None if dim is None else axis_in(dim, raw.dim(), "unique_consecutive", "dim")
-    out = torch.unique_consecutive(raw, return_inverse, return_counts, axis)
+    if raw.is_complex() and axis is None:
+        out = _runs(raw, return_inverse, return_counts)
+    else:
+        out = torch.unique_consecutive(raw, return_inverse, return_counts, axis)
     return tuple(wrap(o) for o in out) if isinstance(out, tuple) else wrap(out)
+
+
+def _runs(raw: torch.Tensor, inverse: bool, counts: bool) -> Any:
+    """As PyTorch's `unique_consecutive`, of complex numbers, which it doesn't take."""
+    flat = raw.reshape(-1)
+    first = torch.ones_like(flat, dtype=torch.bool)
+    first[1:] = flat[1:] != flat[:-1]
+    which = first.cumsum(0) - 1
+    asked = [which.reshape(raw.shape)] if inverse else []
+    asked += [torch.bincount(which)] if counts else []
+    return (flat[first], *asked) if asked else flat[first]
 
 
 @op

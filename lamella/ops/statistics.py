@@ -283,6 +283,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if given is not None and given.is_complex():
         raise TypeError(f"For 'bincount', 'weights' must be real, but got {given.dtype}.")
     counted = input._raw
+    if counted.dtype is torch.bool:
+        counted = counted.long()
     if counted.is_floating_point():  # numbers that aren't whole are in no bin
         whole = counted == counted.trunc()
         counted, given = counted[whole].long(), None if given is None else given[whole]
@@ -344,7 +346,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     given = [None if w is None else w._raw for w in (fweights, aweights)]
     with _quiet():
         raw = floating(input._raw)
-        raw = raw.float() if raw.dtype is torch.float16 else raw
+        raw = raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
         return wrap(torch.cov(raw, correction=correction, fweights=given[0],
                               aweights=given[1]))
 

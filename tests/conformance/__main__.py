@@ -10,9 +10,9 @@ import collections
 import sys
 from pathlib import Path
 
-from .compare import differences, elements, load, save, settled
+from .compare import SILENT, differences, elements, load, save, settled
 from .drive import run
-from .meant import is_meant
+from .meant import MEANT, is_meant
 from .runner import Runner, family
 
 
@@ -27,16 +27,39 @@ def record(python: str, name: str) -> None:
     save(name, family(name), settled(first, second))
 
 
+def write_pages(rows: list[str], reasons: collections.Counter[str]) -> None:
+    """Put the families into docs/conformance.md, and the reasons into docs/differences.md."""
+    sums = [sum(int(row.split("|")[i].replace(",", "")) for row in rows) for i in range(2, 7)]
+    head = ["| family | cases | MindSpore answers | it alone refuses | meant | unexplained |"]
+    head.append("|---|---:|---:|---:|---:|---:|")
+    total = "| **all** | " + " | ".join(f"**{n:,}**" for n in sums) + " |"
+    _between("conformance.md", [*head, *rows, total])
+    told = [f"| {m.reason} | {reasons[m.reason]} |" for m in MEANT]
+    _between("differences.md", ["| Lamella | cases |", "|---|---:|", *told])
+
+
+def _between(page: str, lines: list[str]) -> None:
+    """Replace what stands between two marks of a page."""
+    path = Path(__file__).parents[2] / "docs" / page
+    start, end = "<!-- conformance -->", "<!-- /conformance -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(start)
+    after = rest.partition(end)[2]
+    text = "\n".join([before + start, "", *lines, "", end]) + after
+    path.write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make conformance")
     parser.add_argument("--mindspore", help="a Python interpreter that has the real MindSpore")
     parser.add_argument("--again", action="store_true", help="record what is recorded already")
     parser.add_argument("--show", type=int, default=0, help="differences to show of each kind")
     parser.add_argument("--apart", action="store_true", help="run in processes that may crash")
+    parser.add_argument("--page", action="store_true", help="write the result into docs/")
     parser.add_argument("families", nargs="*")
     args = parser.parse_args()
     total: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
+    rows: list[str] = []
     for name in args.families or families():
         cases = family(name)
         if args.mindspore and (args.again or load(name, cases) is None):
@@ -60,6 +83,11 @@ def main() -> int:
             meant=sum(counts.values()),
         )
         reasons.update(counts)
+        asked = sum(not (isinstance(r, dict) and r.get("e") in SILENT) for r in real)
+        rows.append(
+            f"| {name} | {len(cases):,} | {asked:,} | {refusals:,} | {sum(counts.values())} "
+            f"| {len(unexplained)} |"
+        )
         print(
             f"{name}: {len(cases)} cases, {len(unexplained)} unexplained, "
             f"{sum(counts.values())} meant, {refusals} where only MindSpore refuses",
@@ -76,6 +104,8 @@ def main() -> int:
                     print(f"        of {given} MindSpore gives {theirs}, Lamella {own}")
                 if not apart:
                     print(f"        MindSpore {str(r)[:160]}\n        Lamella   {str(o)[:160]}")
+    if args.page:
+        write_pages(rows, reasons)
     print(dict(total))
     for reason, count in reasons.most_common():
         print(f"{count:6d} {reason}")

@@ -100,6 +100,13 @@ def array(text: str, name: str = "") -> np.ndarray:
     return np.array(values, dtype=numpy_kind).reshape(shape)
 
 
+def viewed(text: str, name: str = "") -> np.ndarray:
+    """The array as the case sees it: transposed, or every second element."""
+    data, flags = array(text, name), text.split("=")[0]
+    data = data.T if "~" in flags else data
+    return data[::2] if "/" in flags else data
+
+
 def tensor(ms: Any, text: str, name: str = "") -> Any:
     """The Tensor of a line, in the framework `ms`."""
     data, flags = array(text, name), text.split("=")[0]

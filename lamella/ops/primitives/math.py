@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...errors import op
+from ...kernels import lowest, trunc_rest
 from ...tensor import Tensor, wrap
 from .. import (
     arithmetic,
@@ -21,7 +22,7 @@ from .. import (
     trigonometry,
 )
 from .. import complex as complex_numbers
-from ..operands import both
+from ..operands import both, sides
 from ..primitive import primitive
 from .attributes import with_attributes
 
@@ -88,6 +89,12 @@ def squared_difference(x: Any, y: Any) -> Tensor:
 def equal_count(x: Tensor, y: Tensor) -> Tensor:
     """How many elements of two tensors are equal, as one element in their type."""
     return wrap((x._raw == y._raw).sum().reshape(1).to(x._raw.dtype))
+
+
+@op
+def truncated_mod(x: Any, y: Any) -> Tensor:
+    """What division rounded towards 0 leaves; of whole numbers by 0 what the processor makes."""
+    return wrap(trunc_rest(*sides(x, y), lowest))
 
 
 @op
@@ -165,7 +172,7 @@ Exp = primitive("Exp", elementary.exp)
 Expm1 = primitive("Expm1", elementary.expm1)
 Floor = primitive("Floor", elementary.floor)
 FloorDiv = primitive("FloorDiv", division.floor_divide)
-FloorMod = primitive("FloorMod", division.remainder)
+FloorMod = primitive("FloorMod", division.floor_mod)
 Fmax = primitive("Fmax", extrema.fmax)
 Fmin = primitive("Fmin", extrema.fmin)
 Gcd = primitive("Gcd", division.gcd)
@@ -195,7 +202,7 @@ LogicalOr = primitive("LogicalOr", compare.logical_or)
 LogicalXor = primitive("LogicalXor", compare.logical_xor)
 Maximum = primitive("Maximum", extrema.maximum)
 Minimum = primitive("Minimum", extrema.minimum)
-Mod = primitive("Mod", division.fmod)
+Mod = primitive("Mod", truncated_mod)
 Mul = primitive("Mul", arithmetic.mul)
 Neg = primitive("Neg", arithmetic.neg)
 NextAfter = primitive("NextAfter", combine.nextafter)
