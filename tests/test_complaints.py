@@ -122,3 +122,11 @@ def test_what_must_be_callable() -> None:
                  lambda: nn.TransformerEncoder(True, 2)):
         with pytest.raises((TypeError, ValueError), match="must be"):
             call()
+
+
+def test_an_order_that_would_never_end_is_refused() -> None:
+    x = Tensor([1.0])
+    for call in (lambda: ops.derivative(lambda x: x, x, 40),
+                 lambda: ops.jet(lambda x: x, x, ops.ones((40, 1)))):
+        with pytest.raises(ValueError, match="up to order 12 can be computed, but got order 40"):
+            call()
