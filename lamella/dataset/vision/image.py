@@ -49,14 +49,14 @@ class ImageOperation(TensorOperation):
         return value
 
     def device(self, device_target: str = "CPU") -> Any:
-        """Say where it runs: ``"CPU"``.
+        """Say where it runs, ``"CPU"`` or ``"Ascend"``; it is the CPU in either case.
 
         Raises:
-            ValueError: if it is somewhere else.
+            ValueError: if it is something else.
         """
-        if device_target != "CPU":
-            raise ValueError(f"For '{type(self).__name__}', 'device_target' must be 'CPU', but got "
-                             f"{device_target!r}.")
+        if device_target not in ("CPU", "Ascend"):
+            raise ValueError(f"For '{type(self).__name__}', 'device_target' must be 'CPU' or "
+                             f"'Ascend', but got {device_target!r}.")
         return self
 
     def transform(self, value: Any) -> Any:
