@@ -104,6 +104,7 @@ from .graph import (
 )
 from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
+from .log import get_level, get_log_config
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
 from .parallel.layout import Layout
@@ -161,7 +162,7 @@ from .runtime import (
 from .symbol import Symbol
 from .tensor import Tensor, from_numpy, is_tensor, tensor
 
-from .conversion import from_dlpack  # isort: skip
+from .conversion import from_dlpack, to_dlpack  # isort: skip
 from . import inplace_methods  # isort: skip
 from .insight.roofline import explain
 from .train.serialization import (
@@ -198,8 +199,13 @@ _LAZY_ROOMS = frozenset("""
     sparse
     """.split())
 
-_LAZY_NAMES = {"COOTensor": "sparse", "CSRTensor": "sparse", "RowTensor": "sparse",
-               "RowTensorInner": "sparse", "SparseTensor": "sparse", "Profiler": "profiler"}
+_LAZY_NAMES = {name: room for room, names in {
+    "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "
+                  "MindPage MnistToMR SUCCESS TFRecordToMR set_dec_mode set_enc_key set_enc_mode",
+    "parallel": "Layout",
+    "profiler": "Profiler",
+    "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor",
+}.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
