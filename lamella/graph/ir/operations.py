@@ -1,4 +1,4 @@
-"""What operations do besides computing: whose memory they share or write, what they draw."""
+"""Side effects of operations: aliases of their inputs, mutations, random numbers."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ..ir.operations import all_written_by, bases_of, nodes_in
 
 
 class Memory:
-    """What a rewriting must know to keep every reading after and before the same writings.
+    """Alias sets and mutations: what a pass needs to keep each read between the same writes.
 
     Attributes:
         place: the position of each node.

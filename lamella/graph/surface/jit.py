@@ -24,11 +24,12 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
     control flow on tensors works: each path taken is recorded, and a replay checks that the values
     it depends on are the same, and changes nothing if they are not. A number, list, array or
     function that it reads from objects, modules or variables and that has changed since leads to
-    another recording; what it changes there, each replay changes too. What it prints is printed
-    when the run is over. A function that makes text of a tensor, hands it to NumPy, or draws random
-    numbers that are not Lamella's can't be held by a graph; it runs eagerly, with one warning that
-    says why. A clock is read once, when the run is recorded. A call that raises changes no
-    Parameter.
+    another recording; what it changes there, each replay changes too. What it prints, a replay
+    prints at its end. A function that has other side effects, looks at the outside (a clock, a
+    file, the environment), makes text of a tensor, hands it to NumPy, or draws random numbers that
+    are not Lamella's can't be held by a graph: the run that is being recorded goes on eagerly, and
+    so do later calls, with one warning that names the operation and the line. A call that raises
+    while it is compiled changes no Parameter.
 
     Inside a gradient call, or inside another compiled function, the function runs as it is: what is
     around it records it.
