@@ -32,7 +32,7 @@ class MindDataset(FilesDataset):
                  num_samples: int | None = None, cache: Any = None):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
-        from ...mindrecord.reader import files_of
+        from ..mindrecord.reader import files_of
         self.dataset_files, self.columns_list = dataset_files, columns_list
         names = [dataset_files] if isinstance(dataset_files, str) else dataset_files
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
@@ -75,9 +75,9 @@ class MindDataset(FilesDataset):
         return self._rows_table
 
     def _at(self, place: int, starts: np.ndarray, total: int) -> Row:
-        from ...mindrecord.exceptions import MRMOpenError
-        from ...mindrecord.reader import as_columns
         from ..errors import in_pipeline
+        from ..mindrecord.exceptions import MRMOpenError
+        from ..mindrecord.reader import as_columns
         schema = self._files[0].schema
         if place >= total:
             assert self.padded_sample is not None

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dataset.errors import needs
+from ..errors import needs
 from .exceptions import MRMOpenError
 
 HEADER_SIZE, PAGE_SIZE = 1 << 24, 1 << 25

@@ -10,7 +10,7 @@ import pytest
 import lamella.dataset as ds
 from lamella import mindrecord as mr
 
-ARCHIVE = pathlib.Path(__file__).parents[1] / "data/mindrecord.zip"
+ARCHIVE = pathlib.Path(__file__).parents[2] / "data/mindrecord.zip"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,3 @@
+"""MindSpore's `mindrecord`: what `lamella.dataset.mindrecord` has."""
+
+from .dataset.mindrecord import *  # noqa: F403
