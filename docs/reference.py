@@ -19,9 +19,13 @@ from mkdocs.structure.pages import Page
 from lamella import Tensor
 
 # a page each; what has many families of functions gets a page for each family
-NAMESPACES = ("lamella", "lamella.amp", "lamella.common.initializer",
-              "lamella.dataset", "lamella.train")
-BY_FAMILY = ("lamella.nn", "lamella.ops")
+NAMESPACES = ("lamella", "lamella.amp", "lamella.common.initializer", "lamella.communication",
+              "lamella.dataset", "lamella.dataset.audio", "lamella.dataset.mindrecord",
+              "lamella.dataset.text", "lamella.dataset.transforms", "lamella.dataset.vision",
+              "lamella.experimental.optim", "lamella.experimental.optim.lr_scheduler",
+              "lamella.nn.probability.bijector", "lamella.nn.probability.distribution",
+              "lamella.scipy.linalg", "lamella.scipy.optimize", "lamella.sparse", "lamella.train")
+BY_FAMILY = ("lamella.nn", "lamella.ops", "lamella.numpy")
 # after those whose functions they show: under their own names, or as faces
 OF_OTHERS = ("lamella.mint", "lamella.mint.nn", "lamella.mint.nn.functional", "lamella.mint.linalg",
              "lamella.mint.special", "lamella.mint.optim")
