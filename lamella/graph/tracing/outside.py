@@ -12,7 +12,6 @@ import logging
 import os
 import pathlib
 import sys
-import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -79,16 +78,15 @@ class Outside:
         self._whose: dict[CodeType, int] = {}
         self._before: Any = None
         self._active = False
-        # kept: Python does not hold the profiler that it is about to call, and to make the frame for
-        # it may collect garbage, whose finalizers may end this block (3.11)
-        self._profiler = self._event
-        self._thread = threading.get_ident()
-        self._collecting = False
+        self._profiler = self._event  # kept: Python doesn't hold what it is about to call
+        self._collects = False
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
         self._active = True
-        gc.callbacks.append(self._collected)
+        # what finalizers of garbage do is no part of the run
+        self._collects = gc.isenabled()
+        gc.disable()
         sys.setprofile(self._profiler)
         return self
 
@@ -100,15 +98,11 @@ class Outside:
         if self._active:
             self._active = False
             sys.setprofile(self._before)
-            gc.callbacks.remove(self._collected)
-
-    def _collected(self, phase: str, info: dict[str, int]) -> None:
-        """What finalizers of garbage do is no part of the run."""
-        if threading.get_ident() == self._thread:
-            self._collecting = phase == "start"
+            if self._collects:
+                gc.enable()
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
-        if self._collecting or not self._active:
+        if not self._active:
             return
         code = frame.f_code
         kind = self._whose.get(code)
