@@ -71,7 +71,7 @@ class Path:
         values = [*inputs, *trace.data, *self.constants]
         if self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")
-        self.applies_again = not self._sharing.found(values)
+        self.applies_again = not trace.only_now and not self._sharing.found(values)
         self.streams = streams_of(graph)
         self.spent = 0.0
         self.runs = 0

@@ -20,7 +20,7 @@ from torch.fx import GraphModule
 from ...autodiff.tree import map_tensors, tensors
 from ...parameter import Parameter
 from ...state import state
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from ..guards.reach import Reach
 from ..guards.values import plain
 from ..ir.operations import must_stay
@@ -52,6 +52,7 @@ class Trace:
         later: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
         value: what the function gave.
+        only_now: whether an argument was used elsewhere, too, so that no other call is like it.
     """
 
     def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
@@ -73,6 +74,7 @@ class Trace:
         self.value: Any = None
         self.graph: GraphModule | None = None
         self.refused: str | None = None
+        self.only_now = False
         self.outside = Outside(self.refuse)
 
     def peek(self, raw: torch.Tensor) -> Any:
@@ -150,14 +152,16 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     """
     if before is None:
         before = Before(reach)
-    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     others = sorted(((t, None if id(t) in reach.known_tensors else slot)
                      for t, slot in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
+    args, kwargs, stand_ins = _apart(args, kwargs, {id(t) for t in held})
+    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else Trace)(
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
+    trace.only_now = bool({id(t) for t in given} & {id(t) for t in held})
     trace.data = [held_data(t) for t in held]
     given_before = map_tensors(lambda t: t, (args, kwargs))
     attributes = _attributes(given_before)
@@ -198,7 +202,35 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         for tensor, own, raw in swapped:
             if symbolic or held_data(tensor) is raw:
                 _hold(tensor, own)
+        for tensor, stand_in, raw in stand_ins:
+            if stand_in._raw is not raw:
+                tensor._raw = stand_in._raw
+            tensor.__dict__.update(stand_in.__dict__)
     return trace
+
+
+def _apart(args: tuple, kwargs: dict, held: set[int]
+           ) -> tuple[tuple, dict, list[tuple[Tensor, Tensor, torch.Tensor]]]:
+    """The arguments, with others in place of Tensors that the function also finds elsewhere.
+
+    So it is seen which of the two is used: the next call may be given another Tensor. The list has
+    each such Tensor, what stands for it, and its data then.
+    """
+    stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]] = []
+
+    def apart(value: Any) -> Any:
+        if not isinstance(value, Tensor) or isinstance(value, Parameter) or id(value) not in held:
+            return value
+        for tensor, stand_in, _ in stand_ins:
+            if tensor is value:
+                return stand_in
+        raw = value._raw.detach()
+        stand_in = wrap(raw)
+        stand_in.__dict__.update(value.__dict__)
+        stand_ins.append((value, stand_in, raw))
+        return stand_in
+
+    return tuple([apart(a) for a in args]), {k: apart(v) for k, v in kwargs.items()}, stand_ins
 
 
 def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
