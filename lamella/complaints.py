@@ -63,11 +63,14 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "an axis is named twice."),
     (rf"index {_NUMBER}.* out of (?:range|bounds)|element is out of DATA bounds, id={_NUMBER}",
      "the index {0} is out of range."),
+    (r"index out of range in self", "an index is out of range."),
     (r"out of (?:range|bounds)|out of DATA bounds|Indexing dim", "an index or axis is out of "
      "range."),
     (r"non-empty|is empty|non-zero size|numel\(\) == 0|has no dimensions",
      "an empty tensor is not supported."),
     (r"cannot sample n_sample <= 0", "the number of samples must be 1 or more."),
+    (rf"leading minor of order {_NUMBER} is not positive-definite",
+     "the matrix is not positive-definite: its leading minor of order {0} isn't positive."),
     (r"singular|not positive-definite|could not be completed|failed to converge|ill-conditioned",
      "the matrix is singular, or the decomposition has no result for it."),
     (r"not differentiable|derivative for .* is not implemented|does not support automatic "

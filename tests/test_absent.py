@@ -33,7 +33,7 @@ def test_what_nobody_has(mindspore, statement) -> None:
 
 def test_what_mindspore_has_is_told_from_what_nobody_has(mindspore, monkeypatch) -> None:
     table = absent.names()
-    monkeypatch.setattr(absent, "_names", lambda: table | {
+    monkeypatch.setattr(absent, "names", lambda: table | {
         "mindspore.nn": table["mindspore.nn"] | {"FarAway"},
         "mindspore.Tensor": table["mindspore.Tensor"] | {"far_away"},
         "mindspore.nn.Cell": table["mindspore.nn.Cell"] | {"far_away"}})

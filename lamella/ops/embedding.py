@@ -32,7 +32,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None,
 
     Raises:
         TypeError: if `input` is not of whole numbers.
-        ValueError: if a row is out of range.
+        RuntimeError: if a row is out of range.
 
     Examples:
         >>> import lamella as ms

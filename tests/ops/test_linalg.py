@@ -165,7 +165,8 @@ def test_other_forms():
 
 
 @pytest.mark.parametrize(("call", "error", "match"), [
-    (lambda: ops.matmul(Tensor(M), Tensor(M)), ValueError, r"For 'matmul'.*\(2x3 and 2x3\)"),
+    (lambda: ops.matmul(Tensor(M), Tensor(M)), ValueError,
+     "For 'matmul', a 2 by 3 and a 2 by 3 matrix can't be multiplied"),
     (lambda: ops.matmul(Tensor(M), Tensor(N.astype(np.float16))), TypeError, "For 'matmul'"),
     (lambda: ops.MatMul()(Tensor(BATCH), Tensor(BATCH2)), ValueError, "must be matrices"),
     (lambda: ops.BatchMatMul()(Tensor(V), Tensor(N)), ValueError, "2 dimensions or more"),

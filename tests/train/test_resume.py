@@ -177,7 +177,8 @@ def test_a_full_disk_leaves_the_last_good_file(tmp_path):
     """)
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, text=True,
                           capture_output=True, timeout=300)
-    assert done.stdout == "refused: File too large\n", done.stderr
+    assert done.stdout == (f"refused: The file '{os.path.realpath(tmp_path)}/run-1.ckpt' can't be "
+                           "written, and is as it was: File too large.\n"), done.stderr
     assert os.listdir(tmp_path) == ["run-1.ckpt"]
     net = nn.Dense(300, 300, weight_init="zeros")
     assert load_run(str(tmp_path / "run-1.ckpt"), net) == {"step": 1}
