@@ -14,9 +14,10 @@ __all__ = ["batch_norm_elemt", "batch_norm_gather_stats_with_counts", "batch_nor
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """Mean and inverse standard deviation of each channel of (N, C, ...), in float32.
 
-    >>> import lamella as ms
-    >>> print(*ms.mint.batch_norm_stats(ms.Tensor([[1.0], [3.0]]), 0.0))
-    [2.] [1.]
+    Examples:
+        >>> import lamella as ms
+        >>> print(*ms.mint.batch_norm_stats(ms.Tensor([[1.0], [3.0]]), 0.0))
+        [2.] [1.]
     """
     raw = input._raw.float()
     others = [d for d in range(raw.dim()) if d != 1]
@@ -38,11 +39,12 @@ def batch_norm_gather_stats_with_counts(
         momentum, eps: as in batch normalization.
         counts: how many elements a channel of each part has; default: as many in each.
 
-    >>> import lamella as ms
-    >>> mean, invstd = ms.Tensor([[1.0], [3.0]]), ms.Tensor([[1.0], [1.0]])
-    >>> counts = ms.Tensor([2.0, 2.0])
-    >>> print(*ms.mint.batch_norm_gather_stats_with_counts(mean, mean, invstd, counts=counts))
-    [2.] [0.70710677]
+    Examples:
+        >>> import lamella as ms
+        >>> mean, invstd = ms.Tensor([[1.0], [3.0]]), ms.Tensor([[1.0], [1.0]])
+        >>> counts = ms.Tensor([2.0, 2.0])
+        >>> print(*ms.mint.batch_norm_gather_stats_with_counts(mean, mean, invstd, counts=counts))
+        [2.] [0.70710677]
     """
     means = mean._raw.float()
     weights = torch.ones(means.shape[0]) if counts is None else counts._raw.float()

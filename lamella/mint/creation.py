@@ -41,9 +41,10 @@ def on_device(tensor: Tensor, device: Any, where: str) -> Tensor:
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     """As `ops.full`; without `dtype` the type is that of `fill_value`.
 
-    >>> import lamella as ms
-    >>> print(ms.mint.full((2,), 0.5), ms.mint.full((2,), True))
-    [0.5 0.5] [ True  True]
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.full((2,), 0.5), ms.mint.full((2,), True))
+        [0.5 0.5] [ True  True]
     """
     return ops.full(size, fill_value, dtype=Tensor(fill_value).dtype if dtype is None else dtype)
 

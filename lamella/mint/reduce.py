@@ -93,10 +93,11 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim` a pair of values and places; with another Tensor `maximum`.
 
-    >>> import lamella as ms
-    >>> x = ms.Tensor([[1.0, 3.0], [4.0, 2.0]])
-    >>> print(ms.mint.max(x), *ms.mint.max(x, 1), *ms.mint.max(x, x.T))
-    4.0 [3. 4.] [1 0] [1. 4.] [4. 2.]
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[1.0, 3.0], [4.0, 2.0]])
+        >>> print(ms.mint.max(x), *ms.mint.max(x, 1), *ms.mint.max(x, x.T))
+        4.0 [3. 4.] [1 0] [1. 4.] [4. 2.]
     """
     return _extremum(ops.max, ops.maximum, input, dim, keepdim, other)
 
@@ -105,10 +106,11 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with `dim` a pair of values and places; with another Tensor `minimum`.
 
-    >>> import lamella as ms
-    >>> x = ms.Tensor([[1.0, 3.0], [4.0, 2.0]])
-    >>> print(ms.mint.min(x), *ms.mint.min(x, 1))
-    1.0 [1. 2.] [0 1]
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[1.0, 3.0], [4.0, 2.0]])
+        >>> print(ms.mint.min(x), *ms.mint.min(x, 1))
+        1.0 [1. 2.] [0 1]
     """
     return _extremum(ops.min, ops.minimum, input, dim, keepdim, other)
 

@@ -52,10 +52,11 @@ class Hardtanh(FunctionLayer):
 class ReLU6(FunctionLayer):
     """As `functional.relu6`.
 
-    >>> import lamella as ms
-    >>> x = ms.Tensor([-1.0, 8.0])
-    >>> print(ms.mint.nn.ReLU6(inplace=True)(x), x)
-    [0. 6.] [0. 6.]
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([-1.0, 8.0])
+        >>> print(ms.mint.nn.ReLU6(inplace=True)(x), x)
+        [0. 6.] [0. 6.]
     """
 
     function = staticmethod(F.relu6)

@@ -174,10 +174,11 @@ def _implied(input: Tensor) -> int:
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """As `ops.adaptive_max_pool1d`, maybe with the places of the maxima, int64.
 
-    >>> import lamella as ms
-    >>> x = ms.Tensor([[[1.0, 3.0, 2.0, 4.0]]])
-    >>> print(*ms.mint.nn.functional.adaptive_max_pool1d(x, 2, True))
-    [[[3. 4.]]] [[[1 3]]]
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[1.0, 3.0, 2.0, 4.0]]])
+        >>> print(*ms.mint.nn.functional.adaptive_max_pool1d(x, 2, True))
+        [[[3. 4.]]] [[[1 3]]]
     """
     if not return_indices:
         return ops.adaptive_max_pool1d(input, output_size)
