@@ -305,6 +305,7 @@ class _Work:
 
         blocks = iter(lambda: list(itertools.islice(items, size)), [])
         place = self.place
+        self.latest = self._marked(place, self.turn)  # before the threads draw anything
         for begun, length, turn in threads.ahead(blocks, start, lambda started: started):
             parts = [future.result() for future in begun]
             for number in range(length):

@@ -83,15 +83,16 @@ def test_an_iterator_goes_on_bit_for_bit(name):
         again.stop()
 
 
-def test_threads_go_on_bit_for_bit(monkeypatch):
+@pytest.mark.parametrize("batches", [2, 3, 7, 51, 53])  # threads begin at the third
+def test_threads_go_on_bit_for_bit(monkeypatch, batches):
     monkeypatch.setattr("lamella.dataset.mapping._SLOW", 0)  # threads at once
     ds.config.set_seed(5)
 
     def pipeline():
-        return numbers(200).map(Noise(), num_parallel_workers=2).batch(4)
+        return numbers(200).map(Noise(), num_parallel_workers=2).repeat(2).batch(4)
 
     rows = pipeline().create_tuple_iterator(output_numpy=True)
-    whole = take(rows, 7)
+    whole = take(rows, batches)
     state = rows.state_dict()
     rest = take(rows, 60)
     later = pipeline().create_tuple_iterator(output_numpy=True)
@@ -101,7 +102,8 @@ def test_threads_go_on_bit_for_bit(monkeypatch):
     later.stop()
     monkeypatch.setattr("lamella.dataset.mapping._SLOW", 1e9)
     ds.config.set_seed(5)
-    assert take(pipeline().create_tuple_iterator(output_numpy=True), 67) == whole + rest
+    again = pipeline().create_tuple_iterator(output_numpy=True)
+    assert take(again, batches + 60) == whole + rest
 
 
 def test_a_state_needs_a_new_iterator():
