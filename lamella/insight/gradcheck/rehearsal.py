@@ -54,8 +54,8 @@ class Rehearsal:
             if tensor._raw is not raw:
                 tensor._raw = raw
             _put_back(raw, version, copy)
-            own = place is not None and isinstance(place[1], str)
-            if own and place[0].get(place[1]) is not tensor:
+            if place is not None and isinstance(place[1], str) and (
+                    place[0].get(place[1]) is not tensor):
                 place[0][place[1]] = tensor
         self._numbers()
 
