@@ -101,8 +101,10 @@ def test_rows_that_fail_can_be_left_out_or_replaced():
         ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.RETURN)
 
 
+# shells start what runs in the background with SIGINT ignored, which is inherited
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 import lamella.dataset as ds
 
