@@ -84,9 +84,8 @@ class Gate:
                 f"If that function waits for calls in other threads, it can't be compiled: call it "
                 f"without 'jit'.")
 
-
     def before_fork(self) -> None:
-        """Wait until no run is being recorded: a child would keep what it lends to Parameters."""
+        """Wait until no run without data is recorded: a child would keep what is in Parameters."""
         me = threading.get_ident()
         self._forking = me not in self._inside and self._closing.acquire(timeout=PATIENCE)
 
