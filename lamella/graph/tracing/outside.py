@@ -12,6 +12,7 @@ import logging
 import os
 import pathlib
 import sys
+import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -79,14 +80,11 @@ class Outside:
         self._before: Any = None
         self._active = False
         self._profiler = self._event  # kept: Python doesn't hold what it is about to call
-        self._collects = False
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
         self._active = True
-        # what finalizers of garbage do is no part of the run
-        self._collects = gc.isenabled()
-        gc.disable()
+        _hold_garbage()
         sys.setprofile(self._profiler)
         return self
 
@@ -98,8 +96,7 @@ class Outside:
         if self._active:
             self._active = False
             sys.setprofile(self._before)
-            if self._collects:
-                gc.enable()
+            _release_garbage()
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
         if not self._active:
@@ -139,6 +136,33 @@ class Outside:
                 return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
+
+
+_holding = threading.RLock()  # a finalizer may record, too
+_holders = 0
+_collects = False  # whether the last of the holders switches collection on again
+
+
+def _hold_garbage() -> None:
+    """Collect no garbage until it is released: what finalizers do is no part of a run.
+
+    Collection is one switch for all threads, and several of them may be recording.
+    """
+    global _holders, _collects
+    with _holding:
+        if not _holders:
+            _collects = gc.isenabled()
+            gc.disable()
+        _holders += 1
+
+
+def _release_garbage() -> None:
+    """Collect garbage again, unless another thread still holds it."""
+    global _holders
+    with _holding:
+        _holders -= 1
+        if not _holders and _collects:
+            gc.enable()
 
 
 def _log_around(frame: FrameType | None) -> FrameType | None:

@@ -6,6 +6,7 @@ import collections
 import copy
 import csv
 import datetime
+import gc
 import io
 import logging
 import os
@@ -364,3 +365,34 @@ def test_a_profiler_of_the_user_goes_on():
     finally:
         sys.setprofile(None)
     assert events
+
+
+def test_garbage_is_collected_in_no_recording_of_several_threads():
+    """A collection calls functions that look at clocks; it is one switch for all threads."""
+    from lamella.graph.tracing.outside import Outside
+
+    told: list[str] = []
+    first, second = threading.Event(), threading.Event()
+
+    def other():
+        with Outside(told.append):
+            first.set()
+            assert second.wait(60)
+
+    before = gc.isenabled()
+    gc.enable()
+    try:
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert first.wait(60)
+        watched = Outside(told.append)
+        with watched:
+            second.set()
+            while thread.is_alive():
+                pass
+            held = gc.isenabled()
+        assert not held
+        assert gc.isenabled()
+    finally:
+        if not before:
+            gc.disable()
