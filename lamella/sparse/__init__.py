@@ -2,8 +2,8 @@
 
 `COOTensor` has a row and a column for each value, `CSRTensor` the columns row by row, `RowTensor`
 whole rows. They hold Tensors, and every function of them is one of their values, so gradients by
-the values (and by dense Tensors they meet) are those of `ops`; places have none. `operators.py` has
-what `ops` shows: ``coo_*``, ``csr_*`` and conversions, imported when first named.
+the values (and by dense Tensors they meet) are those of `ops`; places have none. `operators.py`
+lists what `ops` shows: ``coo_*``, ``csr_*`` and conversions, imported when first named.
 """
 
 from .coo import COOTensor, SparseTensor

@@ -75,8 +75,8 @@ class COOTensor(Held):
         Raises:
             ValueError: if it has not two dimensions.
         """
+        from .conversions import coo2csr
         from .csr import CSRTensor
-        from .operators import coo2csr
 
         if self.ndim != 2:
             raise ValueError(f"For 'COOTensor.to_csr', the tensor must be a matrix, "
@@ -93,7 +93,7 @@ class COOTensor(Held):
 
     def add(self, other: COOTensor, thresh: Tensor) -> COOTensor:
         """The sum with another COOTensor; see `ops.coo_add`."""
-        from .operators import coo_add
+        from .coo_operators import coo_add
 
         return coo_add(self, other, thresh)
 

@@ -96,25 +96,25 @@ class CSRTensor(Held):
 
     def mv(self, dense_vector: Tensor) -> Tensor:
         """The product with a dense matrix of one column; see `ops.csr_mv`."""
-        from .operators import csr_mv
+        from .csr_operators import csr_mv
 
         return csr_mv(self, dense_vector)
 
     def mm(self, matrix: Tensor | CSRTensor) -> Any:
         """The product with a dense matrix, or with a CSRTensor, which is one again."""
-        from .operators import csr_dense_mm, csr_mm
+        from .csr_operators import csr_dense_mm, csr_mm
 
         return csr_mm(self, matrix) if isinstance(matrix, CSRTensor) else csr_dense_mm(self, matrix)
 
     def sum(self, axis: int) -> Tensor:
         """The sums along an axis, which stays; see `ops.csr_reduce_sum`."""
-        from .operators import csr_reduce_sum
+        from .csr_operators import csr_reduce_sum
 
         return csr_reduce_sum(self, axis)
 
     def add(self, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTensor:
         """``alpha * self + beta * b``; see `ops.csr_add`."""
-        from .operators import csr_add
+        from .csr_operators import csr_add
 
         return csr_add(self, b, alpha, beta)
 
@@ -131,12 +131,12 @@ class CSRTensor(Held):
         return self.add(other, Tensor(1, self.dtype), Tensor(factor, self.dtype))
 
     def __mul__(self, other: Any) -> CSRTensor:
-        from .operators import csr_mul
+        from .csr_operators import csr_mul
 
         return csr_mul(self, other)
 
     def __truediv__(self, other: Any) -> CSRTensor:
-        from .operators import csr_div
+        from .csr_operators import csr_div
 
         return csr_div(self, other)
 
