@@ -10,7 +10,7 @@ nothing is hidden, and then the five ideas that `lamella.autodiff` adds to a tap
 3. Parameters are found through an *overlay* of the running gradient call;
 4. a rule of the user's (`bprop`) is one node on the tape, whose own operations can be recorded
 again;
-5. a function on the way back (`InsertGradientOf`) is an identity with a hook.
+5. a function in the backward pass (`InsertGradientOf`) is an identity with a hook.
 
 Each part ends with assertions; the program prints one line when all of them hold.
 """
@@ -263,7 +263,7 @@ def check_part_4() -> None:
 
 
 # ----------------------------------------------------------------------------------------------
-# Part 5. A function on the way back.
+# Part 5. A function in the backward pass.
 #
 # `InsertGradientOf(f)` leaves the value alone and passes the gradient through `f`. It is an
 # identity with a node. `f` gets the gradient as it is, a value: it may branch on it, print it,

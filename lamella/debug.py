@@ -54,7 +54,7 @@ class Overflow:
     Attributes:
         operation: its name, as PyTorch has it.
         phase: ``"forward"``, ``"backward"`` or ``"update"`` (an optimizer's).
-        file, line: the program's line; on the way back that of the operation it belongs to.
+        file, line: the program's line; in the backward pass that of the operation it belongs to.
         inputs, output: what lies in its inputs and its result.
         number: the how manyth operation of the step it was.
     """
@@ -135,7 +135,7 @@ class _Watching(TorchDispatchMode):
                            kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         name = func._schema.name.partition("::")[2]
-        line = self._lines.here()  # also of those that are finite: the way back asks for them
+        line = self._lines.here()  # also of those that are finite: the backward pass asks for them
         self._count += 1
         # what an operation changes in place is looked at before
         sources = [x for x in tree_leaves((args, kwargs)) if _is_float(x)]

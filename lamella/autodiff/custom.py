@@ -101,7 +101,7 @@ def _bprop_arguments(cell: Any, args: tuple, kwargs: dict) -> tuple[list[str], l
 
 
 class _Bprop(torch.autograd.Function):
-    """A Cell's construct going forward, its bprop on the way back."""
+    """A Cell's construct in the forward pass, its bprop in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, call: _BpropCall, *raws: torch.Tensor):

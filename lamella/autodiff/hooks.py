@@ -1,7 +1,7 @@
-"""Rules on the way back: `InsertGradientOf`, `HookBackward`, `Tensor.register_hook`.
+"""Backward hooks: `InsertGradientOf`, `HookBackward`, `Tensor.register_hook`.
 
-Each is an identity going forward. On the way back it calls the user's function with the gradient
-and puts what it returns in its place.
+Each is an identity in the forward pass. In the backward pass it calls the user's function with the
+gradient and puts what it returns in its place.
 """
 
 from __future__ import annotations

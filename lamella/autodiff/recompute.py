@@ -1,4 +1,4 @@
-"""Recomputation: intermediate results computed again on the way back instead of kept.
+"""Recomputation: intermediate results computed again in the backward pass instead of kept.
 
 Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
 """

@@ -1,4 +1,4 @@
-"""Functions on Tensors, a file a family, and the Primitive classes over them."""
+"""Functions on Tensors, one file per family, and the Primitive classes over them."""
 
 from ..tensor import Tensor
 from .activation import *

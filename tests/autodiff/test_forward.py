@@ -248,7 +248,7 @@ def test_a_rule_that_is_not_linear_is_refused(name, transform):
     assert np.isfinite(ms.jacrev(NONLINEAR[name])(X).asnumpy()).all()
 
 
-# rules on the way back, each not linear in the gradient, some only for large or small ones
+# backward rules, each not linear in the gradient, some only for large or small ones
 calls = []
 BENT = {
     "clipped": lambda g: ops.clamp(g, -1.0, 1.0), "clipped far": lambda g: ops.clamp(g, -50., 50.),
@@ -347,7 +347,7 @@ def test_linear_however_it_is_written(name, way):
     transposed = np.transpose(factor) if np.ndim(factor) else factor * np.eye(3)
     for push in PUSHES:
         got = PUSHES[push](WAYS[way](rule), Tensor(x), Tensor(v)).asnumpy()
-        # going forward a hook on y comes before what is computed from y, a bprop's factor first
+        # in the forward direction a hook on y comes before what is computed from y, a bprop's factor first
         np.testing.assert_allclose(got, 2 * transposed @ (np.cos(x) * v), rtol=1e-6, atol=1e-9)
 
 

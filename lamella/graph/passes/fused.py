@@ -46,7 +46,7 @@ class Attention:
         mask: what is to be added otherwise, if it is known beforehand.
         out: the result, a product.
         gradient: that of the result, if the graph has one.
-        back: where the way back begins.
+        back: where the backward pass begins.
         gradients: of query (0), key (1) and value (2): products, and whether they are transposed.
     """
 

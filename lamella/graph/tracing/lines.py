@@ -25,8 +25,8 @@ class Line(NamedTuple):
     """A line of the user's that made a kernel run.
 
     Attributes:
-        file, number: the line; of a kernel on the way back, that of the operation it belongs to.
-            Empty and 0 if there is none.
+        file, number: the line; of a kernel in the backward pass, that of the operation it belongs
+            to. Empty and 0 if there is none.
         phase: ``"forward"``, ``"backward"`` or ``"update"`` (an optimizer's).
     """
 
@@ -89,7 +89,7 @@ def line_of(error: BaseException) -> Line:
 def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:
     """The innermost line of the user's, and whether it called an optimizer.
 
-    On the way back: of a rule or hook of theirs; nothing if the engine called the kernel.
+    In the backward pass: of a rule or hook of theirs; nothing if the engine called the kernel.
     """
     optimizer = False
     while frame is not None:

@@ -271,7 +271,7 @@ class Causes:
         return f"the result of '{maker.operator}'{where}, all zeros"
 
     def nonfinite(self) -> Value | None:
-        """The value whose gradient is the first on the way back that is not finite."""
+        """The value whose gradient is the first in the backward pass that isn't finite."""
         bad = [v for v in self.recorder.values
                if v.gradient is not None and not v.gradient.is_finite]
         for value in reversed(bad):

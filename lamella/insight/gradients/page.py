@@ -30,8 +30,8 @@ def page(report: GradientReport) -> Page:
     made.section("Parameters and inputs", "table", _known_table(report),
                  note="What is odd about a gradient, and why. Click a row for its numbers.")
     made.section("Graph", "flow", _graph(report),
-                 note="Cells fold. An arc is a tensor going forward, in the color of the gradient "
-                      "that comes back along it; click it for the numbers of both.")
+                 note="Cells fold. An arc is a tensor of the forward pass, in the color of the "
+                      "gradient that comes back along it; click it for the numbers of both.")
     made.section("Size of the gradients", "plot", _sizes(report),
                  note="Of a typical element of each Parameter's gradient, in the order of the "
                       "Parameters; zeros are not shown.")
@@ -59,7 +59,7 @@ def _tiles(report: GradientReport) -> list[dict[str, Any]]:
          "note": ", ".join(f"{n} {m}" for m, n in sorted(odd.items())) or "none"},
         {"label": "Cuts", "value": str(len(report.cuts)),
          "note": ", ".join(sorted({s.cut for s in report.cuts})) or "none"},
-        {"label": "Rules on the way back", "value": str(len(report.rules())),
+        {"label": "Backward rules", "value": str(len(report.rules())),
          "note": ", ".join(sorted({r.effect for _, r in report.rules() if r.effect})) or "–"},
     ]
 

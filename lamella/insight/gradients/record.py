@@ -94,7 +94,7 @@ class Step:
 
     @property
     def rules(self) -> Iterator[SeenRule]:
-        """All rules of the user's on the way back through it."""
+        """All backward rules of the user's that apply to it."""
         if self.rule is not None:
             yield self.rule
         for out in self.outputs:
@@ -200,7 +200,7 @@ class Recorder(TorchFunctionMode):
             value.gradient = measure(gradient)
 
     def listen(self) -> None:
-        """Have the tape tell, on the way back, what each step gives to each of its inputs."""
+        """Have the tape tell, in the backward pass, what each step gives to each of its inputs."""
         ends: dict[int, list[Any]] = {}
         for (node, _), value in self._by_node.items():
             ends.setdefault(value.number, []).append(node)

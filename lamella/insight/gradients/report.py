@@ -213,12 +213,12 @@ class GradientReport:
             bad = any(v.numbers is not None and not v.numbers.is_finite for v in step.outputs)
             fine = all(v.numbers is None or v.numbers.is_finite for v in step.inputs)
             if bad and fine and any(v.tracked for v in step.outputs):
-                return (f"The gradient of '{name}' has {counts}: already going forward, the result "
-                        f"of '{step.operator}'{self._causes.where(step)} is not finite.")
+                return (f"The gradient of '{name}' has {counts}: already in the forward pass, the "
+                        f"result of '{step.operator}'{self._causes.where(step)} is not finite.")
         first = self._causes.nonfinite()
         step = next((s for s in first.uses if s.outputs), None) if first is not None else None
-        at = f": they arise on the way back through '{step.operator}'{self._causes.where(step)}" \
-            if step is not None else ""
+        at = (f": they arise in the backward pass through '{step.operator}'"
+              f"{self._causes.where(step)}" if step is not None else "")
         return f"The gradient of '{name}' has {counts}{at}."
 
     # -- everything ------------------------------------------------------------------------------

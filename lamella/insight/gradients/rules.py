@@ -1,4 +1,4 @@
-"""Rules of the user's on the way back, and what they did to the gradient."""
+"""The user's backward rules, and what they did to the gradient."""
 
 from __future__ import annotations
 

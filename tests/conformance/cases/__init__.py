@@ -1,1 +1,1 @@
-"""Cases, a file a family: each has `CASES`, a list."""
+"""Cases, one file per family: each has `CASES`, a list."""

@@ -182,7 +182,7 @@ def test_other_known_masks(name):
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_masks_that_are_added_but_not_known(name):
-    """They are for the way forward only: see `test_a_large_number_leaves_no_gradient`."""
+    """They are for the forward pass only: see `test_a_large_number_leaves_no_gradient`."""
     plain, step = forward_and_training(Block(SCORES["matmul, /"], INPUTS[name]))
     assert fused(plain, False) and rule_of(plain) == "mask"
     assert step is None
