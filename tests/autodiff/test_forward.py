@@ -347,7 +347,7 @@ def test_linear_however_it_is_written(name, way):
     transposed = np.transpose(factor) if np.ndim(factor) else factor * np.eye(3)
     for push in PUSHES:
         got = PUSHES[push](WAYS[way](rule), Tensor(x), Tensor(v)).asnumpy()
-        # in the forward direction a hook on y comes before what is computed from y, a bprop's factor first
+        # forward, a hook on y comes before what is computed from y, a bprop's factor first
         np.testing.assert_allclose(got, 2 * transposed @ (np.cos(x) * v), rtol=1e-6, atol=1e-9)
 
 
