@@ -282,10 +282,9 @@ class Parameter(Tensor):
             own = overlay.get(self, own)
             self._assign_in_vmap(raw.detach().to(own.dtype), raw, overlay)
             return
-        if overlay is None and raw.shape == own.shape and not own.is_inference():
-            if self.init is None and not (own.dim() and own.stride()[0] == 0):
-                own.copy_(raw.detach())
-                return
+        if raw.shape == own.shape and self.keeps_memory():
+            own.copy_(raw.detach())
+            return
         self._note()
         self._data = raw.detach().to(own.device, own.dtype, copy=True)
         if overlay is not None and self in overlay:
@@ -294,6 +293,12 @@ class Parameter(Tensor):
             if assigned is not None and self.requires_grad:
                 assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
             overlay[self] = again
+
+    def keeps_memory(self) -> bool:
+        """Whether new values go into the memory that the Parameter has, as outside a gradient."""
+        own = self._data
+        return (state.overlay is None and self.init is None and not own.is_inference()
+                and not (own.dim() and own.stride()[0] == 0))
 
     def _note(self) -> None:
         """Keep what it holds now, for a block that will be computed again from the same data."""

@@ -21,13 +21,20 @@ from .arguments import raw_of, raw_or_number
 __all__ = ["assign", "assign_add", "assign_sub", "depend", "identity", "is_tensor", "print_"]
 
 
-def store(variable: Any, change: Callable[[torch.Tensor], torch.Tensor], where: str) -> Tensor:
+def store(variable: Any, change: Callable[[torch.Tensor], torch.Tensor], where: str,
+          within: Callable[[torch.Tensor], Any] | None = None) -> Tensor:
     """Give `variable` the value that `change` makes of its present one; returns the new value.
 
     The two must have one shape. The value is stored in the variable's own type. A gradient goes
-    through what is returned to the change, but not through the variable, as in MindSpore.
+    through what is returned to the change, but not through the variable, as in MindSpore. Where
+    none is recorded, `within`, the same change by one kernel in place, is run instead: what
+    another thread adds between two kernels would be lost.
     """
     old = raw_of(variable, where, "variable")
+    if (within is not None and isinstance(variable, Parameter) and variable.keeps_memory()
+            and state.level is None):
+        within(old)
+        return wrap(old)
     new = change(old)
     if isinstance(variable, Parameter):
         variable.init_data()
@@ -95,7 +102,7 @@ def assign_add(variable: Any, value: Any) -> Tensor:
         [2. 3.]
     """
     new = _value(variable, value, "assign_add")
-    return store(variable, lambda old: old + new, "assign_add")
+    return store(variable, lambda old: old + new, "assign_add", lambda old: old.add_(new))
 
 
 @op
@@ -109,7 +116,7 @@ def assign_sub(variable: Any, value: Any) -> Tensor:
         [0. 1.]
     """
     new = _value(variable, value, "assign_sub")
-    return store(variable, lambda old: old - new, "assign_sub")
+    return store(variable, lambda old: old - new, "assign_sub", lambda old: old.sub_(new))
 
 
 def depend(value: Any, expr: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,28 @@ def test_whole_numbers_divide_towards_zero() -> None:
 def test_print_shows_types(capsys: pytest.CaptureFixture[str]) -> None:
     ops.Print()("loss", Tensor([1, 2]), 3)
     assert capsys.readouterr().out == "loss\nTensor(shape=[2], dtype=Int64, value= [1, 2])\n3\n"
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_no_addition_of_another_thread_is_lost(compiled: bool) -> None:
+    w, one = parameter((0.0, 0.0)), Tensor([1.0, 1.0])
+
+    def add(x: Tensor) -> Tensor:
+        ops.assign_sub(w, -x)
+        return ops.assign_add(w, x)
+
+    step = ms.jit(add) if compiled else add
+    step(one * 0)
+    start = threading.Barrier(2)
+
+    def run() -> None:
+        start.wait(60)
+        for _ in range(300):
+            step(one)
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(300)
+    assert w.asnumpy().min() >= 1190  # of 1,200: kernels on one tensor may still overlap
