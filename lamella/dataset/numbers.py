@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 _MAX = 0xFFFFFFFF
+_OFTEN = 2**22  # sizes from which on a word is rejected more often than once in a thousand draws
 
 
 class Mt19937:
@@ -92,40 +93,45 @@ class Mt19937:
         if _MAX // count >= count:
             place = 1
             if count % 2 == 0:
-                self._swap(items, 1, self.integer(0, 1))
+                other = self.integer(0, 1)
+                items[1], items[other] = items[other], items[1]
                 place = 2
             tops = np.arange(place + 1, count, 2, dtype=np.uint64)
-            ones, others = np.divmod(self._integers(tops * (tops + np.uint64(1))),
-                                     tops + np.uint64(1))
-            for one, other in zip(ones.tolist(), others.tolist(), strict=True):
-                items[place], items[one] = items[one], items[place]
-                place += 1
-                items[place], items[other] = items[other], items[place]
-                place += 1
-            return
-        for place in range(1, count):
-            self._swap(items, place, self.integer(0, place))
+            slots = np.stack(np.divmod(self._integers(tops * (tops + np.uint64(1))),
+                                       tops + np.uint64(1)), 1).ravel()
+        else:
+            place = 1
+            slots = self._integers(np.arange(2, count + 1, dtype=np.uint64))
+        for place, slot in enumerate(slots.tolist(), place):
+            items[place], items[slot] = items[slot], items[place]
 
     def _integers(self, sizes: np.ndarray) -> np.ndarray:
-        """`integer` from 0 to below each of these sizes, many at once."""
+        """`integer` from 0 to below each of these sizes, which increase."""
         scales = _MAX // sizes
         pasts, out, done = sizes * scales, np.empty(len(sizes), np.uint64), 0
-        words = np.array(self._left[::-1], np.uint64)
-        while done < len(sizes):
-            if not len(words):
-                words = self._bits.random_raw(max(64, min(512, len(sizes) - done)))
-            count = min(len(words), len(sizes) - done)
-            rejected = np.flatnonzero(words[:count] >= pasts[done:done + count])
-            good = int(rejected[0]) if len(rejected) else count
+        seldom = int(np.searchsorted(sizes, _OFTEN))  # up to there, many at once
+        while done < seldom:
+            words = self._words(min(4096, seldom - done))
+            rejected = np.flatnonzero(words >= pasts[done:done + len(words)])
+            good = int(rejected[0]) if len(rejected) else len(words)
             out[done:done + good] = words[:good] // scales[done:done + good]
+            self._left.extend(words[good + bool(len(rejected)):][::-1].tolist())
             done += good
-            words = words[good + bool(len(rejected)):]
-        self._left = words.tolist()[::-1]
+        found = []
+        for scale, past in zip(scales[done:].tolist(), pasts[done:].tolist(), strict=True):
+            while (word := self._left.pop() if self._left else self.word()) >= past:
+                pass
+            found.append(word // scale)
+        out[done:] = found
         return out
 
-    @staticmethod
-    def _swap(items: list[Any], one: int, other: int) -> None:
-        items[one], items[other] = items[other], items[one]
+    def _words(self, count: int) -> np.ndarray:
+        """`word`, up to `count` at once."""
+        if not self._left:
+            return self._bits.random_raw(count)
+        words = self._left[:-count - 1:-1]
+        del self._left[-len(words):]
+        return np.array(words, np.uint64)
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs to go on from here."""

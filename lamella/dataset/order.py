@@ -37,6 +37,11 @@ class Table:
         raise NotImplementedError
 
 
+def _gathered(column: np.ndarray, places: np.ndarray) -> np.ndarray:
+    # `take` is up to twice as fast, but copies the whole of an array that isn't in one piece
+    return column.take(places, 0) if column.flags.c_contiguous else column[places]
+
+
 class ArrayTable(Table):
     """Rows along the first dimension of arrays in memory."""
 
@@ -51,7 +56,7 @@ class ArrayTable(Table):
 
     def gather(self, places: np.ndarray) -> Row:
         """The rows of these numbers, stacked, in memory of their own."""
-        return tuple([column[places] for column in self.columns])
+        return tuple([_gathered(column, places) for column in self.columns])
 
 
 class MappedTable(Table):
@@ -88,7 +93,7 @@ class ChosenTable(Table):
     def gather(self, places: np.ndarray) -> Row:
         """The rows of these numbers, stacked, in memory of their own."""
         if isinstance(self.of, ArrayTable):
-            return tuple([self.of.columns[c][places] for c in self.columns])
+            return tuple([_gathered(self.of.columns[c], places) for c in self.columns])
         rows = self.of.gather(places)
         return tuple([rows[c] for c in self.columns])
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
-from ..tensor import Tensor, from_numpy
+from .. import context
+from ..tensor import Tensor, wrap
 from .errors import in_pipeline
 from .order import Row
 
+_HELD = frozenset(map(np.dtype, "?bBhilqefdFD"))  # types that PyTorch holds as they are
 _PLAIN = (np.ndarray, np.generic, bool, int, float, str, bytes)
 
 
@@ -69,11 +72,11 @@ def as_tensor(array: np.ndarray, fresh: bool = False) -> Any:
         array: the array.
         fresh: whether nothing else holds its memory, so that the Tensor may.
     """
-    kind = array.dtype.kind
-    if kind in "US":
-        return array
-    if array.dtype in (np.uint16, np.uint32, np.uint64) or not array.dtype.isnative:
-        return Tensor(array)
-    if fresh and array.flags.writeable and array.flags.c_contiguous:
-        return from_numpy(array)
-    return from_numpy(np.array(array, order="C"))
+    if array.dtype not in _HELD:
+        return array if array.dtype.kind in "US" else Tensor(array)
+    flags = array.flags
+    if not (fresh and flags.writeable and flags.c_contiguous):
+        array = np.array(array, order="C")
+    raw = torch.from_numpy(array)
+    device = context.current_device()
+    return wrap(raw if device.type == "cpu" else raw.to(device))
