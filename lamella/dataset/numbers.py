@@ -90,19 +90,18 @@ class Mt19937:
         count = len(items)
         if count < 2:
             return
+        first = 1
         if _MAX // count >= count:
-            place = 1
             if count % 2 == 0:
                 other = self.integer(0, 1)
                 items[1], items[other] = items[other], items[1]
-                place = 2
-            tops = np.arange(place + 1, count, 2, dtype=np.uint64)
+                first = 2
+            tops = np.arange(first + 1, count, 2, dtype=np.uint64)
             slots = np.stack(np.divmod(self._integers(tops * (tops + np.uint64(1))),
                                        tops + np.uint64(1)), 1).ravel()
         else:
-            place = 1
             slots = self._integers(np.arange(2, count + 1, dtype=np.uint64))
-        for place, slot in enumerate(slots.tolist(), place):
+        for place, slot in enumerate(slots.tolist(), first):
             items[place], items[slot] = items[slot], items[place]
 
     def _integers(self, sizes: np.ndarray) -> np.ndarray:
