@@ -36,6 +36,9 @@ class _Adam(Stepping):
             if group["amsgrad"]:
                 group["max_exp_avg_sq"] = ParameterTuple(group["params"]).clone(
                     prefix="max_exp_avg_sq", init="zeros")
+        starts = self.group_start_id  # where a group has none, its squares, which are looked at too
+        self._kept.append([p for i, group in enumerate(self.param_groups) for p in group.get(
+            "max_exp_avg_sq", self.exp_avg_sq[starts[i]:starts[i + 1]])])
 
     def _update(self, group: dict[str, Any], at: slice, params: Raws, grads: Raws, lr: Any,
                 step: torch.Tensor) -> None:

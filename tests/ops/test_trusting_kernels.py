@@ -65,3 +65,18 @@ def test_windows_are_refused_where_they_do_not_fit() -> None:
                  lambda: ops.AvgPool(2, 2)(Tensor(np.ones((1, 1, 4, 4)), ms.uint16))):
         with pytest.raises((TypeError, ValueError), match=r"^For '\w+', "):
             call()
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "CudnnGRU"])
+@pytest.mark.parametrize("change", ["input", "h", "w", "type"])
+def test_packed_recurrent_networks_look_at_sizes(kind: str, change: str) -> None:
+    gates = 4 if kind == "LSTM" else 3
+    network = getattr(ops, kind)(4, 3, 1, False, False, 0.0)
+    x, state = ops.ones((5, 2, 5 if change == "input" else 4)), ops.zeros(
+        (1, 7 if change == "h" else 2, 3))
+    w = ops.ones((gates * 3 * 7 + (change == "w"), 1, 1), ms.float64 if change == "type" else None)
+    states = (state, ops.zeros((1, 2, 3))) if kind == "LSTM" else (state,)
+    with pytest.raises((TypeError, ValueError), match=rf"^For '{kind}', .* must have"):
+        network(x, *states, w)
+    with pytest.raises((TypeError, ValueError), match=rf"^For '{kind}', .* must have"):
+        ms.grad(lambda x, w: network(x, *states, w)[0].sum(), (0, 1))(x, w)

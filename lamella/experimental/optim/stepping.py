@@ -8,6 +8,7 @@ import torch
 
 from ... import dtype as mstype
 from ...ops.primitives.update_rules import Raws, add_decay, held, kernels, like_parameters, off_tape
+from ...ops.primitives.update_states import FittingStates
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor
 from .optimizer import Optimizer
@@ -23,11 +24,15 @@ class Stepping(Optimizer):
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
         super().__init__(params, defaults)
+        self._kept: list[Any] = []  # of each state, the Parameters
+        self._fitting = FittingStates()
         setattr(self, self._step_name, Parameter(Tensor(0, mstype.int32), name=self._step_name))
 
     def _states(self, prefix: str, init: Any = "zeros") -> ParameterTuple:
         """A state for each parameter."""
-        return self.parameters.clone(prefix=prefix, init=init)
+        made = self.parameters.clone(prefix=prefix, init=init)
+        self._kept.append(made)
+        return made
 
     def construct(self, gradients: Any) -> bool:
         """Update the parameters."""
@@ -35,6 +40,7 @@ class Stepping(Optimizer):
         if len(gradients) != count:
             raise ValueError(f"For '{type(self).__name__}', there must be a gradient for each of "
                              f"{count} parameters, but got {len(gradients)}.")
+        self._fitting.check(type(self).__name__, self.parameters, self._kept, lambda _: None)
         starts = self.group_start_id
         with torch.no_grad(), off_tape(self.parameters):
             raws = like_parameters(self.parameters, [g._raw for g in gradients])

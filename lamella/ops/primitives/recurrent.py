@@ -222,8 +222,28 @@ class _Packed(Attributed):
             raise ValueError(f"For '{name}', 'dropout' must be in the range [0.0, 1.0], "
                              f"but got {dropout}.")
 
-    def _run(self, kernel: Any, gates: int, input: Tensor, state: Any, w: Tensor) -> list[Tensor]:
+    def _check_sizes(self, input: Tensor, w: Tensor, **states: Tensor) -> None:
+        """Refuse what doesn't fit: a kernel here reads as far as the weights say."""
+        if input.ndim != 3 or input.shape[2] != self.input_size:
+            raise ValueError(f"For '{self.name}', 'input' must have shape (T, N, "
+                             f"{self.input_size}), but got {input.shape}.")
+        shape = (self.num_layers * (2 if self.bidirectional else 1), input.shape[1],
+                 self.hidden_size)
+        for argument, given in states.items():
+            if given.shape != shape:
+                raise ValueError(f"For '{self.name}', '{argument}' must have shape {shape}, "
+                                 f"but got {given.shape}.")
+        kinds = {"input": input.dtype, **{k: v.dtype for k, v in states.items()}, "w": w.dtype}
+        if len(set(kinds.values())) > 1 or not w._raw.is_floating_point():
+            raise TypeError(f"For '{self.name}', all Tensors must have one floating type, but got "
+                            f"{', '.join(f'{k}: {v}' for k, v in kinds.items())}.")
+
+    def _run(self, kernel: Any, gates: int, input: Tensor, w: Tensor, **states: Tensor
+             ) -> list[Tensor]:
+        self._check_sizes(input, w, **states)
         weights = _unpacked(self.name, w, gates, self)
+        raws = [given._raw for given in states.values()]
+        state = raws if len(raws) > 1 else raws[0]
         found = kernel(input._raw, state, weights, self.has_bias, self.num_layers, self.dropout,
                        self.dropout > 0, self.bidirectional, False)
         return [wrap(raw) for raw in found]
@@ -269,7 +289,7 @@ class LSTM(_Packed):
         _check_only("LSTM", proj_size=(proj_size, 0))
 
     def __call__(self, input: Tensor, h: Tensor, c: Tensor, w: Tensor) -> tuple[Tensor, ...]:
-        return (*self._run(torch._VF.lstm, 4, input, [h._raw, c._raw], w),  # type: ignore
+        return (*self._run(torch._VF.lstm, 4, input, w, h=h, c=c),  # type: ignore
                 *self._unused())
 
 
@@ -286,5 +306,5 @@ class CudnnGRU(_Packed):
     """
 
     def __call__(self, input: Tensor, h: Tensor, w: Tensor) -> tuple[Tensor, ...]:
-        return (*self._run(torch._VF.gru, 3, input, h._raw, w),  # type: ignore
+        return (*self._run(torch._VF.gru, 3, input, w, h=h),  # type: ignore
                 *self._unused())

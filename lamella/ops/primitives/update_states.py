@@ -103,6 +103,10 @@ class FittingStates:
         if len(every) == len(self._seen) and all(
                 [seen() is p._data for seen, p in zip(self._seen, every, strict=True)]):
             return
+        if any(len(group) != len(parameters) for group in states):
+            raise ValueError(f"For '{where}', there must be a state for each of {len(parameters)} "
+                             f"parameters, but there are {[len(group) for group in states]}. Make "
+                             f"a new optimizer for other parameters.")
         for parameter, *own in zip(parameters, *states, strict=True):
             fit_states(where, parameter, own, shapes_of(parameter))
         if state.trace is None:  # which lends the Parameters other memory

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Parameter, Tensor, nn, ops
+from lamella import Parameter, Tensor, mint, nn, ops
 from lamella.common.initializer import initializer
+from lamella.experimental import optim
 from lamella.ops.primitives import optimizer, optimizer_adaptive, optimizer_rows
 
 STATES = ("m v vhat accum accumulation accum_update linear moment mean_square mean_gradient stat "
@@ -125,6 +126,33 @@ def test_a_parameter_of_another_shape_than_its_states(make: Any, steps: int) -> 
         with pytest.raises(ValueError, match=r"the state in Parameter '\w+.*w' must have shape"):
             update((ops.ones(new),))
         np.testing.assert_array_equal(weight.asnumpy(), before)
+
+
+OTHERS = {f"{kind}-{amsgrad}": (lambda p, k=kind, a=amsgrad: getattr(mint.optim, k)(
+    p, 0.1, amsgrad=a)) for kind in ("Adam", "AdamW") for amsgrad in (False, True)}
+OTHERS["SGD"] = lambda p: mint.optim.SGD(p, 0.1, 0.9)
+OTHERS |= {f"experimental {name}": (lambda p, n=name: getattr(optim, n)(p, 0.1)) for name in (
+    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop")}
+OTHERS["experimental amsgrad"] = lambda p: optim.Adam(p, 0.1, amsgrad=True)
+
+
+@pytest.mark.parametrize("make", [*OTHERS.values()], ids=OTHERS)
+def test_states_of_the_optimizers_whose_groups_are_dicts(make: Any) -> None:
+    for old, new in (((3,), (100000,)), ((100000,), (3,)), ((4, 4), (16,))):
+        fixed, weight = (Parameter(ops.ones(s), name=f"w{i}") for i, s in enumerate(((2,), old)))
+        update = make([{"params": [fixed]}, {"params": [weight]}])
+        update((ops.ones(2), ops.ones(old)))
+        weight.set_data(ops.ones(new), slice_shape=True)
+        with pytest.raises(ValueError, match=r"the state in Parameter '.*w1' must have shape"):
+            update((ops.ones(2), ops.ones(new)))
+
+
+def test_parameters_that_came_later_have_no_states() -> None:
+    first, second = (Parameter(ops.ones(3), name=name) for name in "ab")
+    update = mint.optim.Adam([first], 0.1)
+    update.add_param_group({"params": [second]})
+    with pytest.raises(ValueError, match="For 'Adam', there must be a state for each of 2"):
+        update((ops.ones(3), ops.ones(3)))
 
 
 def test_in_a_compiled_step() -> None:
