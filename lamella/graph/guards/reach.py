@@ -190,6 +190,7 @@ class Reach:
         elif isinstance(thing, StandsFor):
             self._visit(thing.fn)
         elif isinstance(thing, functools.partial):
+            self.slotted.append((thing, ("func", "args", "keywords")))
             self._visit_all((thing.func, thing.args, thing.keywords))
         elif isinstance(thing, (tuple, list, deque)):
             self._visit_items(self._place(thing, around, key), enumerate(thing))

@@ -1,5 +1,7 @@
 """What a compiled function can reach is watched: any change there leads to the right result."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,14 @@ def test_a_recurrent_network_is_trained_by_replays():
     compiled = ms.jit(step, jit_level="O0")
     np.testing.assert_allclose([compiled(x).asnumpy() for _ in range(4)], wanted, rtol=1e-5)
     assert compiled.report()["replays"] == 3
+
+
+def test_containers_in_a_partial_are_watched():
+    values, more = [1.0], {"shift": 0.0}
+    scale = functools.partial(lambda v, x, m: x * v[0] + m["shift"], values, m=more)
+    step = ms.jit(lambda x: scale(x))
+    found = []
+    for number in range(4):
+        values[0], more["shift"] = float(number), number // 2
+        found.append(step(Tensor([2.0])).tolist())
+    assert found == [[0.0], [2.0], [5.0], [7.0]]
