@@ -17,7 +17,8 @@ ORDER = (
     "symbol construction kernels printing unsigned indexing inplace picked overloads faces "
     "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
     "autodiff",
-    "communication parallel",
+    "communication",
+    "parallel",
     "ops",
     "nn",
     "graph.ir",

@@ -4,12 +4,21 @@ The sequence of exchanges belongs to the program: every process of a group makes
 one order. So none is recorded in a graph, where passes could drop or move it; a compiled function
 that communicates runs eagerly, with the warning that says so. In a group of one there is nothing to
 exchange, and each function answers at once, in graphs as well.
+
+Between CPUs, the processes first compare in a few bytes what each is about to exchange: gloo ends
+the process, or gives wrong numbers, where two processes send different amounts. They raise the same
+error then, and the group can still be used. ``LAMELLA_CHECK_EXCHANGES=0`` leaves that out.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -24,21 +33,89 @@ _OPS: dict[str, Any] = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX,
 _WIDER = {torch.bool: torch.uint8, torch.int16: torch.int32, torch.uint16: torch.int32,
           torch.uint32: torch.int64, torch.bfloat16: torch.float32}
 
+
+class Exchange(NamedTuple):
+    """One exchange of this process, as `watcher` is told of it."""
+
+    name: str  # of the function that the program called
+    kind: str
+    group: Group
+    nbytes: int  # that this process gives
+    what: str
+
+
+# what is told of each exchange before it is made
+watcher: Callable[[Exchange], None] | None = None
 _made = 0  # exchanges of this process, for messages
+_PACKAGES = tuple(str(Path(module.__file__ or "").parent) + os.sep
+                  for module in (sys.modules[__name__.partition(".")[0]], torch))
 
 
-def _exchanged(name: str, group: Group, call: Callable[[], Any]) -> Any:
-    """Make one exchange with the group's other processes."""
+def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
+               call: Callable[[], Any], alike: bool = True) -> Any:
+    """Make one exchange with the group's other processes.
+
+    Args:
+        raw: what is given; of one type and size in all processes, if `alike`.
+        option: what else has to be the same.
+    """
     global _made
     if state.trace is not None:
         state.trace.refuse("communicates with other processes")
     check_member(name, group)
     _made += 1
+    size = raw.numel() if alike else "any number of"
+    what = f"{kind}({option}) of {size} {str(raw.dtype).removeprefix('torch.')} elements"
+    if watcher is not None:
+        watcher(Exchange(name, kind, group, raw.nbytes, what))
     try:
+        if group.compares and kind != "message":
+            _compare(name, what, group)
         return call()
     except (RuntimeError, ValueError) as error:
-        raise RuntimeError(f"For '{name}', exchange {_made} of process {world_rank()}, in group "
-                           f"{group.name!r} of {group.ranks}, failed: {error}") from error
+        if isinstance(error, Divergence):
+            raise
+        raise failure(name, group, error) from error
+
+
+class Divergence(RuntimeError):
+    """Processes of a group are about to exchange different things."""
+
+
+def failure(name: str, group: Group, error: Exception) -> RuntimeError:
+    """The error for an exchange that failed."""
+    return RuntimeError(f"For '{name}', exchange {_made} of process {world_rank()}, in group "
+                        f"{group.name!r} of {group.ranks}, at {_line()}, failed: {error}")
+
+
+def _compare(name: str, what: str, group: Group) -> None:
+    """Check that all processes are about to exchange the same.
+
+    Raises:
+        Divergence: if they aren't, in each of them.
+    """
+    mine = torch.tensor([zlib.crc32(what.encode())])
+    found = torch.empty(group.size, dtype=mine.dtype)
+    dist.all_gather_into_tensor(found, mine, group.process_group)
+    if bool((found == mine).all()):
+        return
+    stories: list[Any] = [None] * group.size
+    dist.all_gather_object(stories, f"'{name}', {what}, at {_line()}", group.process_group)
+    told = "".join(f"\n  process {rank}: {story}"
+                   for rank, story in zip(group.ranks, stories, strict=True))
+    raise Divergence(f"For '{name}', the processes of group {group.name!r} exchange different "
+                     f"things, as their exchange {_made}:{told}")
+
+
+def _line() -> str:
+    """The innermost line of the program's that is running."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGES) and not file.startswith("<"):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "no line of the program"
 
 
 def check_member(name: str, group: Group) -> None:
@@ -62,10 +139,29 @@ def all_reduce(name: str, raw: torch.Tensor, op: str, group: Group) -> torch.Ten
         return raw.clone()
     kind = _WIDER.get(raw.dtype, raw.dtype)
     out = raw.detach().to(kind).clone(memory_format=torch.contiguous_format)
-    _exchanged(name, group, lambda: dist.all_reduce(out, _OPS[op], group.process_group))
+    _exchanged(name, "all_reduce", group, out, op,
+               lambda: dist.all_reduce(out, _OPS[op], group.process_group))
     if op == "avg":
         out = out / group.size if out.is_floating_point() else out // group.size
     return out.to(raw.dtype)
+
+
+def begin_sum(name: str, flat: torch.Tensor, group: Group) -> Callable[[], torch.Tensor]:
+    """Begin to add up the tensors of all processes; what waits for the sum, which is in the memory
+    of `flat` if its type can be added up."""
+    kind = _WIDER.get(flat.dtype, flat.dtype)
+    out = flat.to(kind)
+    work = _exchanged(name, "all_reduce", group, out, "sum", lambda: dist.all_reduce(
+        out, _OPS["sum"], group.process_group, async_op=True))
+
+    def wait() -> torch.Tensor:
+        try:
+            work.wait()
+        except (RuntimeError, ValueError) as error:
+            raise failure(name, group, error) from error
+        return out.to(flat.dtype)
+
+    return wait
 
 
 def all_gather(name: str, raw: torch.Tensor, group: Group) -> list[torch.Tensor]:
@@ -74,7 +170,8 @@ def all_gather(name: str, raw: torch.Tensor, group: Group) -> list[torch.Tensor]
         return [raw.clone()]
     given = _bytes(raw)
     parts = [torch.empty_like(given) for _ in group.ranks]
-    _exchanged(name, group, lambda: dist.all_gather(parts, given, group.process_group))
+    _exchanged(name, "all_gather", group, raw, tuple(raw.shape),
+               lambda: dist.all_gather(parts, given, group.process_group))
     return [_from_bytes(part, raw.shape, raw) for part in parts]
 
 
@@ -83,7 +180,8 @@ def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Te
     if group.size == 1:
         return raw.clone()
     given = _bytes(raw).clone()
-    _exchanged(name, group, lambda: dist.broadcast(given, root, group.process_group))
+    _exchanged(name, "broadcast", group, raw, f"from {root}, {tuple(raw.shape)}",
+               lambda: dist.broadcast(given, root, group.process_group))
     return _from_bytes(given, raw.shape, raw)
 
 
@@ -97,16 +195,37 @@ def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequen
     width = like.element_size()
     counts = [width * torch.Size(shape).numel() for shape in shapes]
     out = torch.empty(sum(counts), dtype=torch.uint8, device=like.device)
-    _exchanged(name, group, lambda: dist.all_to_all_single(
-        out, torch.cat(given), counts, [part.numel() for part in given], group.process_group))
+    joined, sizes = torch.cat(given), [part.numel() for part in given]
+
+    def call() -> None:
+        if group.compares:
+            _compare_counts(name, sizes, counts, group)
+        dist.all_to_all_single(out, joined, counts, sizes, group.process_group)
+
+    _exchanged(name, "all_to_all", group, joined.view(like.dtype), like.dtype, call, alike=False)
     return [_from_bytes(part, shape, like)
             for part, shape in zip(out.split(counts), shapes, strict=True)]
+
+
+def _compare_counts(name: str, given: list[int], taken: list[int], group: Group) -> None:
+    """Check that each process takes as much from each other as that gives it."""
+    mine = torch.tensor([given, taken])
+    found = [torch.empty_like(mine) for _ in group.ranks]
+    dist.all_gather(found, mine, group.process_group)
+    gives, takes = torch.stack(found).unbind(1)
+    wrong = (gives != takes.T).nonzero().tolist()
+    if wrong:
+        i, j = wrong[0]
+        raise Divergence(f"For '{name}', exchange {_made} in group {group.name!r}: process "
+                         f"{group.ranks[i]} gives {gives[i, j]} bytes to process "
+                         f"{group.ranks[j]}, which takes {takes[j, i]}; at {_line()}.")
 
 
 def send(name: str, raw: torch.Tensor, to: int, group: Group, tag: int = 0) -> Any:
     """Begin to send a tensor to a process, given by its rank in the world; a work to wait for."""
     given = _bytes(raw)
-    return _exchanged(name, group, lambda: dist.isend(given, to, group.process_group, tag))
+    return _exchanged(name, "message", group, raw, f"to {to}",
+                      lambda: dist.isend(given, to, group.process_group, tag))
 
 
 def receive(name: str, like: torch.Tensor, source: int, group: Group,
@@ -115,7 +234,8 @@ def receive(name: str, like: torch.Tensor, source: int, group: Group,
     and a work to wait for."""
     out = torch.empty(like.shape, dtype=like.dtype, device=like.device)
     memory = out.reshape(-1).view(torch.uint8)  # of `out` itself, as that is contiguous
-    work = _exchanged(name, group, lambda: dist.irecv(memory, source, group.process_group, tag))
+    work = _exchanged(name, "message", group, memory[:0], f"from {source}",
+                      lambda: dist.irecv(memory, source, group.process_group, tag))
     return out, work
 
 
@@ -123,7 +243,8 @@ def barrier(name: str, group: Group) -> None:
     """Wait until all processes are here."""
     check_member(name, group)
     if group.size > 1:
-        _exchanged(name, group, lambda: dist.barrier(group.process_group))
+        _exchanged(name, "barrier", group, torch.empty(0), None,
+                   lambda: dist.barrier(group.process_group))
 
 
 def _bytes(raw: torch.Tensor) -> torch.Tensor:

@@ -8,15 +8,15 @@ processes by torch.distributed: by NCCL on GPUs, by gloo on CPUs.
 from __future__ import annotations
 
 import atexit
+import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
 from .. import context
-from ..parallel import settings
 
 __all__ = [
     "Backend", "GlobalComm", "HCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP",
@@ -82,6 +82,7 @@ class Group:
         ranks: the ranks of its processes in the world, ascending.
         rank: this process's place among them; -1 if it is not one of them.
         process_group: the group as torch.distributed has it; None where there is one process.
+        compares: whether its processes compare what they exchange; see `exchange`.
     """
 
     def __init__(self, name: str, ranks: Sequence[int], process_group: Any = None):
@@ -90,6 +91,9 @@ class Group:
         me = world_rank()
         self.rank = self.ranks.index(me) if me in self.ranks else -1
         self.process_group = process_group
+        self.compares = (process_group is not None and self.rank >= 0
+                         and os.environ.get("LAMELLA_CHECK_EXCHANGES") != "0"
+                         and dist.get_backend(process_group) == "gloo")
 
     @property
     def size(self) -> int:
@@ -100,6 +104,8 @@ class Group:
 _groups: dict[str, Group] = {}
 _local_size = 1
 _joined_here = False  # whether `init` joined the processes, and not the program itself
+# what has to hold for a world of so many processes; rooms that build on this one add to it
+checks: list[Callable[[int], None]] = []
 
 
 def _number(*names: str, default: int = 0) -> int:
@@ -119,10 +125,15 @@ _RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK")
 _SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
 _LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
 _LOCAL_SIZE = ("LOCAL_WORLD_SIZE", "LOCAL_RANK_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
+_PATIENCE = datetime.timedelta(minutes=30)
+_patience = _PATIENCE  # how long an exchange may wait for another process
 
 
 def init(backend_name: str | None = None) -> None:
     """Join the processes that a launcher has started; without a launcher, a world of one.
+
+    An exchange that waits for another process for more than half an hour, or the seconds that the
+    environment variable ``HCCL_EXEC_TIMEOUT`` says, raises a RuntimeError.
 
     Args:
         backend_name: ``"hccl"``, ``"nccl"``, ``"mccl"`` or None. It chooses the name of the world's
@@ -153,7 +164,8 @@ def init(backend_name: str | None = None) -> None:
     if GlobalComm.INITED:
         return
     size = dist.get_world_size() if dist.is_initialized() else _number(*_SIZE, default=1)
-    settings.check_feasible(size)
+    for check in checks:
+        check(size)
     if size > 1 and not dist.is_initialized():
         _join(size)
         _joined_here = True
@@ -163,6 +175,19 @@ def init(backend_name: str | None = None) -> None:
     GlobalComm.INITED = True
     world = Group(GlobalComm.WORLD_COMM_GROUP, ranks, dist.group.WORLD if size > 1 else None)
     _groups.update(dict.fromkeys(WORLD_NAMES.values(), world))
+
+
+def wait_for(patience: datetime.timedelta) -> None:
+    """Set how long exchanges of the groups made from now on may wait for another process."""
+    global _patience
+    _patience = patience
+
+
+def _wait_for() -> datetime.timedelta:
+    if _patience is not _PATIENCE:
+        return _patience
+    return datetime.timedelta(seconds=_number(
+        "HCCL_EXEC_TIMEOUT", default=int(_PATIENCE.total_seconds())))
 
 
 def _join(size: int) -> None:
@@ -180,7 +205,7 @@ def _join(size: int) -> None:
         library = "cpu:gloo,cuda:nccl"
     try:
         dist.init_process_group(library, init_method=f"tcp://{host}:{port}", rank=rank,
-                                world_size=size)
+                                world_size=size, timeout=_wait_for())
     except Exception as error:
         raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
                            f"{host}:{port}: {error}") from error
@@ -189,11 +214,11 @@ def _join(size: int) -> None:
 @atexit.register
 def release() -> None:
     """Leave the other processes; `init` may be called again afterwards."""
-    global _local_size, _joined_here
+    global _local_size, _joined_here, _patience
     _groups.clear()
     if _joined_here and dist.is_initialized():
         dist.destroy_process_group()
-    _local_size, _joined_here = 1, False
+    _local_size, _joined_here, _patience = 1, False, _PATIENCE
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = Backend.HCCL, HCCL_WORLD_COMM_GROUP
     GlobalComm.INITED = False
 
@@ -429,7 +454,7 @@ def create_group(group: str, rank_ids: list[int], options: Any = None) -> None:
     if not all(0 <= rank < size for rank in rank_ids):
         raise ValueError(f"For 'create_group', the ranks in 'rank_ids' must be in [0, {size}), "
                          f"but got {rank_ids}.")
-    made = dist.new_group(sorted(rank_ids)) if size > 1 else None
+    made = dist.new_group(sorted(rank_ids), _wait_for()) if size > 1 else None
     _groups[group] = Group(group, rank_ids, made)
 
 

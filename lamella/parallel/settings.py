@@ -12,6 +12,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from ..communication import groups
+from ..communication.groups import GlobalComm, get_group_size, get_rank
+
 __all__ = [
     "ParallelMode", "get_algo_parameters", "get_auto_parallel_context", "get_ps_context",
     "reset_algo_parameters", "reset_auto_parallel_context", "reset_ps_context",
@@ -221,9 +224,10 @@ def check_feasible(size: int) -> None:
                            f"{size} processes: Lamella can't put layers on different processes.")
 
 
-def _world_size() -> int:
-    from ..communication import GlobalComm, get_group_size
+groups.checks.append(check_feasible)
 
+
+def _world_size() -> int:
     return get_group_size() if GlobalComm.INITED else 1
 
 
@@ -304,8 +308,6 @@ def _get_device_num() -> int:
     """The number of processes that share the work: what was set, else the world's."""
     if not _is_parallel_mode():
         return 1
-    from ..communication import get_group_size
-
     return _set["device_num"] if "device_num" in _set else get_group_size()
 
 
@@ -317,8 +319,6 @@ def _get_global_rank() -> int:
     """This process's rank: what was set, else in the world."""
     if not _is_parallel_mode():
         return 0
-    from ..communication import get_rank
-
     return _set["global_rank"] if "global_rank" in _set else get_rank()
 
 

@@ -1,10 +1,6 @@
 """Two real processes that communicate."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,32 +9,9 @@ import pytest
 import lamella as ms
 from lamella import nn
 
+from ..worlds import run_world
+
 WORKER = Path(__file__).with_name("worker.py")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def run_world(script, size, rank_name="RANK", size_name="WORLD_SIZE"):
-    """Run a script in several processes; the names are those of the environment variables that
-    tell each which it is."""
-    common = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
-    common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), size_name: str(size),
-               "OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parents[2])}
-    processes = [subprocess.Popen([sys.executable, script], env={**common, rank_name: str(rank)},
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                 for rank in range(size)]
-    try:
-        answers = [process.communicate(timeout=300) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    for process, (_, complaint) in zip(processes, answers, strict=True):
-        assert process.returncode == 0, complaint
-    return [out for out, _ in answers]
 
 
 @pytest.fixture(scope="module")
@@ -169,5 +142,6 @@ def test_the_variables_of_other_launchers(tmp_path):
     script.write_text("from lamella.communication import *\n"
                       "init('nccl')\n"
                       "print(get_rank(), get_group_size(), GlobalComm.WORLD_COMM_GROUP)\n")
-    assert run_world(str(script), 2, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE") == [
+    assert run_world(
+        script, 2, rank_name="OMPI_COMM_WORLD_RANK", size_name="OMPI_COMM_WORLD_SIZE") == [
         "0 2 nccl_world_group\n", "1 2 nccl_world_group\n"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 from typing import Any
@@ -33,12 +34,14 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
         backend: ``"hccl"``, ``"nccl"`` or ``"mccl"``; what carries messages follows the device.
         init_method: ``"env://"``, or ``"tcp://host:port"``, where the processes meet.
         world_size, rank: how many there are, and which this is; given together.
-        timeout, group_name, pg_options, device_id: accepted, without effect.
+        timeout: a timedelta: how long an exchange may wait for another process; default 30 minutes.
+        group_name, pg_options, device_id: accepted, without effect.
         store: not supported; must be None.
 
     Raises:
         ValueError: if `init_method` is of another form, only one of `world_size` and `rank` is
             given, or `store` is.
+        TypeError: if `timeout` is no timedelta.
         RuntimeError: if the processes can't be joined.
 
     Examples:
@@ -51,6 +54,11 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
     if store is not None:
         raise ValueError("For 'init_process_group', a 'store' is not supported; give 'init_method' "
                          "or use a launcher.")
+    if timeout is not None:
+        if not isinstance(timeout, datetime.timedelta):
+            raise TypeError(f"For 'init_process_group', 'timeout' must be a timedelta, "
+                            f"but got {timeout!r}.")
+        groups.wait_for(timeout)
     if (world_size < 0) != (rank < 0):
         raise ValueError(f"For 'init_process_group', 'world_size' and 'rank' must be given "
                          f"together, but got {world_size} and {rank}.")

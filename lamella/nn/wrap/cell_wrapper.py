@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...autodiff.level import current
 from ...autodiff.reverse import GradOperation, differentiate
 from ...autodiff.run import record
 from ...autodiff.tree import map_tensors, tensors
+from ...communication import exchange
+from ...communication.groups import group_of
 from ...parallel.settings import get_auto_parallel_context
 from ...parameter import Parameter, ParameterTuple
+from ...state import state
 from ...tensor import Tensor, wrap
 from ..cell import Cell
 from ..checks import of_type
@@ -162,15 +166,31 @@ class ForwardValueAndGrad(Cell):
 
 
 def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
-                       start: Callable[[Any], Any] | None = None) -> tuple[Any, tuple[Tensor, ...]]:
+                       start: Callable[[Any], Any] | None = None,
+                       reducer: Any = None) -> tuple[Any, tuple[Tensor, ...]]:
     """What `network` gives and its gradients by `weights`, in one run.
 
     Args:
         start: makes the gradient to start from out of what the network gave; default ones.
+        reducer: what adds up the gradients of several processes; default: nothing does.
     """
     outer = current()
     run = record(network, inputs, {}, tuple(), tuple(weights), outer)
-    gradients = tuple(run.backward(run.value, None if start is None else start(run.value)))
+    sens = None if start is None else start(run.value)
+    reduction = None
+    if isinstance(reducer, DistributedGradReducer) and outer is None and state.trace is None:
+        reduction = reducer.begin(weights)
+    if reduction is None:
+        gradients = tuple(run.backward(run.value, sens))
+        if reducer is not None:
+            gradients = reducer(gradients)
+    else:
+        whole = not any(run.level.assigned.values())  # else a gradient comes in several parts
+        for place, alias in enumerate(run.aliases if whole else ()):
+            if alias.requires_grad:
+                alias.register_hook(partial(reduction.ready, place))
+        raws = [gradient._raw for gradient in run.backward(run.value, sens)]
+        gradients = tuple([wrap(raw) for raw in reduction.finish(raws)])
     loss = run.value
     if outer is None:
         loss = map_tensors(lambda t: wrap(t._raw.detach()), loss)
@@ -242,12 +262,23 @@ class TrainOneStepCell(Cell):
         self.grad_reducer: Any = Identity()
         if self.reducer_flag:
             self.grad_reducer = DistributedGradReducer(self.weights)
+        self._starts_alike = self.reducer_flag and get_auto_parallel_context("parameter_broadcast")
+
+    def start_alike(self) -> None:
+        """With the option ``parameter_broadcast``, begin with the parameters of process 0."""
+        if not self._starts_alike:
+            return
+        self._starts_alike = False
+        world = group_of(None, "TrainOneStepCell")
+        for parameter in self.network.get_parameters():
+            parameter.assign_raw(exchange.broadcast("TrainOneStepCell", parameter._raw, 0, world))
 
     def construct(self, *inputs: Any) -> Any:
         """Train on `inputs`."""
+        self.start_alike()
         start = self._start if self.sense_flag else None
-        loss, grads = loss_and_gradients(self.network, inputs, self.weights, start)
-        grads = self.grad_reducer(grads)
+        loss, grads = loss_and_gradients(self.network, inputs, self.weights, start,
+                                         self.grad_reducer)
         self.optimizer(grads)
         if self.return_grad:
             return loss, dict(zip(self.weights_name, grads, strict=True))

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import torch
-
-from ...communication import exchange
 from ...communication.groups import HCCL_WORLD_COMM_GROUP, group_of
+from ...parallel.buckets import Reduction
 from ...parallel.settings import get_auto_parallel_context
 from ...tensor import wrap
 from ..cell import Cell
 
 __all__ = ["DistributedGradReducer"]
 
-_LARGEST = 25 << 20  # bytes of one message; small gradients travel together
-
 
 class DistributedGradReducer(Cell):
     """Sums each gradient over the processes of a group; changes nothing in a single one.
+
+    Gradients travel together, up to 25 MB in a message. In `TrainOneStepCell` messages leave while
+    the backward pass still computes others.
 
     Args:
         parameters: the parameters whose gradients will come.
         mean: whether to divide the sum by `degree`; default: the option ``gradients_mean``.
         degree: the number to divide by; default: the number of processes.
-        fusion_type: accepted as MindSpore does; gradients travel together up to 25 MB.
+        fusion_type: accepted as MindSpore does.
         group: the group's name.
 
     Inputs:
@@ -56,33 +54,17 @@ class DistributedGradReducer(Cell):
         self.group = group
         self.fusion_type = fusion_type
 
-    def construct(self, grads: Any) -> Any:
-        """Sum the gradients over the processes."""
+    def begin(self, parameters: Any) -> Reduction | None:
+        """What takes the gradients of `parameters` as they come; None in a single process."""
         group = group_of(self.group, "DistributedGradReducer")
         if group.size == 1:
+            return None
+        return Reduction("DistributedGradReducer", [p._raw for p in parameters], group,
+                         self.degree if self.mean else 1)
+
+    def construct(self, grads: Any) -> Any:
+        """Sum the gradients over the processes."""
+        reduction = self.begin(grads)
+        if reduction is None:
             return grads
-        reduced: list[torch.Tensor] = []
-        for bucket in _buckets([g._raw for g in grads]):
-            flat = torch.cat([raw.reshape(-1) for raw in bucket])
-            flat = exchange.all_reduce("DistributedGradReducer", flat, "sum", group)
-            if self.mean:
-                flat = flat / self.degree
-            parts = flat.split([raw.numel() for raw in bucket])
-            reduced += [part.reshape(raw.shape)
-                        for part, raw in zip(parts, bucket, strict=True)]
-        return tuple([wrap(raw) for raw in reduced])
-
-
-def _buckets(raws: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
-    """The tensors in runs of one type that make up a message, in order: it is the same in every
-    process."""
-    bucket: list[torch.Tensor] = []
-    size = 0
-    for raw in raws:
-        if bucket and (raw.dtype is not bucket[0].dtype or size + raw.nbytes > _LARGEST):
-            yield bucket
-            bucket, size = [], 0
-        bucket.append(raw)
-        size += raw.nbytes
-    if bucket:
-        yield bucket
+        return tuple([wrap(raw) for raw in reduction.finish([g._raw for g in grads])])

@@ -193,6 +193,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def construct(self, *inputs: Any) -> tuple[Any, Any, Any]:
         """Train on `inputs`."""
+        self.start_alike()
         scale = wrap(self.scale_sense._raw.clone())
         loss, grads = loss_and_gradients(self.network, inputs, self.weights, self._scaled_start)
         factor = scale._raw.reshape(()).reciprocal()

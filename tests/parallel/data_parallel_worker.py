@@ -1,0 +1,181 @@
+"""What each of two processes does in the tests of data parallel training."""
+
+import json
+import warnings
+
+import numpy as np
+
+import lamella as ms
+from lamella import Tensor, communication, dataset, nn, ops
+from lamella.communication import comm_func
+from lamella.parallel import buckets
+
+
+class Net(nn.Cell):
+    """A network with a weight that is used twice, one that may not be used, and a frozen one."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Dense(4, 6, weight_init="ones", bias_init="zeros")
+        self.twice = ms.Parameter(Tensor(np.linspace(-1, 1, 36).reshape(6, 6), ms.float32))
+        self.spare = ms.Parameter(Tensor([0.5, -0.5], ms.float32), name="spare")
+        self.frozen = ms.Parameter(Tensor([2.0], ms.float32), requires_grad=False)
+        self.last = nn.Dense(6, 2, weight_init="ones", bias_init="zeros")
+        self.uses_spare = False
+
+    def construct(self, x):
+        x = ops.tanh(self.first(x) * self.frozen)
+        x = ops.tanh(ops.matmul(x, self.twice))
+        x = self.last(ops.tanh(ops.matmul(x, self.twice)))
+        return x * self.spare if self.uses_spare else x
+
+
+def batch(number, rows=slice(None)):
+    rng = np.random.default_rng(number)
+    x, y = rng.standard_normal((8, 4)), rng.standard_normal((8, 2))
+    return Tensor(x[rows], ms.float32), Tensor(y[rows], ms.float32)
+
+
+def optimizer_of(kind, net):
+    if kind == "Adam":
+        return nn.Adam(net.trainable_params(), 0.05, weight_decay=0.01)
+    return nn.Momentum(net.trainable_params(), 0.05, 0.9)
+
+
+def weights_of(net):
+    return {p.name: p.asnumpy().tolist() for p in net.get_parameters()}
+
+
+def train(kind, rows, compiled=False, spare_on=(0, 1), rank=0, steps=4):
+    net = Net()
+    net.uses_spare = rank in spare_on
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer_of(kind, net))
+    step = ms.jit(step) if compiled else step
+    for number in range(steps):
+        step(*batch(number, rows))
+    return weights_of(net)
+
+
+def fit(shards, size):
+    net = Net()
+    x, y = (np.concatenate(parts) for parts in zip(
+        *[[t.asnumpy() for t in batch(number)] for number in range(4)], strict=True))
+    data = dataset.NumpySlicesDataset((x, y), shuffle=False, **shards).batch(size)
+    losses = []
+
+    class Keep(ms.train.Callback):
+        def step_end(self, run_context):
+            losses.append(float(run_context.original_args().net_outputs))
+
+    model = ms.train.Model(net, nn.MSELoss(), optimizer_of("Momentum", net))
+    model.train(2, data, Keep(), dataset_sink_mode=False)
+    return {**weights_of(net), "losses": losses}
+
+
+def scaled(overflow):
+    net = Net()
+    step = nn.TrainOneStepWithLossScaleCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.05, 0.9),
+        nn.DynamicLossScaleUpdateCell(2.0**12, 2, 100))
+    before = weights_of(net)
+    x, y = batch(0)
+    _, over, scale = step(x * (float("inf") if overflow else 1.0), y)
+    return {"overflow": bool(over), "scale": float(step.scale_sense.value()),
+            "moved": weights_of(net) != before}
+
+
+def clipped(rows, reduces):
+    net = Net()
+    grads = ms.value_and_grad(lambda x, y: ((net(x) - y) ** 2).mean(), None,
+                              net.trainable_params())(*batch(0, rows))[1]
+    if reduces:
+        grads = nn.DistributedGradReducer(net.trainable_params())(grads)
+    return [g.asnumpy().tolist() for g in ops.clip_by_global_norm(grads, 0.1)]
+
+
+def diverging(rank, rows):
+    """The same numbers come out although the processes' compiled functions differ."""
+    found = {}
+    reduce = ops.AllReduce()
+
+    @ms.jit
+    def mixed(x, asks=False, unused=False):
+        total = reduce(x * 2).sum()
+        if unused:
+            return x.sum()
+        if asks:
+            total = total + float(x.asnumpy()[0, 0])
+        return total if total > 0 else -total
+
+    x = batch(0, rows)[0]
+    found["guards"] = [float(mixed(x * sign)) for sign in (1, 1, (-1) ** rank, 1)]
+    found["NumPy on one"] = [float(mixed(x, rank == 1)) for _ in range(3)]
+    found["unused on one"] = [float(mixed(x, unused=rank == 0)) for _ in range(3)]
+
+    @ms.jit
+    def shaped(x):
+        return reduce((x * x).sum())
+
+    found["shapes"] = [float(shaped(x[:1 + rank * number])) for number in (1, 2, 1, 2)]
+    return found
+
+
+def complaint(call, *arguments):
+    try:
+        call(*arguments)
+    except Exception as error:  # noqa: BLE001  what kind it is, the test checks
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def disagreeing(rank):
+    """Processes that exchange different things get one error, and can go on."""
+    found = {}
+    mine = ops.ones(3 + rank)
+    calls = {
+        "sizes": lambda: ops.AllReduce()(mine), "gather": lambda: ops.AllGather()(mine),
+        "broadcast": lambda: ops.Broadcast(0)((mine,)),
+        "types": lambda: ops.AllReduce()(Tensor([1], ms.int32 if rank else ms.float32)),
+        "operations": lambda: ops.AllReduce("max" if rank else "sum")(Tensor([1.0])),
+        "kinds": lambda: (ops.AllReduce() if rank else ops.AllGather())(Tensor([1.0])),
+        "roots": lambda: ops.Broadcast(rank)((Tensor([1.0]),)),
+        "counts": lambda: ops.AlltoAllV()(ops.arange(4), [2, 2], [2 + rank, 2])}
+    for name, call in calls.items():
+        found[name] = complaint(call)
+    found["and then"] = float(ops.AllReduce()(Tensor(1.0)))
+    return found
+
+
+def main():
+    communication.init()
+    rank = communication.get_rank()
+    ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+    rows = slice(4 * rank, 4 * rank + 4)
+    found = {}
+    for kind in ("Adam", "Momentum"):
+        found[kind] = train(kind, rows)
+    whole = buckets.LARGEST, buckets._FIRST
+    buckets.LARGEST, buckets._FIRST = 100, 30  # many messages
+    found["small messages"] = train("Adam", rows)
+    found["unused on one"] = train("Adam", rows, spare_on=(0,), rank=rank)
+    buckets.LARGEST, buckets._FIRST = whole
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a function which communicates runs eagerly
+        found["compiled"] = train("Adam", rows, compiled=True)
+        found["model"] = fit({"num_shards": 2, "shard_id": rank}, 4)
+        found["scaled"] = [scaled(overflow=rank == 1), scaled(overflow=False)]
+        found["diverging"] = diverging(rank, rows)
+    found["clipped"] = clipped(rows, reduces=True)
+    found["disagreeing"] = disagreeing(rank)
+    ms.set_auto_parallel_context(parameter_broadcast=True)
+    net = nn.Dense(2, 1, weight_init=Tensor([[1.0, 2.0]]) * (rank + 1), bias_init="zeros")
+    nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.0))(Tensor([[1.0, 1.0]]))
+    found["broadcast"] = net.weight.asnumpy().tolist()
+    out, handle = comm_func.all_reduce(Tensor([1.0]), async_op=True)
+    handle.wait()
+    found["handle"] = out.asnumpy().tolist()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Data parallel training in two real processes is what one process does with the whole batch."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lamella.parallel import buckets
+
+from ..worlds import run_world
+from . import data_parallel_worker as worker
+
+SCRIPT = Path(__file__).with_name("data_parallel_worker.py")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2)]
+
+
+def check(found, case, want):
+    for rank, answer in enumerate(found):
+        for name in want:
+            np.testing.assert_allclose(answer[case][name], want[name], rtol=2e-5, atol=2e-6,
+                                       err_msg=f"{case}: {name} on {rank}")
+
+
+@pytest.mark.parametrize("case", ["Adam", "Momentum", "small messages", "compiled"])
+def test_steps_are_those_of_the_whole_batch(found, case):
+    kind = "Momentum" if case == "Momentum" else "Adam"
+    check(found, case, worker.train(kind, slice(None)))
+    assert found[0][case] == found[1][case]
+
+
+def test_a_weight_that_one_process_does_not_use(found):
+    assert found[0]["unused on one"] == found[1]["unused on one"]
+    # its gradient is half of what the process that uses it finds
+    assert found[0]["unused on one"]["spare"] != [0.5, -0.5]
+
+
+def test_model_trains_on_parts_of_the_data(found):
+    want = worker.fit({}, 8)
+    losses = want.pop("losses")
+    check(found, "model", want)
+    both = np.mean([answer["model"]["losses"] for answer in found], 0)
+    np.testing.assert_allclose(both, losses, rtol=2e-5)
+
+
+def test_an_overflow_in_one_process_is_one_in_all(found):
+    for answer in found:
+        over, fine = answer["scaled"]
+        assert over == {"overflow": True, "scale": 2.0**11, "moved": False}
+        assert fine == {"overflow": False, "scale": 2.0**12, "moved": True}
+
+
+def test_the_norm_is_that_of_the_whole_batch(found):
+    want = worker.clipped(slice(None), reduces=False)
+    for answer in found:
+        for got, wanted in zip(answer["clipped"], want, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=1e-7)
+
+
+def test_processes_whose_compiled_functions_differ(found):
+    x, = (worker.batch(0)[0].asnumpy(),)
+    parts = x[:4], x[4:]
+    total = 2 * x.sum()
+    mixed = 2 * (parts[0].sum() - parts[1].sum())
+    for rank, answer in enumerate(found):
+        got = answer["diverging"]
+        np.testing.assert_allclose(got["guards"], np.abs([total, total, mixed, total]), rtol=1e-5)
+        asked = abs(total + parts[1][0, 0]) if rank else abs(total)
+        np.testing.assert_allclose(got["NumPy on one"], [asked] * 3, rtol=1e-5)
+        alone = abs(total) if rank else parts[0].sum()
+        np.testing.assert_allclose(got["unused on one"], [alone] * 3, rtol=1e-5)
+        shapes = [(parts[0][:1] ** 2).sum() + (parts[1][:1 + n] ** 2).sum() for n in (1, 2, 1, 2)]
+        np.testing.assert_allclose(got["shapes"], shapes, rtol=1e-5)
+
+
+def test_processes_that_exchange_different_things_get_one_error(found):
+    for answer in found:
+        said = dict(answer["disagreeing"])
+        assert said.pop("and then") == 2.0
+        for case, text in said.items():
+            assert text.startswith("Divergence: For '"), (case, text)
+            assert "hccl_world_group" in text or "mccl_world_group" in text
+            assert "data_parallel_worker.py:" in text
+    assert "all_reduce(sum) of 3 float32 elements" in found[1]["disagreeing"]["sizes"]
+    assert "process 1: 'AllReduce', all_reduce(sum) of 4" in found[0]["disagreeing"]["sizes"]
+
+
+def test_training_may_begin_with_the_first_process(found):
+    assert [answer["broadcast"] for answer in found] == [[[1.0, 2.0]]] * 2
+    assert [answer["handle"] for answer in found] == [[2.0]] * 2
+
+
+def test_messages_are_cut_alike(monkeypatch):
+    monkeypatch.setattr(buckets, "LARGEST", 40)
+    monkeypatch.setattr(buckets, "_FIRST", 8)
+    sizes = [(6, torch.float32), (2, torch.float32), (1, torch.float16), (9, torch.float32),
+             (30, torch.float32), (1, torch.float32)]
+    raws = [torch.zeros(size, dtype=kind) for size, kind in sizes]
+    assert buckets.cut(raws) == [[5], [4], [3], [2], [1, 0]]
+    assert buckets.cut([]) == []

@@ -1,0 +1,47 @@
+"""Real worlds of processes for tests: each runs one script, which prints its results as JSON."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
+                size_name: str = "WORLD_SIZE", **variables: str) -> list[subprocess.Popen]:
+    """Start a script in several processes.
+
+    Args:
+        rank_name, size_name: the environment variables that tell each which it is.
+        **variables: more of them.
+    """
+    common = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
+    common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), size_name: str(size),
+               "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **variables}
+    return [subprocess.Popen([sys.executable, str(script), *arguments],
+                             env={**common, rank_name: str(rank)}, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for rank in range(size)]
+
+
+def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[str]:
+    """What each process of a world prints, when all have ended well."""
+    processes = start_world(script, size, *arguments, **options)
+    try:
+        answers = [process.communicate(timeout=300) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for process, (_, complaint) in zip(processes, answers, strict=True):
+        assert process.returncode == 0, complaint
+    return [out for out, _ in answers]
