@@ -1,0 +1,67 @@
+"""What the other processes do when one is lost: they say so, end, and can be started again."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ..worlds import ROOT, run_world, start_world
+from .faulty import LOST, STEPS
+
+SCRIPT = Path(__file__).with_name("faulty.py")
+
+
+def losses(out):
+    return [line for line in out.splitlines() if line.startswith("loss")]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    return [losses(out) for out in run_world(SCRIPT, 2, str(tmp_path_factory.mktemp("well")), "")]
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGSTOP", "error"])
+def test_the_others_say_what_failed_and_training_goes_on_after_a_restart(how, tmp_path,
+                                                                         undisturbed):
+    processes = start_world(SCRIPT, 2, str(tmp_path), how, HCCL_EXEC_TIMEOUT="8")
+    try:
+        out, complaint = processes[0].communicate(timeout=120)
+        assert processes[0].returncode == 1
+        assert losses(out) == undisturbed[0][:LOST]
+        for part in ("For 'DistributedGradReducer', exchange ", " of process 0, in group '",
+                     f" of [0, 1], at {SCRIPT}:", "failed: "):
+            assert part in complaint
+        if how == "SIGSTOP":
+            os.kill(processes[1].pid, signal.SIGKILL)
+        assert processes[1].wait(60) == (1 if how == "error" else -signal.SIGKILL)
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    if how == "SIGKILL":
+        again = [losses(out) for out in run_world(SCRIPT, 2, str(tmp_path), "again")]
+        assert again == [those[LOST:STEPS] for those in undisturbed]
+
+
+def test_no_process_is_left_when_one_stands_still(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2",
+         "--local_worker_num=2", f"--log_dir={tmp_path}", str(SCRIPT), str(tmp_path), "SIGSTOP"],
+        env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
+             "HCCL_EXEC_TIMEOUT": "8", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "5"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert "process 0 ended with status 1" in done.stderr and "exchange" in done.stderr
+    left = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline")
+            if str(tmp_path).encode() in _read(path)]
+    assert not left
+
+
+def _read(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""
