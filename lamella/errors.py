@@ -30,7 +30,7 @@ _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "mu
                 "expects a", "must be", "positive",
                 "number of data points", "normalization mode", "PyList_Check", "`shifts` required",
                 "at least one axis", "Order ", "unsupported range", "only supports at least",
-                "number of columns", "expected maxnorm", "1-D", "1-d",
+                "number of columns", "expected maxnorm", "too large relative", "1-D", "1-d",
                 "expected rounding_mode", "expects p", "Indexing dim", "Index has to be",
                 "probability tensor", "cannot sample", "expects std", "out of bounds for",
                 "supported on matrices", "vector + matrix", "doesn't match the broadcast")

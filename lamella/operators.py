@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import narrow as narrow
 from . import unsigned
 from .construction import NUMBERS
 from .errors import op_error

@@ -14,7 +14,7 @@ ROOT = Path(lamella.__file__).parent
 ORDER = (
     "wrappers forking context dtype log absent complaints errors state",
     "machine",
-    "symbol construction kernels printing unsigned indexing inplace picked overloads faces "
+    "symbol construction kernels printing narrow unsigned indexing inplace picked overloads faces "
     "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
     "autodiff",
     "communication",

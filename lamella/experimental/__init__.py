@@ -1,1 +1,3 @@
 """What MindSpore calls experimental."""
+
+from . import optim as optim

@@ -78,19 +78,26 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
         >>> ms.ops.adaptive_avg_pool3d(ms.ops.ones((2, 3, 4, 4, 4)), (None, 2, 1)).shape
         (2, 3, 4, 2, 1)
     """
-    return wrap(F.adaptive_avg_pool3d(
-        input._raw, _output_size("adaptive_avg_pool3d", input._raw, output_size, 3)))
+    raw = input._raw
+    sizes = _output_size("adaptive_avg_pool3d", raw, output_size, 3)
+    return wrap(F.adaptive_avg_pool3d(_kernel_type(raw), sizes).to(raw.dtype))
+
+
+def _kernel_type(raw: torch.Tensor) -> torch.Tensor:
+    """Whole numbers as float64: PyTorch pools no others of them in volumes or at random places."""
+    return raw if raw.is_floating_point() or raw.is_complex() else raw.double()
 
 
 def _adaptive_max(name: str, input: Tensor, output_size: Any, rank: int,
                   return_indices: bool) -> Any:
     kernel = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[rank - 1]
     sizes = _output_size(name, input._raw, output_size, rank)
+    raw = _kernel_type(input._raw) if rank == 3 else input._raw
     if not return_indices:
-        return wrap(kernel(input._raw, sizes))
-    out, indices = kernel(input._raw, sizes, True)
+        return wrap(kernel(raw, sizes).to(input._raw.dtype))
+    out, indices = kernel(raw, sizes, True)
     # MindSpore gives int32 in three dimensions
-    return wrap(out), wrap(indices.to(torch.int32) if rank == 3 else indices)
+    return wrap(out.to(input._raw.dtype)), wrap(indices.to(torch.int32) if rank == 3 else indices)
 
 
 @op
@@ -150,9 +157,11 @@ def _fractional(name: str, input: Tensor, rank: int, kernel_size: Any, output_si
                          f"given, but got {output_size} and {output_ratio}.")
     size = None if output_size is None else each(name, "output_size", output_size, rank)
     ratio = (output_ratio,) * rank if isinstance(output_ratio, float) else output_ratio
-    raw_samples = None if samples is None else samples._raw
+    raw = _kernel_type(input._raw)
+    raw_samples = None if samples is None else samples._raw.to(raw.dtype)
     pool = F.fractional_max_pool2d if rank == 2 else F.fractional_max_pool3d
-    out, indices = pool(input._raw, kernel, size, ratio, True, raw_samples)  # type: ignore
+    out, indices = pool(raw, kernel, size, ratio, True, raw_samples)  # type: ignore
+    out = out.to(input._raw.dtype)
     return (wrap(out), wrap(indices)) if return_indices else wrap(out)
 
 

@@ -182,7 +182,7 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
         pooled_height, pooled_width: of the output.
         spatial_scale: from the boxes' coordinates to those of `features`.
         sample_num: samples a cell and dimension; 0: one a pixel.
-        roi_end_mode: 1 counts a box's last pixel as inside.
+        roi_end_mode: 1 counts a box's last pixel as inside; 0 takes boxes as a pixel wide at least.
 
     Returns:
         Tensor of shape (regions, C, pooled_height, pooled_width).
@@ -192,8 +192,11 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
     for image, x0, y0, x1, y1 in numbers(boxes):
         x0, y0 = x0 * spatial_scale, y0 * spatial_scale
         x1, y1 = ((c + roi_end_mode) * spatial_scale for c in (x1, y1))
-        rows = _samples(y0, max(y1 - y0, 1.0), pooled_height, sample_num, raw)
-        columns = _samples(x0, max(x1 - x0, 1.0), pooled_width, sample_num, raw)
+        height, width = y1 - y0, x1 - x0
+        if roi_end_mode == 0:
+            height, width = max(height, 1.0), max(width, 1.0)
+        rows = _samples(y0, height, pooled_height, sample_num, raw)
+        columns = _samples(x0, width, pooled_width, sample_num, raw)
         cells.append(_cell_means(raw[int(image)], rows, columns))
     if not cells:
         return wrap(raw.new_zeros((0, raw.shape[1], pooled_height, pooled_width)))

@@ -228,6 +228,9 @@ def _places(rows: int, columns: int, band: tuple[int, int], align: str, where: s
     if align not in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
         raise ValueError(f"For '{where}', 'align' must be two of 'LEFT' and 'RIGHT' joined by '_', "
                          f"but got {align!r}.")
+    if not -rows < band[0] <= band[1] < columns and rows * columns:
+        raise ValueError(f"For '{where}', 'k' must name diagonals of {rows} rows and {columns} "
+                         f"columns, but got {band}.")
     above, below = align.split("_")
     d = torch.arange(band[1], band[0] - 1, -1)[:, None]
     length = torch.minimum(rows + d.clamp(max=0), columns - d.clamp(min=0))

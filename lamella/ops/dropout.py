@@ -73,7 +73,8 @@ def _drop_channels(name: str, input: Tensor, p: float, training: bool,
     if not training:
         return input
     keep = raw.dim() - channels
-    return wrap(raw * drop_scale(raw, p, (*raw.shape[:keep], *(1,) * channels)))
+    dropped = raw * drop_scale(raw, p, (*raw.shape[:keep], *(1,) * channels))
+    return wrap(dropped.to(raw.dtype))
 
 
 def drop_scale(raw: torch.Tensor, p: float, shape: tuple[int, ...]) -> torch.Tensor:

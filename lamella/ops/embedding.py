@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..tensor import Tensor, wrap
+from .arguments import indices_of
 
 __all__ = ["embedding", "one_hot", "intopk"]
 
@@ -127,7 +128,7 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
         >>> print(ms.ops.intopk(x, ms.Tensor([1, 0]), 2))
         [ True False]
     """
-    scores, targets = x1._raw, x2._raw.to(torch.int64)
+    scores, targets = x1._raw, indices_of(x2, "intopk", "x2")
     if scores.dim() != 2 or targets.shape != scores.shape[:1]:
         raise ValueError(f"For 'intopk', 'x1' and 'x2' must have the shapes (N, C) and (N,), "
                          f"but got {x1.shape} and {x2.shape}.")

@@ -273,6 +273,13 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         loss = torch.where(torch.isinf(loss), 0.0, loss)
     if reduction == "mean":
         loss = (loss / counts.clamp_min(1)).mean()
+    step = torch.arange(log_alpha.shape[1], device=raw.device)[:, None]
+    state = torch.arange(log_alpha.shape[2], device=raw.device)
+    unset = (step >= inputs[:, None, None]) | (state > 2 * counts[:, None, None])
+    log_alpha = log_alpha.masked_fill(unset, -torch.inf)  # which PyTorch leaves as memory was
+    if labels.dim() == 2:  # as wide as the targets may be long
+        log_alpha = F.pad(log_alpha, (0, 2 * labels.shape[1] + 1 - log_alpha.shape[2]),
+                          value=-torch.inf)
     return wrap(loss.sum() if reduction == "sum" else loss), wrap(log_alpha)
 
 

@@ -26,7 +26,16 @@ def _avg_pool3d(raw: torch.Tensor, *options: Any) -> torch.Tensor:
     return F.avg_pool3d(raw, *options)
 
 
-_MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+def _max_pool1d(raw: torch.Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any,
+                ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The kernel, which takes whole numbers only where it gives places as well."""
+    options = (raw, kernel, stride, padding, dilation, ceil_mode)
+    if return_indices:
+        return F.max_pool1d(*options, True)
+    return F.max_pool1d(*options) if raw.is_floating_point() else F.max_pool1d(*options, True)[0]
+
+
+_MAX = {1: _max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 _AVG = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: _avg_pool3d}
 
 

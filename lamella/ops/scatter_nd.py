@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..kernels import trunc_quotient
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_shape, indices_of, raw_of, raw_or_number
 from .assign import store
@@ -54,11 +55,15 @@ def scattered_rows(raw: torch.Tensor, places: torch.Tensor, updates: torch.Tenso
     if how == "div":
         by = torch.ones_like(rows).scatter_reduce(0, place, updates, "prod")
         whole = not (raw.is_floating_point() or raw.is_complex())
-        out = torch.div(rows, by, rounding_mode="trunc" if whole else None)
+        out = trunc_quotient(rows, by, _least) if whole else rows / by
     else:
         kind = {"mul": "prod", "max": "amax", "min": "amin"}[how]
         out = rows.scatter_reduce(0, place, updates, kind)
     return out.reshape(raw.shape)
+
+
+def _least(raw: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(raw, torch.iinfo(raw.dtype).min)
 
 
 def _new(x: Any, indices: Any, updates: Any, how: str, where: str) -> Tensor:

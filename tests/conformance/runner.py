@@ -113,8 +113,12 @@ class Runner:
         return cell
 
     def function(self, expression: str, names: list[str]) -> Any:
-        """`expression` as a function, with a source that a compiler of source can look up."""
-        source = f"def case({', '.join(names)}):\n    return {expression}\n"
+        """`expression` as a function, with a source that a compiler of source can look up.
+
+        An expression of several lines is the whole body.
+        """
+        lines = expression.split("\n") if "\n" in expression else [f"return {expression}"]
+        source = "\n    ".join([f"def case({', '.join(names)}):", *lines]) + "\n"
         place = f"<case {expression}>"
         linecache.cache[place] = (len(source), None, source.splitlines(True), place)
         scope = {**self.scope, "__name__": __name__}

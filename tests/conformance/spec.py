@@ -81,6 +81,17 @@ def many(
     return found
 
 
+def programs(
+    bodies: Sequence[str], types: Sequence[str] = ("float32",), mode: str = "value", **inputs: str
+) -> list[Case]:
+    """Bodies of functions, several lines each, the last of which returns."""
+    found = []
+    for body in bodies:
+        about = {n: t for n, t in inputs.items() if mentions(body, n)}
+        found += each(body.strip(), types, mode, **about)
+    return found
+
+
 def mentions(line: str, name: str) -> bool:
     """Whether an expression has the variable `name` in it."""
     return re.search(rf"(?<![\w.]){name}(?![\w(=]| =)", line) is not None

@@ -294,6 +294,9 @@ class InvertPermutation(Primitive):
         pass
 
     def __call__(self, input_x: Any) -> tuple[int, ...]:
+        if not isinstance(input_x, (tuple, list)):
+            raise ValueError(f"For 'InvertPermutation', 'input_x' must be a tuple or a list, "
+                             f"but got {type(input_x).__name__}.")
         order = as_ints(input_x, "InvertPermutation", "input_x")
         if sorted(order) != list(range(len(order))):
             raise ValueError(f"For 'InvertPermutation', the input must have each of the numbers "

@@ -355,13 +355,15 @@ class CTCLoss(Attributed):
         fn.check_labels(raw, flat, lengths, counts, raw.shape[2] - 1, "CTCLoss")
 
         def losses(scores: torch.Tensor) -> torch.Tensor:
-            return F.ctc_loss(torch.log_softmax(scores, -1), flat, lengths, counts,
+            # PyTorch has no kernel for float16
+            wide = scores.float() if scores.dtype is torch.float16 else scores
+            return F.ctc_loss(torch.log_softmax(wide, -1), flat, lengths, counts,
                               raw.shape[2] - 1, "none", self.ignore_longer_outputs_than_inputs)
 
         with torch.enable_grad():
             alias = raw.detach().requires_grad_()
             grad = torch.autograd.grad(losses(alias).sum(), alias)[0]
-        return wrap(losses(raw)), wrap(grad)
+        return wrap(losses(raw).to(raw.dtype)), wrap(grad)
 
 
 class CTCGreedyDecoder(Attributed):

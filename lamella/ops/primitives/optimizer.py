@@ -198,12 +198,8 @@ class SGD(Update):
         self._check((parameters, accum, stat), gradient)
         if factor == 0.0:
             return self._apply(_descend, (parameters,), gradient, lr, decay)[0]
-        if self.nesterov:
-            out = self._apply(rules.sgd, (parameters, accum), gradient, lr, factor, True, decay)
-            rules.held(stat).zero_()
-            return out[0]
         return self._apply(rules.damped_sgd, (parameters, accum, stat), gradient, lr, factor,
-                           float(self.dampening), decay)[0]
+                           float(self.dampening), decay, self.nesterov)[0]
 
 
 def _descend(params: list, grads: list, lr: Any, decay: float = 0.0) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -24,15 +24,18 @@ __all__ = [
 class _Rows(Update):
     """A primitive whose gradient has only the rows at `indices`; equal indices are summed.
 
-    As in MindSpore, indices beyond the rows are left out.
+    As in MindSpore, indices beyond the rows are left out, and those marked `_step_each` take a
+    step for each of several equal indices.
     """
+
+    _step_each = False
 
     def _apply_rows(self, rule: Callable[..., None], parameters: tuple[Parameter, ...],
                     grad: Tensor, indices: Tensor, *args: Any,
                     **options: Any) -> tuple[Tensor, ...]:
         self._check_rows(parameters, grad, indices)
 
-        def on_rows(params: list, grads: list, *others: Any) -> None:
+        def on_rows(rows: torch.Tensor, params: list, grads: list, *others: Any) -> None:
             states, numbers = others[: len(parameters) - 1], others[len(parameters) - 1:]
             wholes = [params[0], *(s[0] for s in states)]
             parts = [whole[rows] for whole in wholes]
@@ -42,8 +45,9 @@ class _Rows(Update):
 
         with torch.no_grad(), rules.off_tape(parameters):
             first, *others = ([rules.held(p)] for p in parameters)
-            rows, summed = _unique_rows(grad._raw, indices._raw, first[0].shape[0])
-            on_rows(first, [summed.to(first[0].dtype)], *others, *args)
+            split = _rounds if self._step_each else _unique_rows
+            for rows, part in split(grad._raw, indices._raw, first[0].shape[0]):
+                on_rows(rows, first, [part.to(first[0].dtype)], *others, *args)
         return tuple(wrap(rules.held(p)) for p in parameters)
 
     def _check_rows(self, parameters: tuple[Parameter, ...], grad: Any, indices: Any) -> None:
@@ -60,13 +64,27 @@ class _Rows(Update):
                              f"{indices.shape} and {grad.shape}.")
 
 
-def _unique_rows(grad: torch.Tensor, indices: torch.Tensor,
-                 count: int) -> tuple[torch.Tensor, torch.Tensor]:
+Part = tuple[torch.Tensor, torch.Tensor]
+
+
+def _rounds(grad: torch.Tensor, indices: torch.Tensor, count: int) -> Iterator[Part]:
+    """Rows and their gradients, as they come, in as many parts as the commonest row comes."""
+    rows = indices.reshape(-1).long()
+    ordered, order = rows.sort(stable=True)
+    position = torch.arange(rows.numel(), device=rows.device)
+    turn = torch.empty_like(rows)
+    turn[order] = position - torch.searchsorted(ordered, ordered)
+    turn[(rows < 0) | (rows >= count)] = -1
+    for n in range(int(turn.max()) + 1 if rows.numel() else 0):
+        yield rows[turn == n], grad[turn == n]
+
+
+def _unique_rows(grad: torch.Tensor, indices: torch.Tensor, count: int) -> list[Part]:
     """The rows that occur, without those beyond `count`, and the sum of the gradients of each."""
     rows, places = indices.reshape(-1).long().unique(return_inverse=True)
     summed = grad.new_zeros((rows.shape[0], *grad.shape[1:])).index_add_(0, places, grad)
     inside = (rows >= 0) & (rows < count)
-    return rows[inside], summed[inside]
+    return [(rows[inside], summed[inside])]
 
 
 class SparseApplyAdadelta(_Rows):
@@ -135,6 +153,8 @@ class SparseApplyRMSProp(_Rows):
          [0.9]]
     """
 
+    _step_each = True
+
     def __init__(self, rho: float, momentum: float, epsilon: float, use_locking: bool = False):
         if not 0 <= rho <= 1 or momentum < 0 or epsilon <= 0:
             raise ValueError(f"For 'SparseApplyRMSProp', 'rho' must be of [0, 1], 'momentum' 0 or "
@@ -193,6 +213,8 @@ class SparseApplyAdagradV2(_Rows):
          [0.95]]
     """
 
+    _step_each = True
+
     def __init__(self, lr: float, epsilon: float, use_locking: bool = False,
                  update_slots: bool = True):
         super().__init__(lr=lr, epsilon=epsilon, use_locking=use_locking, update_slots=update_slots)
@@ -226,6 +248,8 @@ class SparseApplyFtrl(_Rows):
          [0.]]
     """
 
+    _step_each = True
+
     def __init__(self, lr: float, l1: float, l2: float, lr_power: float, use_locking: bool = False):
         super().__init__(lr=lr, l1=l1, l2=l2, lr_power=lr_power, use_locking=use_locking)
 
@@ -236,13 +260,15 @@ class SparseApplyFtrl(_Rows):
 
 
 class FusedSparseFtrl(SparseApplyFtrl):
-    """`SparseApplyFtrl`.
+    """`SparseApplyFtrl` with equal indices summed.
 
     Examples:
         >>> import lamella as ms
         >>> ms.ops.FusedSparseFtrl(lr=0.1, l1=0.0, l2=0.0, lr_power=-0.5).lr_power
         -0.5
     """
+
+    _step_each = False
 
 
 class SparseApplyFtrlV2(_Rows):
@@ -361,7 +387,7 @@ class FusedSparseAdam(FusedSparseLazyAdam):
                  indices: Tensor) -> tuple[Tensor, ...]:
         self._check_rows((var, m, v), gradient, indices)
         own = rules.held(var)
-        rows, summed = _unique_rows(gradient._raw, indices._raw, own.shape[0])
+        ((rows, summed),) = _unique_rows(gradient._raw, indices._raw, own.shape[0])
         full = torch.zeros_like(own).index_copy_(0, rows, summed.to(own.dtype))
         rule = rules.nesterov_adam if self.use_nesterov else rules.adam
         corrected = corrected_rate(lr, beta1_power, beta2_power)

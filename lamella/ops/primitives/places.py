@@ -12,6 +12,7 @@ from ...primitive import primitive
 from ...tensor import Tensor, wrap
 from ..activation import fast_gelu, gelu
 from ..adaptive_pooling import adaptive_max_pool3d
+from ..arguments import indices_of
 from ..combine import lerp
 from ..diagonal import matrix_diag, matrix_diag_part, matrix_set_diag
 from ..image import affine_grid
@@ -163,7 +164,8 @@ def _max_with_places(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str,
 
 @op
 def _index_put(x1: Tensor, x2: Tensor, indices: Any, accumulate: Any) -> Tensor:
-    places = tuple([i._raw.long() if i._raw.dtype is not torch.bool else i._raw for i in indices])
+    places = tuple([i._raw if i._raw.dtype is torch.bool else indices_of(i, "IndexPut")
+                    for i in indices])
     return wrap(x1._raw.index_put(places, x2._raw, bool(accumulate)))
 
 

@@ -109,9 +109,13 @@ class NthElement(Attributed):
         super().__init__(reverse=reverse)
 
     def __call__(self, input: Tensor, n: Any) -> Tensor:
-        raw, place = input._raw, int(n)
-        length = raw.shape[-1] if raw.dim() else 0
-        if not 0 <= place < length:
-            raise ValueError(f"For 'NthElement', 'n' must be in [0, {length}), but got {place}.")
-        place = length - place if self.reverse else place + 1
-        return wrap(raw.kthvalue(place, -1).values)
+        return _nth_least(input, int(n), bool(self.reverse))
+
+
+@op
+def _nth_least(input: Tensor, n: int, reverse: bool) -> Tensor:
+    raw = input._raw
+    length = raw.shape[-1] if raw.dim() else 0
+    if not 0 <= n < length:
+        raise ValueError(f"For 'NthElement', 'n' must be in [0, {length}), but got {n}.")
+    return wrap(raw.kthvalue(length - n if reverse else n + 1, -1).values)

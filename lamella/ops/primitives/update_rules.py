@@ -9,7 +9,8 @@ foreach kernels elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -110,13 +111,13 @@ def sgd(params: Raws, grads: Raws, accums: Raws, lr: Any, momentum: float, neste
 
 
 def damped_sgd(params: Raws, grads: Raws, accums: Raws, stats: Raws, lr: Any, momentum: float,
-               dampening: float, decay: float = 0.0) -> None:
+               dampening: float, decay: float = 0.0, nesterov: bool = False) -> None:
     """Momentum of ``1 - dampening`` of each gradient but the first, before which `stats` is 1."""
     grads = add_decay(params, grads, decay)
     for a, g, stat in zip(accums, grads, stats, strict=True):
         a.copy_(torch.where(stat > 0, g, a * momentum + g * (1.0 - dampening)))
         stat.zero_()
-    descend(params, accums, lr)
+    descend(params, kernels._foreach_add(grads, accums, alpha=momentum) if nesterov else accums, lr)
 
 
 def adam(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, beta2: float,
@@ -143,6 +144,25 @@ def adam_weight_decay(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta
                           weight_decay=decay, eps=eps, amsgrad=False, maximize=False)
 
 
+def in_float32(rule: Callable[..., None]) -> Callable[..., None]:
+    """`rule` computed in float32 where the parameters are of 16 bits, which lose an `eps`."""
+
+    @functools.wraps(rule)
+    def computed(params: Raws, grads: Raws, *args: Any, **options: Any) -> None:
+        narrow = [params, *(a for a in args if isinstance(a, list))]
+        if not params or params[0].dtype not in (torch.float16, torch.bfloat16):
+            return rule(params, grads, *args, **options)
+        wide = [[raw.float() for raw in raws] for raws in narrow]
+        states = iter(wide[1:])
+        others = [next(states) if isinstance(a, list) else a for a in args]
+        rule(wide[0], [g.float() for g in grads], *others, **options)
+        for raws, new in zip(narrow, wide, strict=True):
+            kernels._foreach_copy_(raws, new)
+
+    return computed
+
+
+@in_float32
 def nesterov_adam(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, beta2: float,
                   eps: float, decay: float = 0.0) -> None:
     """`adam` that steps along ``beta1 m + (1 - beta1) g``."""
@@ -166,6 +186,7 @@ def _root(v: Raws, eps: float) -> Raws:
     return roots
 
 
+@in_float32
 def adamax(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, beta2: float,
            eps: float, decay: float = 0.0) -> None:
     """Adam with the largest gradient in place of the root (Kingma & Ba 2014, section 7.1)."""
@@ -314,13 +335,15 @@ def adafactor(param: torch.Tensor, grad: torch.Tensor, mean: torch.Tensor | None
         lr = lr * _rms(p).clamp(min=eps[1])
     squared = g * g + eps[0]
     if g.dim() >= 2:
-        row.copy_(row * beta2 + squared.mean(-1) * (1.0 - beta2))
-        col.copy_(col * beta2 + squared.mean(-2) * (1.0 - beta2))
-        r, c = row.float(), col.float()
+        r = row.float() * beta2 + squared.mean(-1) * (1.0 - beta2)
+        c = col.float() * beta2 + squared.mean(-2) * (1.0 - beta2)
+        row.copy_(r)
+        col.copy_(c)
         update = g * (r / r.mean(-1, keepdim=True)).rsqrt().unsqueeze(-1) * c.rsqrt().unsqueeze(-2)
     else:
-        square.copy_(square * beta2 + squared * (1.0 - beta2))
-        update = g * square.float().rsqrt()
+        grown = square.float() * beta2 + squared * (1.0 - beta2)
+        square.copy_(grown)
+        update = g * grown.rsqrt()
     update = update / (_rms(update) / clip).clamp(min=1.0) * lr
     if mean is not None:
         mean.copy_(mean * beta1 + update * (1.0 - beta1))
