@@ -46,11 +46,11 @@ def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
         return [map_tensors(function, branch) for branch in tree]
     if isinstance(tree, dict):
         mapped = {key: map_tensors(function, branch) for key, branch in tree.items()}
-        return mapped if type(tree) is dict else _of_its_kind(tree, mapped)
+        return mapped if type(tree) is dict else of_its_kind(tree, mapped)
     return tree
 
 
-def _of_its_kind(tree: dict, mapped: dict) -> dict:
+def of_its_kind(tree: dict, mapped: dict) -> dict:
     """A dict such as ``defaultdict`` or ``OrderedDict`` with other values."""
     twin = copy.copy(tree)
     twin.update(mapped)

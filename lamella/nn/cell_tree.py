@@ -8,7 +8,6 @@ from typing import Any
 
 from ..absent import of_attribute
 from ..parameter import Parameter, is_generated_name
-from ..state import state
 from ..tensor import Tensor
 
 
@@ -53,8 +52,6 @@ class CellTree:
         else:
             if isinstance(value, (tuple, list)) and value and isinstance(value[0], Parameter):
                 self._register_parameter_list(name, value)
-            if state.trace is not None:
-                state.trace.note_attribute(self, name, value)
             object.__setattr__(self, name, value)
 
     def _set_parameter(self, name: str, value: Any) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import random
 import sys
-import sysconfig
+import threading
 import types
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,30 +20,39 @@ from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
+from .kinds import (
+    BUFFERS,
+    CACHED,
+    DATA,
+    PLAIN,
+    VIEWS,
+    StandsFor,
+    behind,
+    functions_of,
+    globals_of,
+    has_attributes,
+    has_hidden_state,
+    has_value,
+    imports_of,
+    is_large,
+    is_opaque,
+    is_ours,
+    is_users,
+    is_users_code,
+    names_of,
+    slots_of,
+)
 
-MOST_PARTS = 1000  # of a container that is looked into before code is known to read it
-MOST_BYTES = 2**16  # of such an array
 # what reads an object's attributes without naming them
 _ANY_NAME = frozenset(("getattr", "vars", "__dict__", "attrgetter", "methodcaller", "dir",
                        "deepcopy", "asdict", "astuple", "dumps", "locals"))
-PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 REGISTRIES = ("_params", "_cells", "_buffers")
-_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
-# of Python's library, what programs keep their own values in
-_DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
-         ("collections", "UserList"), ("collections", "ChainMap"), ("_thread", "_local"))
 # methods that Python calls, and that calls of an object that is there already don't
 _MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
                      "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
                      "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
 _CALLED = frozenset(("construct", "bprop", "jvp"))
-_CACHED: Any = type(functools.lru_cache(len))
-
-
-class StandsFor:
-    """An object that is, for what it can reach, the function it holds."""
-
-    fn: Any
+_OWN_KINDS = (list, dict, set, deque)
 
 
 class Place(NamedTuple):
@@ -82,11 +90,15 @@ class Reach:
         spaces: globals, modules and classes, each with its dict and the names that matter.
         places: what can be changed, and where it was found.
         arrays: NumPy arrays.
+        buffers: arrays of Python's own.
+        locals: objects whose attributes each thread has for itself; `thread` is the thread that
+            looked at them, 0 if there are none.
         streams: generators of random numbers that are not Lamella's.
         refused: why no graph can hold what was found, if so.
-        closed: large containers and arrays that were not looked into, each with the names on the
-            way there; None for one that has been found in another way. Most programs hold such
-            data and never read it while they run: see `was_read`.
+        closed: what was not looked into, each with the names on the way there; None for one that
+            has been found in another way. These are large containers and arrays, and objects of
+            Python's library, such as files and iterators. Most programs hold them and never read
+            them while they run: see `was_read`.
 
     Args:
         opened: by identity, the large containers and arrays to look into.
@@ -104,11 +116,14 @@ class Reach:
         self.spaces: dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]] = {}
         self.places: list[Place] = []
         self.arrays: list[np.ndarray] = []
+        self.buffers: list[Any] = []
+        self.locals: list[Any] = []
+        self.thread = 0
         self.streams: list[Any] = []
         self.refused: str | None = None
         self._seen: dict[int, Any] = {}
         self.closed: list[tuple[Any, frozenset[str] | None]] = []
-        self.opened = opened or {}
+        self.opened = {} if opened is None else opened
         self._own: dict[int, dict] = {}  # attributes of objects and Cells
         self._mentioned: set[str] = set()
         self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
@@ -140,10 +155,14 @@ class Reach:
                 (self.cells, other.cells), (self.parameters, other.parameters),
                 (self.functions, other.functions), (self.objects, other.objects),
                 (self.variables, other.variables), (self.arrays, other.arrays),
+                (self.buffers, other.buffers), (self.locals, other.locals),
+                ([p.thing for p in self.places], [p.thing for p in other.places]),
                 ([t for t, _ in self.tensors], [t for t, _ in other.tensors]),
                 ([t for t, _ in self.slotted], [t for t, _ in other.slotted]),
-            )) and [(k, *n) for k, (*_, n) in self.spaces.items()] == [
-                (k, *n) for k, (*_, n) in other.spaces.items()]
+            )) and self.thread == other.thread and self._names_used() == other._names_used()
+
+    def _names_used(self) -> list[tuple]:
+        return [(owner, *names) for owner, (*_, names) in self.spaces.items()]
 
     def knows(self, thing: Any) -> bool:
         """Whether an object was found."""
@@ -159,7 +178,7 @@ class Reach:
 
     def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
         if type(thing) in weakref.ProxyTypes:
-            thing = _behind(thing)
+            thing = behind(thing)
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
             self.known_tensors[id(thing)] = thing
         if id(thing) not in self._seen and (
@@ -170,10 +189,10 @@ class Reach:
         if id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
-        if is_large(thing) and id(thing) not in self.opened:
+        if id(thing) not in self.opened and (is_large(thing) or is_opaque(thing)):
             self.closed.append((thing, self._names_to(around, key)))
             return
-        if _has_attributes(thing):  # of a class derived from one of Python's
+        if has_attributes(thing):  # of a class derived from one of Python's
             self._visit_object(thing)
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
@@ -203,6 +222,13 @@ class Reach:
             self._visit_all(list(thing))
         elif isinstance(thing, np.ndarray):
             self.arrays.append(thing)
+        elif isinstance(thing, BUFFERS):
+            self.buffers.append(thing)
+        elif isinstance(thing, (types.BuiltinMethodType, types.MethodWrapperType)):
+            if not isinstance(thing.__self__, types.ModuleType):
+                self._visit(thing.__self__, around, key)
+        elif isinstance(thing, VIEWS):
+            self._visit(thing.mapping, around, key)
         elif isinstance(thing, type):
             if is_users(thing.__module__):
                 self._visit_class(thing)
@@ -210,9 +236,8 @@ class Reach:
                     for name in _MAKING & vars(cls).keys():
                         self._use(cls, name, vars(cls)[name])
         elif isinstance(thing, types.ModuleType):
-            if is_users(thing.__name__):
-                self._modules.append(thing)
-                self._visit_module(thing, self._mentioned)
+            self._modules.append(thing)
+            self._visit_module(thing, self._mentioned)
         elif not isinstance(thing, PLAIN):
             self._visit_object(thing)
 
@@ -249,7 +274,8 @@ class Reach:
             mentioned.update(code.co_freevars)
         every = not _ANY_NAME.isdisjoint(mentioned)
         return {id(thing): thing for thing, names in self.closed
-                if every or names is None or not names.isdisjoint(mentioned)}
+                if names is None or not names.isdisjoint(mentioned)
+                or every and not is_opaque(thing)}
 
     def _path(self, place: int) -> tuple[dict, tuple] | None:
         """How to get to a container from an object's attributes; None if there is no such way."""
@@ -270,6 +296,11 @@ class Reach:
     def _visit_cell(self, cell: CellTree) -> None:
         self.cells.append(cell)
         self._visit_class(type(cell))
+        for name in _CALLED:
+            for cls in type(cell).__mro__:
+                if name in vars(cls):  # also of ours, which a program may replace
+                    self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
+                    break
         own = cell.__dict__
         self._own[id(own)] = own
         place = self._place(own)
@@ -282,24 +313,32 @@ class Reach:
         kind = type(thing)
         if isinstance(thing, (np.random.Generator, np.random.RandomState, random.Random)):
             self.streams.append(thing)
-        elif isinstance(thing, _CACHED):
+        elif isinstance(thing, CACHED):
             self._visit(thing.__wrapped__)
-        elif isinstance(thing, Iterator) and kind.__module__ in ("builtins", "itertools"):
+        elif isinstance(thing, Iterator) and is_opaque(thing):
             self.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
+        elif is_opaque(thing):
+            if hasattr(thing, "__dict__") and not has_hidden_state(kind):
+                self._attributes(thing)
+            else:
+                self.refused = f"uses {kind.__name__!r}, whose state can't be compared"
         elif is_ours(thing):
             if not isinstance(thing, Reach):  # it holds whole modules, and changes nothing
                 self._attributes(thing)
-        elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in _DATA:
+        elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in DATA:
             self._visit_class(kind)
             self._attributes(thing)
 
     def _attributes(self, thing: Any) -> None:
         own = getattr(thing, "__dict__", None)
+        if isinstance(thing, threading.local):
+            self.locals.append(own)
+            self.thread = threading.get_ident()
         if own is not None:
             self.objects.append(thing)
             self._own[id(own)] = own
             self._slots(own, self._place(own), OF_ONE_OBJECT)
-        slots = tuple([name for cls in type(thing).__mro__ for name in _names(cls)
+        slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
             self.slotted.append((thing, slots))
@@ -326,7 +365,7 @@ class Reach:
             self._seen[id(cls)] = cls
             self.spaces[id(cls)] = cls, vars(cls), {}
             for name, value in list(vars(cls).items()):
-                if _functions_of(value):
+                if functions_of(value):
                     if name in self._mentioned or name in _CALLED or (
                             name[:2] == "__" and name not in _MAKING):
                         self._use(cls, name, value)
@@ -340,7 +379,7 @@ class Reach:
         if not is_users(cls.__module__) or name in self.spaces[id(cls)][2]:
             return
         self.spaces[id(cls)][2][name] = None
-        self._visit_all(_functions_of(method))
+        self._visit_all(functions_of(method))
 
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that what a name of a module or a class stands for matters."""
@@ -367,10 +406,13 @@ class Reach:
         if users:
             around, names = function.__globals__, names_of(function.__code__)
             read = globals_of(function.__code__)
+            asked = names if "modules" in names else imports_of(function.__code__)
             for name in names:
-                if name in read and name in around:
-                    self._name(around, around, name, around[name])
-                elif name in sys.modules:  # what the code may import
+                if name in read:  # also one that isn't there yet, and may hide one of Python's
+                    self._name(around, around, name, around.get(name))
+                if name in asked:
+                    self._name(sys.modules, sys.modules, name, sys.modules.get(name))
+                elif name in sys.modules and name not in around:  # what the code may import
                     self._visit(sys.modules[name])
             self._mention(names)
 
@@ -384,20 +426,21 @@ class Reach:
         for module in list(self._modules):
             self._visit_module(module, new)
 
-    def _visit_module(self, module: types.ModuleType, names: Iterable[str]) -> None:
+    def _visit_module(self, module: types.ModuleType, names: Set[str]) -> None:
         own = vars(module)
+        if not is_users(module.__name__):
+            for name in [n for n in names if n in own]:
+                if module is not sys or name != "modules":
+                    self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
+                    if isinstance(
+                            own[name], (types.ModuleType, *_OWN_KINDS)) or is_opaque(own[name]):
+                        self._visit(own[name], None, name)
+            return
         if "getattr" in names:  # by a name that may be computed
-            names = [name for name, value in own.items() if isinstance(value, PLAIN)]
+            names = {name for name, value in own.items() if isinstance(value, PLAIN)}
         for name in list(names):
             if name in own:
                 self._name(own, own, name, own[name])
-
-
-def is_large(thing: Any) -> bool:
-    """Whether a container or an array is looked into only if code that ran may have read it."""
-    if isinstance(thing, np.ndarray):
-        return thing.nbytes > MOST_BYTES
-    return isinstance(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
 
 
 def found_at(slot: tuple[dict, Any]) -> Any:
@@ -411,112 +454,6 @@ def found_at(slot: tuple[dict, Any]) -> Any:
     return thing
 
 
-def _behind(proxy: Any) -> Any:
-    """What a weak proxy stands for; None if it is gone."""
-    try:
-        return proxy.__init__.__self__
-    except ReferenceError:
-        return None
-
-
 def form_of(raw: torch.Tensor) -> tuple:
     """What the kernels of a run depend on, of a tensor."""
     return raw.shape, raw.stride(), raw.dtype, raw.device
-
-
-def _names(cls: type) -> tuple[str, ...]:
-    slots = vars(cls).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
-
-
-def _functions_of(value: Any) -> tuple[Any, ...]:
-    """The functions that a member of a class calls."""
-    if isinstance(value, (types.FunctionType, StandsFor)):
-        return (value,)
-    if isinstance(value, (staticmethod, classmethod)):
-        return (value.__func__,)
-    if isinstance(value, property):
-        return tuple([f for f in (value.fget, value.fset) if f is not None])
-    if isinstance(value, (functools.cached_property, functools.partialmethod)):
-        return (value.func,)
-    return ()
-
-
-def has_value(variable: types.CellType) -> bool:
-    """Whether a variable of a closure has been assigned."""
-    try:
-        variable.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
-@functools.lru_cache(4096)
-def names_of(code: types.CodeType) -> frozenset[str]:
-    """The names in a piece of code and in the functions defined there, also those in text."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= names_of(constant)
-        elif isinstance(constant, str) and constant.isidentifier():
-            found.add(constant)
-    return frozenset(found)
-
-
-@functools.lru_cache(4096)
-def globals_of(code: types.CodeType) -> frozenset[str]:
-    """The names that a piece of code, and the functions defined there, may read as globals.
-
-    Not those of attributes: ``self.step`` says nothing about a global ``step``.
-    """
-    every = names_of(code)
-    if every & _WAYS_AROUND:
-        return every
-    found = {i.argval for i in dis.get_instructions(code) if i.opcode in _OF_GLOBALS}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= globals_of(constant)
-    return frozenset(found)
-
-
-_OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
-                        if "GLOBAL" in name or name.endswith("_NAME") and "IMPORT" not in name)
-_WAYS_AROUND = frozenset({"globals", "vars", "eval", "exec", "__dict__", "__globals__", "modules",
-                          "import_module", "__import__", "__name__"})
-_LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
-
-
-def is_ours(thing: Any) -> bool:
-    """Whether an object is of one of our classes."""
-    module = type(thing).__module__
-    return isinstance(module, str) and module.split(".")[0] == "lamella"
-
-
-def _has_attributes(thing: Any) -> bool:
-    """Whether a container or a plain value is of a class of the user's, with attributes."""
-    return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset))
-            and hasattr(thing, "__dict__") and is_users(type(thing).__module__))
-
-
-@functools.lru_cache(1024)
-def is_users(module: str | None) -> bool:
-    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own.
-
-    Classes made at run time may name none: they are taken for the user's.
-    """
-    if not isinstance(module, str):
-        return module is None  # classes of extension modules may have a descriptor there
-    if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
-        return False
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return file is None or _is_users_file(file)
-
-
-def is_users_code(code: types.CodeType) -> bool:
-    """Whether code is in no file that comes with Python."""
-    return _is_users_file(code.co_filename)
-
-
-@functools.lru_cache(1024)
-def _is_users_file(file: str) -> bool:
-    return not file.startswith(_LIBRARY) or "site-packages" in file

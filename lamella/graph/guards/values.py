@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import array
 import contextvars
+import functools
 import hashlib
+import threading
 import types
 from collections import deque
 from collections.abc import Mapping
@@ -17,7 +18,8 @@ from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .reach import PLAIN, REGISTRIES, Reach, form_of, has_value, is_large, is_ours
+from .kinds import BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours
+from .reach import REGISTRIES, Reach, form_of
 
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # of containers within each other
@@ -26,7 +28,6 @@ _ATOMS = frozenset(PLAIN)
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
 _PLACES = (tuple, list, dict)  # in which Tensors are known by where they are
-_BUFFERS = (bytearray, array.array, memoryview)
 ABSENT = object()
 _LARGE = "large"
 Opened = Mapping[int, Any] | None
@@ -52,7 +53,14 @@ def fingerprint(reach: Reach) -> tuple:
         [[(name, slot(value, seen)) for name, value in p.__dict__.items()
           if name != "sliced"]  # which an assignment adds
          for p in reach.parameters],
-        [plain(t.__dict__) for t, slot in reach.tensors if slot is None])
+        [plain(t.__dict__) for t, slot in reach.tensors if slot is None],
+        kinds_of(reach), threading.get_ident() if reach.thread else 0)
+
+
+def kinds_of(reach: Reach) -> list:
+    """The classes of objects and Cells, and what classes inherit."""
+    return [*map(type, reach.cells), *map(type, reach.objects),
+            *[owner.__mro__ for owner, *_ in reach.spaces.values() if isinstance(owner, type)]]
 
 
 def difference(reach: Reach, before: tuple, now: tuple) -> str:
@@ -133,10 +141,16 @@ def plain(value: Any, depth: int = 0, opened: Opened = None) -> Any:
         return _array(value)
     if isinstance(value, np.generic):
         return kind, value.tobytes()
-    if isinstance(value, _BUFFERS):
+    if isinstance(value, BUFFERS):
         return kind, bytes(value)
     if isinstance(value, contextvars.ContextVar):
         return _Same(value), plain(value.get(ABSENT))
+    if isinstance(value, functools.partial):
+        return kind, *[plain(v, depth + 1, opened) for v in (
+            value.func, value.args, value.keywords, vars(value))]
+    if isinstance(value, CACHED):  # whether it has been called since, or emptied
+        cached: Any = value
+        return _Same(value), *cached.cache_info()[1:]
     if isinstance(value, PLAIN):  # of a class derived from these
         return kind, value
     if kind.__eq__ is object.__eq__:
@@ -148,7 +162,8 @@ def _is_fixed(value: Any) -> bool:
     """Whether a value is, for what `plain` says of it, the same as long as it is this object."""
     if isinstance(value, (tuple, frozenset)):
         return all(map(_is_fixed, value))
-    return not isinstance(value, (*_CONTAINERS, *_BUFFERS, np.ndarray, contextvars.ContextVar))
+    return not isinstance(value, (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar,
+                                  functools.partial, CACHED))
 
 
 def _parts(value: Any, depth: int, opened: Opened) -> Any:
@@ -165,11 +180,11 @@ def _parts(value: Any, depth: int, opened: Opened) -> Any:
 
 def _array(value: np.ndarray) -> tuple:
     if value.dtype.hasobject:
-        return value.shape, tuple([plain(v) for v in value.ravel()])
+        return value.shape, value.flags.writeable, tuple([plain(v) for v in value.ravel()])
     content = value.tobytes()
     if len(content) > _SHORT:
         content = hashlib.blake2b(content).digest()
-    return value.shape, value.dtype.str, content
+    return value.shape, value.strides, value.flags.writeable, value.dtype.str, content
 
 
 def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
@@ -200,8 +215,10 @@ def counting(thing: Any) -> list[tuple[str, Any]]:
     ours, cell = is_ours(thing), isinstance(thing, CellTree)
     # objects of ours keep what is theirs, such as work done once
     return [(name, value) for name, value in thing.__dict__.items()
-            if name not in _APART and (not ours or isinstance(value, PLAIN) or cell and (
-                name[:1] != "_" or name == "_call_hooks" or type(value) is Tensor))]
+            if name not in _APART and (
+                not ours or isinstance(value, PLAIN)
+                or cell and (name == "_call_hooks" or type(value) is Tensor)
+                or name[:1] != "_" and (cell or isinstance(value, (tuple, list))))]
 
 
 def _values(thing: Any, seen: dict[int, Any], opened: Opened) -> list:

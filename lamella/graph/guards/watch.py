@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from operator import is_
+import threading
+from operator import attrgetter, is_
 from typing import Any
 
 from ...tensor import Tensor
 from .reach import REGISTRIES, Reach
-from .values import ABSENT, content_of, contents, counting, fingerprint
+from .values import ABSENT, content_of, contents, counting, fingerprint, kinds_of
+
+_order = attrgetter("__mro__")
 
 
 class Watch:
@@ -68,6 +71,10 @@ class _Snapshot:
         for tensor, slot in reach.tensors:
             if slot is None:
                 self._contents(tensor)
+        self.typed = [*reach.cells, *reach.objects]
+        self.classes = [owner for owner, *_ in reach.spaces.values() if isinstance(owner, type)]
+        self.kinds = kinds_of(reach)
+        self.thread = reach.thread and threading.get_ident()
         self.values = fingerprint(reach)
 
     def holds(self) -> bool:
@@ -92,6 +99,10 @@ class _Snapshot:
         for tensor, form in self.tensors:
             if contents(tensor) != form:
                 return False
+        if not all(map(is_, (*map(type, self.typed), *map(_order, self.classes)), self.kinds)):
+            return False
+        if self.thread and self.thread != threading.get_ident():
+            return False
         return all(contents(held, self._opened) == parts for held, parts in self.containers)
 
     def _dict(self, own: dict, counted: Any) -> None:

@@ -13,16 +13,18 @@ from typing import Any
 import torch
 
 from ... import context
-from ...autodiff.tree import map_tensors, tensors
+from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
-from ..guards.reach import Reach, StandsFor, form_of
+from ..guards.kinds import StandsFor
+from ..guards.reach import Reach, form_of
 from ..guards.values import difference, plain
 from ..guards.watch import Watch
 from ..tracing.changes import Before
 from ..tracing.lines import users_level
+from ..tracing.results import rebuilt
 from ..tracing.symbolic import Symbolic, preparation, record
 from ..tracing.trace import CannotTrace, run_traced
 from .gate import gate
@@ -32,6 +34,7 @@ from .replay import Path
 from .sizes import Sizes
 
 MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
+MOST_WARNINGS = 4  # runs that showed one, before the function runs eagerly
 MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
 
 
@@ -59,6 +62,7 @@ class Compiled(StandsFor):
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, Sizes] = {}
         self._said: set[str] = set()
+        self._warned = 0
         self._opened: dict[int, Any] = {}
         self._changing = Lock()
         self._recording = Lock()
@@ -111,7 +115,7 @@ class Compiled(StandsFor):
                 gate.leave()
         if found is None:
             return self._recorded(key, entries, inputs, args, kwargs)
-        return _given(*found)
+        return _given(*found, args, kwargs)
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()
@@ -208,7 +212,7 @@ class Compiled(StandsFor):
             return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
         found = self._record_sizes(key, inputs, args, kwargs)
         if found is not None:
-            return _given(*found)
+            return _given(*found, args, kwargs)
         if not self._recording.acquire(blocking=False):
             return self._eagerly(args, kwargs)  # another thread records it
         entered = gate.enter()
@@ -239,6 +243,11 @@ class Compiled(StandsFor):
         before = Before(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused
+        if trace.outside.warned and reason is None:
+            self._warned += 1
+            if self._warned <= MOST_WARNINGS:
+                return trace.value  # the next call will hardly issue it again
+            reason = "issues warnings"
         if reason is None:
             try:
                 path = Path(trace, inputs, self.level)
@@ -339,18 +348,16 @@ def _assign(path: Path, found: list[torch.Tensor]) -> None:
             tensor._raw = raw
 
 
-def _given(path: Path, reach: Reach, found: list[torch.Tensor]) -> Any:
+def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
     """What a run gave its caller, after what it changed has been, and put-off calls been made."""
     if path.gives_one:
         return wrap(found[0])
-    flat = iter(found)
-    out, noted, later = map_tensors(
-        lambda t: t if isinstance(t, Parameter) and next(flat) is not None else wrap(next(flat)),
-        path.out_tree)
+    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    out, noted, later = rebuilt(path.out_tree, found, given, path.found)
     for change, value in zip(path.changes, noted, strict=True):
         change.apply(value, reach)
-    for call, args in zip(path.later, later, strict=True):
-        call(args)
+    for call, printed in zip(path.later, later, strict=True):
+        call(printed)
     return out
 
 

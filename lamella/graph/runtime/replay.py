@@ -19,6 +19,7 @@ from ..ir.stages import CannotCut, Cut
 from ..ir.streams import streams_of, undrawn
 from ..passes import improve, improved_before
 from ..tracing.lines import NOWHERE, Line
+from ..tracing.results import New
 from ..tracing.trace import CannotTrace, Trace
 from .plan import Plan
 
@@ -58,12 +59,13 @@ class Path:
                       if slot is None]
         self.constants = trace.constants
         self._assigned = trace.assigned
+        self.answers = trace.outside.answers
         self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
         self.out_tree = trace.out_tree
         self.changes = trace.changes
         self.fresh = trace.fresh
         self.later = trace.later
-        self.gives_one = type(self.out_tree[0]) is Tensor and not self.changes and not self.later
+        self.gives_one = self.out_tree[0] == New(0) and not self.changes and not self.later
         self.expected = [value for _, value in trace.guards]
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
@@ -108,6 +110,9 @@ class Path:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
         if self.sizes is not None and not self.sizes(given):
             return None
+        for question, answer in self.answers:
+            if question() != answer:
+                return None
         data = [p._data for p in self.parameters]
         others = [t._raw for t in self.others]
         moved = not all(map(is_, data, self._seen))
@@ -123,11 +128,12 @@ class Path:
 
     def assigned(self) -> list[Tensor]:
         """The Tensors whose data the run replaces, in the order of its last results."""
-        known = len(self.held)
-        return [self.held[i] if i < known else self._in_slot(i - known) for i in self._assigned]
+        return [self.found(number) for number in self._assigned]
 
-    def _in_slot(self, number: int) -> Tensor:
-        return found_at(self.slots[number])
+    def found(self, number: int) -> Tensor:
+        """A Tensor that the run reads or changes other than as an argument, by its number."""
+        known = len(self.held)
+        return self.held[number] if number < known else found_at(self.slots[number - known])
 
     def run(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """The graph's results from the arguments' data.

@@ -15,10 +15,12 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import kept
 from ...tensor import Tensor
-from ..guards.reach import PLAIN, Reach, has_value, is_ours, names_of
+from ..guards.kinds import PLAIN, has_value, is_ours
+from ..guards.reach import Reach
 from .recorder import CannotTrace
 
 _GONE = object()  # instead of a value: there is none any more
+_WHOLE = object()  # instead of a key: the holder's whole content
 
 
 class Change(NamedTuple):
@@ -27,7 +29,7 @@ class Change(NamedTuple):
     Attributes:
         holder: a dict, a class, a list and the like, a variable of a closure; or the number of the
             place where to find it.
-        key: the key or name assigned; None if the holder's whole content was.
+        key: the key or name assigned; a mark of its own if the holder's whole content was.
     """
 
     holder: Any
@@ -43,7 +45,7 @@ class Change(NamedTuple):
                 holder.cell_contents = value
         elif isinstance(holder, type):
             delattr(holder, self.key) if value is _GONE else setattr(holder, self.key, value)
-        elif isinstance(holder, dict):
+        elif isinstance(holder, dict) and self.key is not _WHOLE:
             if value is _GONE:
                 holder.pop(self.key, None)
             else:
@@ -61,17 +63,17 @@ class Before:
 
     def __init__(self, reach: Reach):
         self.reach = reach
-        cells = {id(cell.__dict__) for cell in reach.cells}
         self.places = [(number, place, _copy_of(place.thing))
                        for number, place in enumerate(reach.places)
                        if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
-        self.owned = {number for number, place, _ in self.places if id(place.thing) in cells}
         own = {id(o.__dict__) for o in reach.objects if is_ours(o)}
+        own_cells = {id(cell.__dict__) for cell in reach.cells if is_ours(cell)}
+        self.our_cells = {number for number, place, _ in self.places
+                          if id(place.thing) in own_cells}
         self.ours = {number for number, place, _ in self.places if id(place.thing) in own}
         self.spaces = [(owner, space, {name: space.get(name, _GONE) for name in names})
                        for owner, space, names in reach.spaces.values()]
-        self.unknown = [(f.__globals__, [name for name in names_of(f.__code__)
-                                         if name not in f.__globals__]) for f in reach.functions]
+        self.buffers = [(buffer, bytes(buffer)) for buffer in reach.buffers]
         self.arrays = [(array, array.copy()) for array in reach.arrays]
         self.random, self.of_numpy = random.getstate(), np.random.get_state()
         self.streams = [(stream, _position(stream)) for stream in reach.streams]
@@ -80,19 +82,18 @@ class Before:
     def changes(self) -> Iterator[tuple[Change, Any]]:
         """What has been assigned since then, and the values.
 
-        Attributes of Cells are left out, which say so themselves.
-
         Raises:
             CannotTrace: if something has been changed that can't be changed again like that.
         """
         self._check()
         for number, place, before in self.places:
-            if number in self.owned:
-                continue
             holder = number if place.around is not None else place.thing
             for key, value in _differences(place.thing, before):
                 if number in self.ours and (key[:1] == "_" or not isinstance(value, PLAIN)):
                     continue  # what our objects keep for themselves, such as work done once
+                if (number in self.our_cells and key[:1] == "_"
+                        and not isinstance(value, (*PLAIN, Tensor))):
+                    continue
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
                     raise CannotTrace(f"makes a new {type(value).__name__}")
                 yield Change(holder, key), value
@@ -101,10 +102,6 @@ class Before:
                 now = space.get(key, _GONE)
                 if now is not value:
                     yield Change(owner, key), now
-        for space, names in self.unknown:
-            for name in names:
-                if name in space:
-                    yield Change(space, name), space[name]
 
     def _check(self) -> None:
         streams = [(np.random.get_state(), self.of_numpy),
@@ -114,6 +111,8 @@ class Before:
         if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
                for array, before in self.arrays):
             raise CannotTrace("changes a NumPy array")
+        if any(bytes(buffer) != before for buffer, before in self.buffers):
+            raise CannotTrace("changes an array of bytes or numbers")
 
     def restore(self) -> None:
         """Make everything as it was then, so that the function can be called once more."""
@@ -125,19 +124,19 @@ class Before:
                 if list(thing) == list(before) and all(thing[k] is v for k, v in before.items()):
                     continue
             if isinstance(thing, types.CellType):
-                Change(thing, None).apply(before, self.reach)
+                Change(thing, _WHOLE).apply(before, self.reach)
             else:
                 _refill(thing, before)
         for owner, space, before in self.spaces:
             for key, value in before.items():
                 if space.get(key, _GONE) is not value:
                     Change(owner, key).apply(value, self.reach)
-        for space, names in self.unknown:
-            for name in names:
-                space.pop(name, None)
         for array, before in self.arrays:
             if not np.array_equal(array, before):
                 array[...] = before
+        for buffer, before in self.buffers:
+            if bytes(buffer) != before:
+                memoryview(buffer).cast("B")[:] = before
         random.setstate(self.random)
         for stream, position in self.streams:
             _reposition(stream, position)
@@ -168,7 +167,7 @@ def _is_settled(value: Any) -> bool:
     """Whether an object belongs to a module, or holds plain values only and can't be changed."""
     if isinstance(value, types.FunctionType):
         return not value.__closure__
-    if isinstance(value, (frozenset, set, deque)):
+    if isinstance(value, frozenset):
         return all(isinstance(v, PLAIN) for v in value)
     module = type(value).__module__.split(".")[0]
     return module == "lamella" and not getattr(value, "__dict__", None)
@@ -200,18 +199,28 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(thing, types.CellType):
         now = _copy_of(thing)
         if now is not before:
-            yield None, now
+            yield _WHOLE, now
     elif isinstance(thing, dict):
-        for key in {**before, **thing}:
-            now = thing.get(key, _GONE)
-            if now is not before.get(key, _GONE) and key not in OF_ONE_OBJECT:
-                yield key, now
+        changed = [(key, thing.get(key, _GONE)) for key in {**before, **thing}
+                   if key not in OF_ONE_OBJECT
+                   and thing.get(key, _GONE) is not before.get(key, _GONE)]
+        if _in_another_order(thing, before):
+            yield _WHOLE, dict(thing)
+        else:
+            yield from changed
     else:
         now = list(thing)
         same = (set(map(id, now)) == set(map(id, before)) if isinstance(thing, set)
                 else [id(v) for v in now] == [id(v) for v in before])
         if not same:
-            yield None, now
+            yield _WHOLE, now
+
+
+def _in_another_order(now: dict, before: dict) -> bool:
+    """Whether the keys of a dict stand otherwise than if only new ones had been added."""
+    kept = [key for key in before if key in now]
+    return len(kept) > 1 and [key for key in now if key in before] != kept or (
+        kept != list(now)[:len(kept)])
 
 
 def _position(stream: Any) -> Any:

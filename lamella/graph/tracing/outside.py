@@ -6,6 +6,7 @@ can stand for. Calls that Lamella and PyTorch make themselves don't count.
 
 from __future__ import annotations
 
+import abc
 import functools
 import gc
 import logging
@@ -13,6 +14,7 @@ import os
 import pathlib
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -20,24 +22,33 @@ from typing import Any
 import numpy as np
 import torch
 
-from .purity import is_pure, name_of
+from ... import context
+from .purity import is_pure, is_pure_library, name_of
 
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
 _TORCH, _NUMPY, _STANDARD = (os.path.dirname(os.path.abspath(str(m.__file__))) + os.sep
                              for m in (torch, np, os))
 # rooms of ours that write files, read them or talk to other processes
 _OUTWARD = tuple(_PACKAGE + name for name in (
-    "train" + os.sep, "dataset" + os.sep, "mindrecord" + os.sep, "profiler" + os.sep, "log.py",
-    "experimental" + os.sep, "hal" + os.sep))
+    "train" + os.sep, "dataset" + os.sep, "mindrecord.py", "profiler.py", "debug.py", "hal.py",
+    "runtime.py", "log.py", "onnx.py", "multiprocessing.py", "device_context" + os.sep,
+    "experimental" + os.sep))
+# and those that hold settings of the process
+_SETTINGS = tuple(_PACKAGE + name for name in ("context.py", "random.py"))
 _INSTALLED = ("site-packages", "dist-packages")
 # packages that PyTorch calls
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
 
-OURS, THROUGH, USERS = range(3)
+OURS, THROUGH, USERS, SETTINGS = range(4)
 
 _of_environment = type(os.environ)
+# functions whose answers are asked for again by every replay
+_ENABLED = logging.Logger.isEnabledFor.__code__
+_SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
+_ASKED = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__, abc.ABCMeta.__subclasscheck__.__code__}
 # functions of Python's library that do more than the C functions they call tell
+_PROPERTY = functools.cached_property.__get__.__code__
 _TOLD: dict[CodeType, str] = {
     logging.Logger._log.__code__: "writes to a log",
     _of_environment.__getitem__.__code__: "reads the environment",
@@ -54,6 +65,8 @@ def whose(file: str) -> int:
     if file.startswith("<"):
         return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else THROUGH
     file = os.path.abspath(file)
+    if file in _SETTINGS:
+        return SETTINGS
     if file.startswith(_PACKAGE):
         return THROUGH if file.startswith(_OUTWARD) else OURS
     if file.startswith(_TORCH) or any(name in file for name in _UNDER_TORCH) and any(
@@ -71,10 +84,14 @@ class Outside:
 
     Attributes:
         codes: the pieces of the user's code that ran, each with its globals.
+        answers: questions that the run has asked, and what it was told.
+        warned: whether a warning was shown; most are shown once only.
     """
 
     def __init__(self, refuse: Callable[[str], None]):
         self.codes: dict[CodeType, dict[str, Any]] = {}
+        self.answers: list[tuple[Callable[[], Any], Any]] = []
+        self.warned = False
         self._refuse = refuse
         self._whose: dict[CodeType, int] = {}
         self._before: Any = None
@@ -110,14 +127,61 @@ class Outside:
         if event == "call":
             if kind == USERS:
                 self.codes.setdefault(code, frame.f_globals)
-            elif (code in _TOLD and self._caller(frame)[0] == USERS
-                    and not _is_importing(frame)):
-                self._refuse(_TOLD[code])
-        elif event == "c_call" and not is_pure(arg):
+            elif kind == SETTINGS:
+                self._setting(frame)
+            elif code in _TOLD:
+                if self._caller(frame)[0] == USERS and not _is_importing(frame):
+                    self._refuse(_TOLD[code])
+            elif code in _ASKED:
+                self._asked(code, frame)
+            elif code is _SHOWN:
+                self.warned = self.warned or self._caller(frame)[0] == USERS
+            elif self._is_called_by_user(frame) and not is_pure_library(
+                    str(frame.f_globals.get("__name__", "")), code.co_name):
+                if not _is_importing(frame):
+                    self._refuse(f"calls {_name(frame)}")
+        elif event != "c_call" or kind == SETTINGS:
+            return
+        elif arg is warnings.warn or arg is warnings.warn_explicit:
+            if self._caller(frame)[0] == USERS:
+                self._depend(_filters)
+        elif not is_pure(arg):
             whose_call, library = self._caller(frame)
             if (whose_call == USERS and not _is_importing(frame)
-                    and not (library is not None and _asks_for_level(arg, library))):
+                    and not (library is not None and _takes_own_lock(arg, library))):
                 self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
+
+    def _is_called_by_user(self, frame: FrameType) -> bool:
+        caller = frame.f_back
+        return (caller is not None and whose(caller.f_code.co_filename) == USERS
+                and _log_around(caller) is None)  # a handler: who logs answers for it
+
+    def _setting(self, frame: FrameType) -> None:
+        """See a function called that reads or changes settings of the process."""
+        if not self._is_called_by_user(frame):
+            return
+        if frame.f_code is not context.get_context.__code__:
+            self._refuse(f"calls {_name(frame)}")
+            return
+        name: Any = frame.f_locals.get("attr_key")
+        self._depend(functools.partial(context.get_context, name))
+
+    def _asked(self, code: CodeType, frame: FrameType) -> None:
+        """See something asked whose answer a replay has to ask for again."""
+        if self._caller(frame)[0] != USERS or _is_importing(frame):
+            return
+        if code is _ENABLED:
+            own = frame.f_locals
+            self._depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
+        elif abc.get_cache_token not in [question for question, _ in self.answers]:
+            self._depend(abc.get_cache_token)
+
+    def _depend(self, question: Callable[[], Any]) -> None:
+        """Note a question, and its answer, that the run depends on."""
+        try:
+            self.answers.append((question, question()))
+        except Exception:  # the run raises the same
+            self._refuse("asks for what isn't there")
 
     def _caller(self, frame: FrameType | None) -> tuple[int, FrameType | None]:
         """Whose code a call comes from, and which function of a library that code called."""
@@ -132,7 +196,7 @@ class Outside:
                 if logs is None:
                     return USERS, library
                 frame = logs  # a handler: who logs answers for it
-            elif kind == OURS:
+            elif kind in (OURS, SETTINGS):
                 return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
@@ -176,16 +240,24 @@ def _log_around(frame: FrameType | None) -> FrameType | None:
     return None
 
 
+def _filters() -> list[Any]:
+    """What decides which warnings are shown."""
+    return list(warnings.filters)
+
+
 def _name(frame: FrameType) -> str:
     """How a message calls the function of a library that is running."""
     module = str(frame.f_globals.get("__name__", "")).lstrip("_")
     return f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}"
 
 
-def _asks_for_level(function: Any, library: FrameType) -> bool:
-    """Whether a call is part of asking whether a message is to be logged at all."""
-    return library.f_code.co_filename == logging.__file__ and function.__name__ in (
-        "acquire", "release", "__enter__", "__exit__")
+def _takes_own_lock(function: Any, library: FrameType) -> bool:
+    """Whether a call takes a lock of Python's library for no longer than it needs it itself.
+
+    That is done to ask whether a message is to be logged at all, and to compute a property once.
+    """
+    return function.__name__ in ("acquire", "release", "__enter__", "__exit__") and (
+        library.f_code.co_filename == logging.__file__ or library.f_code is _PROPERTY)
 
 
 def _is_importing(frame: FrameType | None) -> bool:

@@ -15,6 +15,7 @@ import functools
 import random
 import re
 import struct
+import sys
 import types
 import weakref
 from typing import Any
@@ -30,6 +31,17 @@ _MODULES = frozenset("""
     _statistics statistics _decimal decimal numbers enum copyreg _datetime _warnings warnings
     _hashlib _md5 _sha1 _sha2 _sha256 _sha512 _sha3 _blake2 inspect dataclasses keyword
     _contextvars opcode _opcode""".split())
+# modules of Python's library whose functions written in Python do no more than those written in C
+# that they call, and read nothing that can change but their arguments
+_LIBRARY = frozenset("""
+    abc _py_abc argparse ast base64 bisect calendar codecs collections colorsys contextlib copy
+    copyreg csv dataclasses datetime decimal _pydecimal difflib enum fnmatch fractions functools
+    genericpath heapq inspect io itertools json keyword math numbers operator pathlib pickle
+    posixpath ntpath pprint random re reprlib shlex statistics string struct textwrap types typing
+    uuid weakref _weakrefset _collections_abc""".split())
+# of `logging`: what asks first whether a message is wanted at all
+_OF_LOGGING = frozenset("""
+    debug info warning warn error critical fatal exception log isEnabledFor getLogger""".split())
 _EXCEPT = {
     "builtins": frozenset("open input breakpoint exit quit globals eval exec".split()),
     "numpy": frozenset("fromfile memmap".split()),
@@ -37,7 +49,7 @@ _EXCEPT = {
 _SOME = {
     "sys": frozenset("_getframe getrefcount intern getrecursionlimit exc_info getsizeof "
                      "getdefaultencoding exception is_finalizing audit".split()),
-    "_thread": frozenset("get_ident get_native_id allocate_lock RLock".split()),
+    "_thread": frozenset("allocate_lock RLock".split()),
     "posix": frozenset(("fspath",)),
     "nt": frozenset(("fspath",)),
     "_io": frozenset(("text_encoding",)),
@@ -75,6 +87,17 @@ def is_pure(function: Any) -> bool:
     if isinstance(owner, contextvars.ContextVar):
         return name in _OF_VARIABLES
     return isinstance(owner, _KINDS) or name[:2] == "__" and _is_of_object(function, owner)
+
+
+def is_pure_library(module: str, name: str) -> bool:
+    """Whether a function of Python's library, written in Python, may be called in a recorded run.
+
+    What is not of Python's library, such as NumPy's functions, is judged by what it calls.
+    """
+    top = module.partition(".")[0]
+    if top == "logging":
+        return name in _OF_LOGGING
+    return top in _LIBRARY or top not in sys.stdlib_module_names
 
 
 def _is_of_object(function: Any, owner: Any) -> bool:

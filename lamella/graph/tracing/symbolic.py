@@ -209,9 +209,6 @@ class SymbolicTrace(Trace):
     def guard(self, raw: torch.Tensor) -> Any:
         raise CannotTrace("turns a tensor into a Python value")
 
-    def note_attribute(self, cell: Any, name: str, value: Any) -> None:
-        raise CannotTrace(f"assigns an attribute, {name}")
-
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         raise CannotTrace("prints")
 

@@ -29,6 +29,7 @@ from .effects import Later, prints_noted
 from .lines import nearest_line
 from .outside import Outside
 from .recorder import CannotTrace, Recorder
+from .results import Results
 
 if TYPE_CHECKING:
     from .symbolic import Symbolic
@@ -46,8 +47,7 @@ class Trace:
         constants: raw tensors that the run used, or made from numbers; inputs after those.
         assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values.
-        attributes: by Cell and name, what the run assigned to attributes of Cells.
-        changes: what it assigned there and elsewhere in Python's objects.
+        changes: what it assigned in Python's objects.
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
         later: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
@@ -64,7 +64,6 @@ class Trace:
         self.slots = slots
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
-        self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.changes: list[Change] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.later: list[Later] = []
@@ -100,10 +99,6 @@ class Trace:
         for cell in self.reach.cells:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
-
-    def note_attribute(self, cell: Any, name: str, value: Any) -> None:
-        """Remember that the run assigned an attribute of a Cell."""
-        self.attributes[id(cell), name] = (cell, name, value)
 
     def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
         """Remember that the run made a generator; every replay starts it anew.
@@ -184,7 +179,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             if trace.refused is None:
                 try:
                     _check_given(given_before, (args, kwargs), attributes, given, own)
-                    given_back = _results(trace, seen, before)
+                    given_back = _results(trace, seen, before, given)
                     if symbolic and trace.changes:
                         raise CannotTrace("changes Python's objects")
                     trace.constants = recorder.constants
@@ -206,6 +201,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             if stand_in._raw is not raw:
                 tensor._raw = stand_in._raw
             tensor.__dict__.update(stand_in.__dict__)
+    originals = {id(stand_in): tensor for tensor, stand_in, _ in stand_ins}
+    if originals and any(id(t) in originals for t in tensors(trace.value)):
+        trace.value = map_tensors(lambda t: originals.get(id(t), t), trace.value)
     return trace
 
 
@@ -295,19 +293,21 @@ def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
         tensor._raw = raw
 
 
-def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before) -> list[torch.Tensor]:
+def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before, given: list[Tensor]
+             ) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
     assigned = [(i, held_data(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
                 if held_data(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
-    made = [(Change(cell.__dict__, name), value) for cell, name, value in trace.attributes.values()]
-    made.extend(before.changes())
+    made = list(before.changes())
     trace.changes, noted = [change for change, _ in made], [value for _, value in made]
     check_givable(trace.value, before.reach, "gives")
     check_givable(noted, before.reach, "keeps")
-    trace.out_tree = (trace.value, noted, [call.args for call in trace.later])
-    given = [t._raw.detach() for t in tensors(trace.out_tree)]
-    return [*(raw for raw, _ in trace.guards), *given, *(raw.detach() for _, raw in assigned)]
+    results = Results(given, trace.held, before.reach)
+    trace.out_tree = results.described(
+        (trace.value, noted, [call.args for call in trace.later]))
+    return [*(raw for raw, _ in trace.guards), *results.new,
+            *(raw.detach() for _, raw in assigned)]
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:

@@ -104,7 +104,7 @@ def thread(sink, x):
     (row, "writerow"), (environment, "reads the environment"),
     (clock, "calls time.perf_counter"), (today, "calls datetime.now"),
     (entropy, "calls posix.urandom"), (line, "calls StringIO.readline"), (opened, "open"),
-    (thread, "calls threading.Thread.start")])
+    (thread, "calls threading.Thread")])
 def test_what_a_function_does_outside_makes_it_run_eagerly_and_says_why(fn, reason):
     eager, compiled = Sink(), Sink()
     want = [fn(eager, X) for _ in range(3)]

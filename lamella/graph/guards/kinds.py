@@ -1,0 +1,210 @@
+"""What kind of thing something is: the program's, ours, a library's; what it names and calls."""
+
+from __future__ import annotations
+
+import array
+import contextvars
+import datetime
+import decimal
+import dis
+import enum
+import functools
+import inspect
+import logging
+import numbers
+import operator
+import pathlib
+import random
+import re
+import struct
+import sys
+import sysconfig
+import threading
+import types
+import uuid
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+MOST_PARTS = 1000  # of a container that is looked into before code is known to read it
+MOST_BYTES = 2**16  # of such an array
+PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
+# of Python's library, what programs keep their own values in
+DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
+         ("collections", "UserList"), ("collections", "ChainMap"), ("_thread", "_local"))
+CACHED: Any = type(functools.lru_cache(len))
+BUFFERS = (bytearray, array.array, memoryview)
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_HEAP_TYPE = 1 << 9  # of a class's flags: not one written in C
+_OPAQUE_MODULES = sys.stdlib_module_names - {"builtins", "typing", "abc", "enum"}
+# objects of Python's library that can't change, or that tell nothing without a call
+_STATELESS: tuple[type, ...] = (
+    *PLAIN[:-1], tuple, list, deque, dict, set, frozenset, np.ndarray, *BUFFERS, *VIEWS, type,
+    types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, CACHED,
+    types.MappingProxyType, types.GenericAlias, types.CodeType, types.CellType, functools.partial,
+    functools.partialmethod, functools.cached_property, weakref.ReferenceType, re.Pattern, re.Match,
+    struct.Struct, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
+    decimal.Decimal, numbers.Number, pathlib.PurePath, uuid.UUID, enum.Enum, inspect.Signature,
+    inspect.Parameter, logging.Logger, contextvars.ContextVar, operator.attrgetter,
+    operator.itemgetter, operator.methodcaller, random.Random, threading.local,
+    type(threading.Lock()), type(threading.RLock()))
+
+
+class StandsFor:
+    """An object that is, for what it can reach, the function it holds."""
+
+    fn: Any
+
+
+def is_large(thing: Any) -> bool:
+    """Whether a container or an array is looked into only if code that ran may have read it."""
+    if isinstance(thing, np.ndarray):
+        return thing.nbytes > MOST_BYTES
+    return isinstance(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
+
+
+def is_opaque(thing: Any) -> bool:
+    """Whether an object of Python's library has a state that nothing here knows how to compare."""
+    kind = type(thing)
+    module = kind.__module__
+    if not isinstance(module, str) or isinstance(thing, _STATELESS):
+        return False
+    if isinstance(thing, BaseException):
+        return not is_users(module)
+    if isinstance(thing, Iterator):
+        return not kind.__flags__ & _HEAP_TYPE or not is_users(module) and not is_ours(thing)
+    if module.partition(".")[0] in _OPAQUE_MODULES and not is_users(module):
+        return (module, kind.__name__) not in DATA and (
+            hasattr(thing, "__dict__") or has_hidden_state(kind))
+    return is_users(module) and has_hidden_state(kind)
+
+
+@functools.lru_cache(1024)
+def has_hidden_state(kind: type) -> bool:
+    """Whether objects of a class have attributes that are kept where only C code sees them."""
+    return any(
+        cls.__module__ == "_ctypes" or cls.__module__.partition(".")[0] not in _KNOWN and any(
+            isinstance(value, types.GetSetDescriptorType) and name[:2] != "__"
+            for name, value in vars(cls).items())
+        for cls in kind.__mro__ if isinstance(cls.__module__, str))
+
+
+def behind(proxy: Any) -> Any:
+    """What a weak proxy stands for; None if it is gone."""
+    try:
+        return proxy.__init__.__self__
+    except ReferenceError:
+        return None
+
+
+def slots_of(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def functions_of(value: Any) -> tuple[Any, ...]:
+    """The functions that a member of a class calls."""
+    if isinstance(value, (types.FunctionType, StandsFor)):
+        return (value,)
+    if isinstance(value, (staticmethod, classmethod)):
+        return (value.__func__,)
+    if isinstance(value, property):
+        return tuple([f for f in (value.fget, value.fset) if f is not None])
+    if isinstance(value, (functools.cached_property, functools.partialmethod)):
+        return (value.func,)
+    return ()
+
+
+def has_value(variable: types.CellType) -> bool:
+    """Whether a variable of a closure has been assigned."""
+    try:
+        variable.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+@functools.lru_cache(4096)
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """The names in a piece of code and in the functions defined there, also those in text."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= names_of(constant)
+        elif isinstance(constant, str) and constant.isidentifier():
+            found.add(constant)
+    return frozenset(found)
+
+
+@functools.lru_cache(4096)
+def globals_of(code: types.CodeType) -> frozenset[str]:
+    """The names that a piece of code, and the functions defined there, may read as globals.
+
+    Not those of attributes: ``self.step`` says nothing about a global ``step``.
+    """
+    every = names_of(code)
+    if every & _WAYS_AROUND:
+        return every
+    found = {i.argval for i in dis.get_instructions(code) if i.opcode in _OF_GLOBALS}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= globals_of(constant)
+    return frozenset(found)
+
+
+@functools.lru_cache(4096)
+def imports_of(code: types.CodeType) -> frozenset[str]:
+    """The modules that a piece of code, and the functions defined there, import."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME"}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= imports_of(constant)
+    return frozenset(found)
+
+
+_OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
+                        if "GLOBAL" in name or name.endswith("_NAME") and "IMPORT" not in name)
+_WAYS_AROUND = frozenset({"globals", "vars", "eval", "exec", "__dict__", "__globals__", "modules",
+                          "import_module", "__import__", "__name__"})
+_LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether an object is of one of our classes."""
+    module = type(thing).__module__
+    return isinstance(module, str) and module.split(".")[0] == "lamella"
+
+
+def has_attributes(thing: Any) -> bool:
+    """Whether a container or a plain value is of a class of the user's, with attributes."""
+    return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset))
+            and hasattr(thing, "__dict__") and is_users(type(thing).__module__))
+
+
+@functools.lru_cache(1024)
+def is_users(module: str | None) -> bool:
+    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own.
+
+    Classes made at run time may name none: they are taken for the user's.
+    """
+    if not isinstance(module, str):
+        return module is None  # classes of extension modules may have a descriptor there
+    if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is None or _is_users_file(file)
+
+
+def is_users_code(code: types.CodeType) -> bool:
+    """Whether code is in no file that comes with Python."""
+    return _is_users_file(code.co_filename)
+
+
+@functools.lru_cache(1024)
+def _is_users_file(file: str) -> bool:
+    return not file.startswith(_LIBRARY) or "site-packages" in file

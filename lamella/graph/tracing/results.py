@@ -1,0 +1,144 @@
+"""What a run gives and keeps, in a form from which each replay makes it again.
+
+New Tensors are made of the graph's results. What was there before (an argument, a Tensor, a list or
+a dict of the program's) is given again as the very same object, as the function itself would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from ...autodiff.tree import of_its_kind
+from ...parameter import Parameter
+from ...tensor import Tensor, wrap
+from ..guards.kinds import PLAIN
+from ..guards.reach import Reach
+from .recorder import CannotTrace
+
+
+class New(NamedTuple):
+    """A Tensor made of a result of the graph.
+
+    Attributes:
+        number: which one.
+        own: its attributes.
+    """
+
+    number: int
+    own: tuple[tuple[str, Any], ...] = ()
+
+
+class Given(NamedTuple):
+    """The Tensor that is an argument, by its number among them."""
+
+    number: int
+
+
+class Held(NamedTuple):
+    """The Tensor that the run found, by its number."""
+
+    number: int
+
+
+class Known(NamedTuple):
+    """An object of the program's that was there before."""
+
+    thing: Any
+
+
+class Results:
+    """What a run has given, described.
+
+    Args:
+        given: the arguments' Tensors.
+        held: the Tensors and Parameters found elsewhere.
+        reach: what the run could reach.
+
+    Attributes:
+        new: the data of the new Tensors, in order.
+    """
+
+    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach):
+        self.new: list[torch.Tensor] = []
+        self._reach = reach
+        self._alive: list[Any] = []  # so that no identity is used again
+        self._met: dict[int, Any] = {id(t): Held(i) for i, t in enumerate(held)}
+        for number, tensor in enumerate(given):
+            self._met.setdefault(id(tensor), Given(number))
+
+    def described(self, value: Any) -> Any:
+        """The form of a value; of one that was met before, the very same form."""
+        if isinstance(value, (Tensor, tuple, list, dict)) and id(value) in self._met:
+            return self._met[id(value)]
+        found = self._form(value)
+        if found is not value:
+            self._alive.append(value)
+            self._met[id(value)] = found
+        return found
+
+    def _form(self, value: Any) -> Any:
+        if isinstance(value, Parameter):
+            return value
+        if isinstance(value, Tensor):
+            own = tuple(value.__dict__.items())
+            if not all(isinstance(v, PLAIN) for _, v in own):
+                raise CannotTrace("gives attributes to a new Tensor")
+            self.new.append(value._raw.detach())
+            return New(len(self.new) - 1, own)
+        if isinstance(value, (list, dict)) and self._reach.knows(value):
+            return Known(value)
+        if isinstance(value, tuple):
+            parts = [self.described(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if isinstance(value, list):
+            return [self.described(part) for part in value]
+        if isinstance(value, dict):
+            parts = {key: self.described(part) for key, part in value.items()}
+            return parts if type(value) is dict else of_its_kind(value, parts)
+        return value
+
+
+def rebuilt(form: Any, new: Sequence[torch.Tensor], given: Sequence[Tensor],
+            held: Callable[[int], Tensor]) -> Any:
+    """The value that a form describes.
+
+    Args:
+        form: a form, as `Results.described` makes it.
+        new: the graph's results.
+        given: the arguments' Tensors.
+        held: gives a Tensor found elsewhere, by its number.
+    """
+    made: dict[int, Any] = {}
+
+    def value_of(form: Any) -> Any:
+        if not isinstance(form, (tuple, list, dict)):
+            return form
+        if id(form) in made:
+            return made[id(form)]
+        made[id(form)] = found = make(form)
+        return found
+
+    def make(form: Any) -> Any:
+        if type(form) is New:
+            tensor = wrap(new[form.number])
+            if form.own:
+                tensor.__dict__.update(form.own)
+            return tensor
+        if type(form) is Given:
+            return given[form.number]
+        if type(form) is Held:
+            return held(form.number)
+        if type(form) is Known:
+            return form.thing
+        if isinstance(form, tuple):
+            parts = [value_of(part) for part in form]
+            return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)
+        if isinstance(form, list):
+            return [value_of(part) for part in form]
+        parts = {key: value_of(part) for key, part in form.items()}
+        return parts if type(form) is dict else of_its_kind(form, parts)
+
+    return value_of(form)
