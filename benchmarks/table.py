@@ -66,15 +66,15 @@ def step_table(results: Results) -> Table:
     names = contestants(results)
     lines = []
     for workload, found in results.items():
-        scale = {"ms": 1e3, "µs": 1e6}[workload.unit] / workload.parts
         best = min((found[n].median for n in names if measured(found, n)), default=None)
         cells = []
         for name in names:
             if not measured(found, name):
                 cells.append(NONE)
                 continue
-            value = found[name].median * scale
-            text = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+            value = workload.figure(found[name].median)
+            text = f"{value:.3g}" if value < 1000 else f"{value:,.0f}" if workload.is_rate else (
+                f"{value:.0f}")
             bold = "**" if found[name].median == best else ""
             cells.append(f"{bold}{text} {workload.unit}{bold}")
         lines.append([f"{workload.title} ({workload.about})", *cells])

@@ -28,6 +28,7 @@ from .workload import LeftOut, Step, Workload
 LANGUAGES = {"PyTorch": "pytorch", "torch.compile": "pytorch", "JAX jit": "jax",
              "Lamella": "mindspore", "Lamella graph": "mindspore",
              "MindSpore": "mindspore", "MindSpore graph": "mindspore"}
+COMPILED = ("torch.compile", "Lamella graph", "MindSpore graph")
 PR_SET_PDEATHSIG = 1  # of Linux, where the benchmarks run
 LONG_ENOUGH = 0.03  # seconds of one measurement; short steps are repeated until it is that long
 
@@ -38,6 +39,8 @@ class Worker:
     def __init__(self, workload: Workload, contestant: str, device: str, threads: int,
                  arrays: str):
         self.workload, self.repeat = workload, 1
+        if not workload.compiles and contestant in COMPILED:
+            raise LeftOut("there is nothing to compile, or the program does it by itself")
         # JAX takes as many threads as there are cores that it may run on
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
         if contestant.startswith("Lamella"):

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+SECONDS = {"s": 1.0, "ms": 1e3, "µs": 1e6}  # by unit
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -27,11 +29,23 @@ class Workload:
     program: str
     data: Callable[[], tuple[np.ndarray, ...]]
     does: str = "train"
-    unit: str = "ms"  # "ms" or "µs"
-    parts: int = 1  # operations in one step; the figure is for one of them
+    unit: str = "ms"  # "s", "ms" or "µs"; or what there is of in a second
+    parts: float = 1  # operations in one step, and the figure is for one; or how much it does
     precision: str = "float32"
     compare: int = 3  # the first results, which have to be the same in all frameworks
     agree: float = 2e-3  # how far apart they may be, relatively
+    compiles: bool = True  # False: there is nothing to compile, or the program does it by itself
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the figure is how much there is in a second."""
+        return self.unit not in SECONDS
+
+    def figure(self, seconds: float) -> float:
+        """The figure of a step that takes so long."""
+        if self.is_rate:
+            return self.parts / seconds
+        return seconds * SECONDS[self.unit] / self.parts
 
     def written_in(self, language: str) -> ModuleType:
         """The program in "pytorch", "mindspore" or "jax".

@@ -9,18 +9,27 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks import harness, plot, table
 from benchmarks.harness import Failed, Left, Process, Result, Settings
+from benchmarks.worker import Worker
 from benchmarks.workload import LeftOut
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import WORKLOADS, digits, photographs
 from lamella import alias
 
 BY_NAME = {w.name: w for w in WORKLOADS}
 QUICK = {name: BY_NAME[name] for name in ("add", "chain", "mlp", "lenet", "lstm", "gpt-forward",
                                           "resnet-forward")}
+SMALL = {  # the others' programs, on little data
+    "rows": lambda: (np.ones((130, 4, 4), np.float32), np.arange(130, dtype=np.int32)),
+    "photographs": lambda: photographs.photographs(6),
+    "digits": lambda: tuple(part[:90] for part in digits.digits()),
+    **dict.fromkeys(("checkpoint-write", "checkpoint-read", "safetensors-write",
+                     "safetensors-read"),
+                    lambda: (np.arange(3000, dtype=np.float32), np.ones((20, 30), np.float32)))}
 
 
 @pytest.fixture
@@ -35,10 +44,11 @@ def mindspore_is_lamella():
 # -- workloads -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workload", QUICK.values(), ids=QUICK)
-def test_lamella_agrees_with_pytorch(workload, mindspore_is_lamella):
+@pytest.mark.parametrize("name", [*QUICK, *SMALL])
+def test_lamella_agrees_with_pytorch(name, mindspore_is_lamella):
     from benchmarks.runners import pytorch
 
+    workload = QUICK.get(name) or dataclasses.replace(BY_NAME[name], data=SMALL[name])
     weights, data = pytorch.initial_weights(workload), list(workload.data())
     ours = importlib.import_module("benchmarks.runners.mindspore")
     steps = [pytorch.build(workload, "PyTorch", "cpu", weights, data),
@@ -191,6 +201,18 @@ def test_medians_in_the_workloads_unit():
     assert found.head == ["workload", "Lamella", "Lamella graph", "PyTorch", "JAX jit"]
     assert found.lines[0][1:] == ["1.5 ms", "**1 ms**", "2 ms", "1.25 ms"]
     assert found.lines[1][1:] == ["1 µs", "–", "**0.5 µs**", "–"]
+
+
+def test_rates_are_of_a_second():
+    found = table.step_table({BY_NAME["rows"]: {"Lamella": Result([0.05]),
+                                                "PyTorch": Result([0.5])}})
+    assert found.lines[0][1:] == ["**1,200,000 rows/s**", "120,000 rows/s"]
+    assert BY_NAME["checkpoint-read"].figure(0.1) == pytest.approx(1.34217728)
+
+
+def test_what_compiles_by_itself_or_not_at_all_has_one_form():
+    with pytest.raises(LeftOut, match="nothing to compile"):
+        Worker(BY_NAME["rows"], "torch.compile", "cpu", 1, "")
 
 
 def test_ratios_against_pytorch_and_the_best_peer():

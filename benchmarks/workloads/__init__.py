@@ -1,9 +1,12 @@
 """The workloads. The programs are in the folders beside this file."""
 
 from ..workload import Workload, classes, noise
-from . import gpt
+from . import checkpoint, digits, gpt, photographs
 
 CHAIN = 200
+ROWS = 60_000
+AS_IT_IS: dict = {"compiles": False, "compare": 1}
+FILE = {**AS_IT_IS, "unit": "GB/s", "parts": checkpoint.SIZE / 1e9}
 BFLOAT16 = {"precision": "bfloat16", "compare": 1, "agree": 5e-3}
 
 
@@ -45,4 +48,20 @@ WORKLOADS = [
              "lenet", lambda: (noise(64, 1, 28, 28), classes(64, of=10)), "gradients_by_sample"),
     Workload("curvature", "GPT, Hessian-vector product", "by all weights, batch 2 x 128 tokens",
              "gpt", lambda: (gpt.tokens(2), gpt.tokens(2, seed=1)), "curvature"),
+    Workload("rows", "rows in memory", "28 x 28 float32 with labels, shuffled, batches of 64",
+             "rows", lambda: (noise(ROWS, 28, 28), classes(ROWS, of=10)), "epoch", "rows/s",
+             ROWS, **AS_IT_IS),
+    Workload("photographs", "photographs", "JPEG decoded, cropped, flipped, normalized, batches "
+             "of 32, 2 workers", "photographs", photographs.photographs, "epoch", "images/s",
+             photographs.COUNT, **AS_IT_IS),
+    Workload("digits", "digits", "training until 98 % of 360 digits are read right", "digits",
+             digits.digits, "learn", "s", agree=0.02, **AS_IT_IS),
+    Workload("checkpoint-write", "checkpoint, written", "128 MiB; .ckpt against torch.save",
+             "checkpoint", checkpoint.weights, "write", agree=0.01, **FILE),
+    Workload("checkpoint-read", "checkpoint, read", "the same, against torch.load",
+             "checkpoint", checkpoint.weights, "read", **FILE),
+    Workload("safetensors-write", "safetensors, written", "128 MiB, against the package's own",
+             "checkpoint", checkpoint.weights, "write_safetensors", agree=0.01, **FILE),
+    Workload("safetensors-read", "safetensors, read", "the same", "checkpoint",
+             checkpoint.weights, "read_safetensors", **FILE),
 ]

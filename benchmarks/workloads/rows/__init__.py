@@ -1,0 +1,3 @@
+"""Rows of arrays in memory, shuffled and stacked."""
+
+BATCH = 64
