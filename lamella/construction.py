@@ -38,6 +38,8 @@ def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
 def as_array(raw: torch.Tensor) -> np.ndarray:
     """The data as an array, which shares memory on the CPU; types that NumPy lacks as float32."""
     raw = raw.detach()
+    if type(raw) is not torch.Tensor and hasattr(raw, "full_tensor"):
+        raw = raw.full_tensor()  # type: ignore[attr-defined]  # of a DTensor, which processes hold together
     if raw.dtype in NARROW:
         raw = raw.float()
     if raw.device.type != "cpu":

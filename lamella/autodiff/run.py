@@ -59,13 +59,18 @@ class Run:
         level = self.level = Level(outer)
         self.originals: list[torch.Tensor] = []
         self.aliases: list[torch.Tensor] = []
+        self.special: dict[int, Parameter] = {}  # weights that say what their gradients are
         given = list(args)
         for p in positions:
             arg = given[p]
             given[p] = (self._aliased(arg) if type(arg) is Tensor
                         else map_tensors(self._aliased, arg))
+        around: Any = None
         for weight in weights:
-            level.overlay[weight] = self._alias(weight)
+            if weight.gradient_of is not None:
+                self.special[len(self.aliases)] = weight
+                around = around or weight.recording()
+            level.overlay[weight] = self._alias(weight, weight._held)
             level.assigned[id(weight)] = []
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()
@@ -73,15 +78,18 @@ class Run:
         if not recording:
             torch.set_grad_enabled(True)
         try:
-            value = fn(*given, **kwargs)
+            if around is None:
+                value = fn(*given, **kwargs)
+            else:
+                with around:
+                    value = fn(*given, **kwargs)
             self.value = value if type(value) is Tensor else map_tensors(as_value, value)
         finally:
             state.level, state.overlay = before
             if not recording:
                 torch.set_grad_enabled(False)
 
-    def _alias(self, tensor: Tensor) -> torch.Tensor:
-        raw = tensor._raw
+    def _alias(self, tensor: Tensor, raw: torch.Tensor) -> torch.Tensor:
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
             # an unrecorded view of a tensor that requires grad gets none inside a backward pass
             linked = (torch.is_grad_enabled()
@@ -113,7 +121,7 @@ class Run:
         return alias
 
     def _aliased(self, tensor: Tensor) -> Tensor:
-        return wrap(self._alias(tensor))
+        return wrap(self._alias(tensor, tensor._raw))
 
     def backward(self, outputs: Any, sens: Any = None, again: bool = False):
         """The gradients by the aliases, one by one, of `outputs` summed, or weighted by `sens`.
@@ -138,12 +146,16 @@ class Run:
         if later:
             found = self._with_later(wanted, list(found))
         constants = self.level.constants
-        for original, alias in zip(self.originals, self.aliases, strict=True):
+        special = self.special
+        for place, (original, alias) in enumerate(zip(self.originals, self.aliases, strict=True)):
             gradient = next(found, None) if alias.requires_grad else None
             if gradient is None:
                 gradient = torch.zeros_like(original)
             elif gradient.dtype is not original.dtype:
                 gradient = gradient.to(original.dtype)
+            if special and place in special:
+                yield special[place].gradient_of(gradient)
+                continue
             if id(alias) in constants:
                 number = constants[id(alias)][1]
                 if _holds((gradient == number).all()):

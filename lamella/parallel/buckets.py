@@ -7,6 +7,7 @@ process, whatever gradients come first, or don't come at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -19,17 +20,19 @@ LARGEST = 25 << 20  # bytes of one message; small gradients travel together
 _FIRST = 1 << 20  # of the first, so that something travels soon
 
 
-def cut(raws: Sequence[torch.Tensor]) -> list[list[int]]:
+def cut(raws: Sequence[torch.Tensor | None]) -> list[list[int]]:
     """Which tensors travel together, as their places; the last ones first, as backward passes
     reach them."""
     found: list[list[int]] = []
-    size, limit = 0, _FIRST
+    size, limit, kind = 0, _FIRST, None
     for place in reversed(range(len(raws))):
         raw = raws[place]
-        if not found or raw.dtype is not raws[found[-1][0]].dtype or size + raw.nbytes > limit:
+        if raw is None:
+            continue
+        if raw.dtype is not kind or size + raw.nbytes > limit:
             limit = _FIRST if not found else LARGEST
             found.append([])
-            size = 0
+            size, kind = 0, raw.dtype
         found[-1].append(place)
         size += raw.nbytes
     return found
@@ -40,13 +43,15 @@ class Reduction:
 
     Args:
         name: the function that the program called, for errors.
-        likes: a tensor of the shape and type of each gradient.
+        likes: a tensor of the shape and type of each gradient; None for one that is left alone.
         group: the processes.
         divisor: what sums are divided by.
     """
 
-    def __init__(self, name: str, likes: Sequence[torch.Tensor], group: Group, divisor: int = 1):
-        self.name, self.likes, self.group, self.divisor = name, likes, group, divisor
+    def __init__(self, name: str, likes: Sequence[torch.Tensor | None], group: Group,
+                 divisor: int = 1):
+        self.name, self.group, self.divisor = name, group, divisor
+        self.likes: Any = likes
         self.buckets = cut(likes)
         self.bucket_of = {place: i for i, bucket in enumerate(self.buckets) for place in bucket}
         self.missing = [len(bucket) for bucket in self.buckets]
@@ -57,7 +62,9 @@ class Reduction:
     def ready(self, place: int, raw: torch.Tensor) -> None:
         """A gradient is there: it is sent as soon as those that travel with it, or before it,
         are there too."""
-        number = self.bucket_of[place]
+        number = self.bucket_of.get(place)
+        if number is None:
+            return
         self._part(place).copy_(raw.detach())
         self.missing[number] -= 1
         while len(self.waits) < len(self.buckets) and not self.missing[len(self.waits)]:

@@ -88,6 +88,9 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         gradients_mean: whether gradients are then divided by the number of processes.
         device_num, global_rank: the number of processes and this one's; default: the world's.
         parameter_broadcast: whether training starts from process 0's parameters.
+        enable_parallel_optimizer: with ``"data_parallel"``, whether optimizers made from now on keep
+            their parameters and states cut in parts, one for each process.
+            ``parallel_optimizer_config`` says from how many KB on.
         **kwargs: MindSpore's other settings are kept and have no effect.
 
     Raises:
@@ -328,6 +331,12 @@ def _get_parameter_broadcast() -> bool:
 
 def _get_enable_parallel_optimizer() -> bool:
     return _get("enable_parallel_optimizer")
+
+
+def shards_optimizer() -> bool:
+    """Whether optimizers cut their parameters in parts, one for each process."""
+    return (_get("enable_parallel_optimizer") and _get_parallel_mode() == "data_parallel"
+            and _world_size() > 1)
 
 
 def _get_grad_accumulation_shard() -> bool:

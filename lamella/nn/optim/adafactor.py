@@ -44,6 +44,7 @@ class AdaFactor(Optimizer):
     """
 
     _support_parallel_optimizer = True
+    _elementwise = False
     _has_settable_target = True
 
     @opt_init_args_register

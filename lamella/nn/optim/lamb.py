@@ -30,6 +30,7 @@ class Lamb(Optimizer):
     """
 
     _support_parallel_optimizer = True
+    _elementwise = False
 
     @opt_init_args_register
     def __init__(self, params: Any, learning_rate: Any, beta1: float = 0.9, beta2: float = 0.999,

@@ -17,8 +17,9 @@ import torch
 from ... import context
 from ... import dtype as mstype
 from ...errors import describe
-from ...ops.primitives.update_rules import kernels, like_parameters, off_tape
+from ...ops.primitives.update_rules import held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates, Shapes
+from ...parallel import parts, settings
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -87,6 +88,7 @@ class Optimizer(Cell):
                   "map_reverse": operator("Map", None, True), "hyper_map": operator("HyperMap"),
                   "hyper_map_reverse": operator("HyperMap", None, True)}
     _support_parallel_optimizer = False
+    _elementwise = True  # whether an update of some elements needs no others
     _has_settable_target = False
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0,
@@ -127,6 +129,9 @@ class Optimizer(Cell):
         self.param_length = len(self.parameters)
         self.optim_filter = (True,) * self.param_length
         self._fitting = FittingStates()
+        if settings.shards_optimizer():
+            parts.place(self.parameters, parts.placement_of())
+            parts.check_elementwise(self)
 
     # -- parameters and groups -------------------------------------------------------------------
 
@@ -335,7 +340,7 @@ class Optimizer(Cell):
         decay = self.get_weight_decay()
         decays = decay if self.is_group else [decay] * self.param_length
         return tuple(
-            wrap(g._raw + p._raw * d._raw.to(p._raw.dtype)) if flag else g for d, flag, p, g
+            wrap(g._raw + held(p) * d._raw.to(g._raw.dtype)) if flag else g for d, flag, p, g
             in zip(decays, self.decay_flags, self.parameters, gradients, strict=True))
 
     def gradients_centralization(self, gradients: Any) -> Any:
@@ -382,7 +387,7 @@ class Optimizer(Cell):
             raise ValueError(f"For '{name}', the gradients must be as many as the "
                              f"{self.param_length} parameters, but got {len(shapes)}.")
         for shape, p in zip(shapes, self.parameters, strict=True):
-            if shape != p._data.shape:
+            if shape != p._data.shape and (p.gradient_of is None or shape != p.shape):
                 raise ValueError(f"For '{name}', the gradient of parameter '{p.name}' must have "
                                  f"shape {p.shape}, but got {tuple(shape)}.")
 
@@ -402,6 +407,10 @@ class Optimizer(Cell):
         Returns:
             True for each parameter.
         """
+        if parts.in_use:
+            parts.check_elementwise(self)
+            parts.fit_states(self.parameters, states)
+            gradients = parts.parts_of(gradients, self.parameters)
         self.check_gradients(gradients)
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)

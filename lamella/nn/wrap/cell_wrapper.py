@@ -12,6 +12,7 @@ from ...autodiff.run import record
 from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
+from ...parallel import parts
 from ...parallel.settings import get_auto_parallel_context
 from ...parameter import Parameter, ParameterTuple
 from ...state import state
@@ -179,7 +180,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
     sens = None if start is None else start(run.value)
     reduction = None
     if isinstance(reducer, DistributedGradReducer) and outer is None and state.trace is None:
-        reduction = reducer.begin(weights)
+        reduction = reducer.begin([None if w.gradient_of is not None else w._raw for w in weights])
     if reduction is None:
         gradients = tuple(run.backward(run.value, sens))
         if reducer is not None:
@@ -190,7 +191,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
             if alias.requires_grad:
                 alias.register_hook(partial(reduction.ready, place))
         raws = [gradient._raw for gradient in run.backward(run.value, sens)]
-        gradients = tuple([wrap(raw) for raw in reduction.finish(raws)])
+        gradients = tuple([wrap(raw) for raw in parts.as_whole(reduction.finish(raws))])
     loss = run.value
     if outer is None:
         loss = map_tensors(lambda t: wrap(t._raw.detach()), loss)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ...communication.groups import HCCL_WORLD_COMM_GROUP, group_of
+from ...parallel import parts
 from ...parallel.buckets import Reduction
 from ...parallel.settings import get_auto_parallel_context
 from ...tensor import wrap
@@ -54,17 +57,22 @@ class DistributedGradReducer(Cell):
         self.group = group
         self.fusion_type = fusion_type
 
-    def begin(self, parameters: Any) -> Reduction | None:
-        """What takes the gradients of `parameters` as they come; None in a single process."""
+    def begin(self, likes: list[torch.Tensor | None]) -> Reduction | None:
+        """What takes gradients as they come; None in a single process.
+
+        Args:
+            likes: a tensor of the shape and type of each gradient; None for one that is a part,
+                which has been summed already.
+        """
         group = group_of(self.group, "DistributedGradReducer")
         if group.size == 1:
             return None
-        return Reduction("DistributedGradReducer", [p._raw for p in parameters], group,
-                         self.degree if self.mean else 1)
+        return Reduction("DistributedGradReducer", likes, group, self.degree if self.mean else 1)
 
     def construct(self, grads: Any) -> Any:
         """Sum the gradients over the processes."""
-        reduction = self.begin(grads)
+        raws = [g._raw for g in grads]
+        reduction = self.begin([None if parts.is_part(raw) else raw for raw in raws])
         if reduction is None:
             return grads
-        return tuple([wrap(raw) for raw in reduction.finish([g._raw for g in grads])])
+        return tuple([wrap(raw) for raw in parts.as_whole(reduction.finish(raws))])

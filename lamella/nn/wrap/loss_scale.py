@@ -12,6 +12,7 @@ from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
 from ...ops.primitives.update_rules import kernels
+from ...parallel.parts import is_part, local
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -24,14 +25,18 @@ __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
 
 def has_overflow(gradients: Any) -> torch.Tensor:
     """A truth value: whether some element of some Tensor is infinite or no number."""
-    raws = [t._raw for t in tensors(gradients) if t._raw.numel()]
+    every = [t._raw for t in tensors(gradients) if t._raw.numel()]
+    raws = local(every)
     floating = [r for r in raws if r.is_floating_point() or r.is_complex()]
     if not floating:
         return torch.zeros((), dtype=torch.bool, device=context.current_device())
     # the largest magnitude stays infinite or NaN, and can't overflow itself
     largest = kernels._foreach_norm(floating, float("inf"))
     place = largest[0].device
-    return torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
+    found = torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
+    if any(map(is_part, every)):  # the others hold the rest
+        found = exchange.all_reduce("all_finite", found, "max", group_of(None, "all_finite"))
+    return found
 
 
 def _grad_scale(scale: Any, grad: Tensor) -> Tensor:
@@ -197,7 +202,11 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         scale = wrap(self.scale_sense._raw.clone())
         loss, grads = loss_and_gradients(self.network, inputs, self.weights, self._scaled_start)
         factor = scale._raw.reshape(()).reciprocal()
-        raws = kernels._foreach_mul([g._raw for g in grads], factor)
+        raws = [g._raw for g in grads]
+        if any(map(is_part, raws)):
+            raws = [raw * factor for raw in raws]
+        else:
+            raws = kernels._foreach_mul(raws, factor)
         grads = self.grad_reducer(tuple(wrap(raw) for raw in raws))
         cond = self.get_overflow_status(Tensor([0] * 8, mstype.int32), grads)
         overflow = self.process_loss_scale(cond)

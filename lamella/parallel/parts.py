@@ -1,0 +1,287 @@
+"""Parameters of which each process holds one part: what ZeRO (Rajbhandari et al. 2020) is made of.
+
+A `PartParameter` keeps the rows of its part; whoever reads it gets the whole, gathered from the
+other processes. In a gradient call the alias is that of the part, so going back the gradient of the
+whole is scattered, and each process gets the part that belongs to its own. Such a gradient is a
+Tensor around a DTensor: norms of it are norms of the whole, and what can't be right raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from ..communication import exchange, rules
+from ..communication.groups import Group, create_group, group_of
+from ..errors import describe
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from . import settings
+
+__all__ = ["PartParameter", "Placement", "as_whole", "fit_states", "is_part", "local",
+           "parts_of", "place", "placement_of", "shard"]
+
+in_use = False  # whether some Parameter has been cut
+
+
+class Placement:
+    """How Parameters are cut in parts, along their first dimension.
+
+    Attributes:
+        group: the processes that hold the parts of one Parameter.
+        others: the processes that hold the same part as this one, or None if there are none.
+        level: 1 and 2: the whole is kept from its use to the backward pass; 3: it is gathered again
+            there.
+        divisor: what gradients, added up over all processes, are divided by.
+        threshold: Parameters of fewer bytes are left whole.
+    """
+
+    def __init__(self, group: Group, others: Group | None = None, level: int = 1, divisor: int = 1,
+                 threshold: int = 0):
+        self.group, self.others, self.level = group, others, level
+        self.divisor, self.threshold = divisor, threshold
+        self._mesh: Any = None
+
+    @property
+    def mesh(self) -> Any:
+        """The group as torch's arrangement of devices."""
+        if self._mesh is None:
+            from torch.distributed.device_mesh import DeviceMesh
+
+            kind = "cuda" if torch.cuda.is_available() else "cpu"
+            self._mesh = DeviceMesh.from_group(self.group.process_group, kind)
+        return self._mesh
+
+    def fits(self, parameter: Parameter) -> bool:
+        """Whether a Parameter is to be cut, and can be."""
+        raw = parameter._data
+        return (parameter.parallel_optimizer and parameter.init is None and raw.dim() > 0
+                and raw.is_floating_point() and raw.shape[0] % self.group.size == 0
+                and raw.nbytes >= self.threshold and raw.shape[0] > 0)
+
+    def part(self, whole: torch.Tensor) -> torch.Tensor:
+        """This process's part of a whole."""
+        return whole.chunk(self.group.size)[self.group.rank]
+
+    def gather(self, part: torch.Tensor) -> torch.Tensor:
+        """The whole, on the tape."""
+        whole = rules.all_gather("Parameter", part, self.group)
+        if self.level == 3 and whole.requires_grad:
+            whole._lamella_part = self, part.detach()  # type: ignore[attr-defined]  # `_pack` looks
+        return whole
+
+    def gradient(self, raw: torch.Tensor) -> Tensor:
+        """The gradient of a part, summed in its group already, as a part of the whole's."""
+        from torch.distributed.tensor import DTensor, Shard
+
+        if self.others is not None:
+            raw = exchange.all_reduce("Parameter", raw, "sum", self.others)
+        if self.divisor != 1:
+            raw = raw / self.divisor
+        return wrap(DTensor.from_local(raw, self.mesh, [Shard(0)], run_check=False))
+
+
+class PartParameter(Parameter):
+    """A Parameter of which this process holds a part. `shard` makes one of a Parameter."""
+
+    __slots__ = ()
+
+    @property
+    def placement(self) -> Placement:
+        """How it is cut."""
+        return self.__dict__["placement"]
+
+    @property
+    def _held(self) -> torch.Tensor:
+        """The part, as the running gradient call knows it; the whole where a Cell changed that."""
+        overlay = state.overlay
+        return self._data if overlay is None else overlay.get(self, self._data)
+
+    @property
+    def _raw(self) -> torch.Tensor:  # type: ignore[override]
+        own = self._held
+        return self.placement.gather(own) if own.shape == self._data.shape else own
+
+    @_raw.setter
+    def _raw(self, raw: torch.Tensor) -> None:
+        Parameter._raw.__set__(self, self._own(raw))  # type: ignore[attr-defined]
+
+    def _own(self, raw: torch.Tensor) -> torch.Tensor:
+        return self.placement.part(raw) if tuple(raw.shape) == self.shape else raw
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the whole's dimensions."""
+        length, *rest = self._data.shape
+        return (length * self.placement.group.size, *rest)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.dim()
+
+    @property
+    def size(self) -> int:
+        """The number of the whole's elements."""
+        return self._data.numel() * self.placement.group.size
+
+    @property
+    def dtype(self) -> Any:
+        """The data type."""
+        return wrap(self._data).dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Replace the data, given as the whole or, with `slice_shape`, as this process's part."""
+        if isinstance(data, Tensor) and (data.shape == self.shape or slice_shape):
+            if data.init is not None:
+                data = data.init_data()
+            part = self._own(data._raw)
+            if part.shape != self._data.shape:
+                raise ValueError(f"For 'Parameter.set_data', the part of parameter '{self.name}' "
+                                 f"has shape {tuple(self._data.shape)}, but got {data.shape}.")
+            super().assign_raw(part)
+            return self
+        if isinstance(data, (int, float)):
+            return super().set_data(data)
+        raise ValueError(f"For 'Parameter.set_data', the shape of 'data' must be {self.shape} as "
+                         f"that of parameter '{self.name}', but got {describe(data)}.")
+
+    def assign_raw(self, raw: torch.Tensor) -> None:
+        """As `Parameter.assign_raw`, of the whole or of the part."""
+        super().assign_raw(self._own(raw))
+
+    def gradient_of(self, raw: torch.Tensor) -> Tensor:
+        """A gradient by the part as a Tensor."""
+        return self.placement.gradient(raw)
+
+    def recording(self) -> AbstractContextManager | None:
+        """What has to be around a recorded function, so that wholes aren't kept."""
+        if self.placement.level < 3:
+            return None
+        return torch.autograd.graph.saved_tensors_hooks(_pack, _unpack)
+
+
+def _pack(saved: torch.Tensor) -> Any:
+    """In place of a gathered whole, or a view of it, the part that it can be gathered from."""
+    base = saved if saved._base is None else saved._base
+    found = getattr(base, "_lamella_part", None)
+    if found is None or base.dtype is not saved.dtype:
+        return saved
+    return (*found, saved.size(), saved.stride(), saved.storage_offset())
+
+
+def _unpack(kept: Any) -> torch.Tensor:
+    if isinstance(kept, torch.Tensor):
+        return kept
+    placement, part, size, stride, offset = kept
+    return placement.gather(part).as_strided(size, stride, offset)
+
+
+def shard(parameter: Parameter, placement: Placement) -> None:
+    """Keep only this process's part of a Parameter, which remains the same object."""
+    global in_use
+    in_use = True
+    parameter._data = placement.part(parameter._data).clone()
+    parameter.__dict__["placement"] = placement
+    parameter.__class__ = PartParameter
+
+
+def place(parameters: Iterable[Parameter], placement: Placement | None) -> None:
+    """Cut those Parameters that fit."""
+    if placement is None:
+        return
+    for parameter in parameters:
+        if type(parameter) is Parameter and placement.fits(parameter):
+            shard(parameter, placement)
+
+
+def placement_of(size: int = -1, threshold: int | None = None,
+                 level: int = 1) -> Placement | None:
+    """How Parameters are cut as the settings say; None in a world of one.
+
+    Args:
+        size: how many parts; -1: as many as there are processes.
+        threshold: Parameters of fewer KB stay whole; default: the setting.
+        level: see `Placement`.
+    """
+    world = group_of(None, "parallel optimizer")
+    if world.size == 1 or size == 1:
+        return None
+    if threshold is None:
+        config = settings.get_auto_parallel_context("parallel_optimizer_config")
+        threshold = config["parallel_optimizer_threshold"]
+    least = int(threshold) << 10
+    divisor = world.size if settings.get_auto_parallel_context("gradients_mean") else 1
+    if size in (-1, world.size):
+        return Placement(world, None, level, divisor, least)
+    if world.size % size:
+        raise ValueError(f"Weights can't be cut in {size} parts among {world.size} processes: the "
+                         f"number of processes must be a multiple.")
+    mine: dict[str, Group] = {}
+    groups = [("part", list(range(start, start + size))) for start in range(0, world.size, size)]
+    groups += [("same", list(range(start, world.size, size))) for start in range(size)]
+    for kind, ranks in groups:  # every process makes all groups
+        name = f"{kind}s_of_weights_{'_'.join(map(str, ranks))}"
+        create_group(name, ranks)
+        if world.ranks[world.rank] in ranks:
+            mine[kind] = group_of(name, "parallel optimizer")
+    return Placement(mine["part"], mine["same"], level, divisor, least)
+
+
+def is_part(raw: torch.Tensor) -> bool:
+    """Whether a raw tensor is one of a whole and its parts, as a DTensor."""
+    return hasattr(raw, "full_tensor")
+
+
+def local(raws: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """What this process holds of raw tensors."""
+    return [raw.to_local() if is_part(raw) else raw for raw in raws]  # type: ignore[attr-defined]
+
+
+def as_whole(raws: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Gradients of which some are parts, the others as DTensors too: then functions of all of them,
+    such as a norm, are those of the wholes."""
+    mesh = next((raw.device_mesh for raw in raws if is_part(raw)), None)  # type: ignore
+    if mesh is None:
+        return raws
+    from torch.distributed.tensor import DTensor, Replicate
+
+    return [raw if is_part(raw) else DTensor.from_local(raw, mesh, [Replicate()], run_check=False)
+            for raw in raws]
+
+
+def parts_of(gradients: Iterable[Tensor], parameters: Iterable[Parameter]) -> tuple[Tensor, ...]:
+    """Gradients around plain tensors, of the shapes of what is held of the Parameters."""
+    raws = local(gradient._raw for gradient in gradients)
+    return tuple(
+        wrap(p.placement.part(raw) if isinstance(p, PartParameter) and tuple(raw.shape) == p.shape
+             else raw) for raw, p in zip(raws, parameters, strict=True))
+
+
+def fit_states(parameters: Iterable[Parameter], states: Iterable[Iterable[Parameter]]) -> None:
+    """Cut states that were made before their Parameters were cut."""
+    for parameter, *theirs in zip(parameters, *states, strict=True):
+        if isinstance(parameter, PartParameter):
+            for each in theirs:
+                if type(each) is Parameter and each.shape == parameter.shape:
+                    shard(each, parameter.placement)
+
+
+def check_elementwise(optimizer: Any) -> None:
+    """Refuse an optimizer that needs whole Parameters where some are cut.
+
+    Raises:
+        RuntimeError: if its rule needs norms or means of whole Parameters.
+    """
+    if not optimizer._elementwise and any(isinstance(p, PartParameter)
+                                          for p in optimizer.parameters):
+        raise RuntimeError(f"'{type(optimizer).__name__}' needs whole parameters, but they are cut "
+                           f"in parts for several processes. Use Adam, AdamWeightDecay or "
+                           f"Momentum, or leave out 'enable_parallel_optimizer'.")

@@ -1,0 +1,130 @@
+"""What each of two processes does in the tests of Parameters that are cut in parts."""
+
+import json
+
+import numpy as np
+
+import lamella as ms
+from lamella import Tensor, communication, nn, ops
+from lamella.communication import exchange
+from lamella.parallel import parts
+
+
+class Net(nn.Cell):
+    """A network with weights that can be cut, one that can't, and one that is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        ramp = Tensor(np.linspace(-1, 1, 24).reshape(6, 4), ms.float32)
+        self.first = nn.Dense(4, 6, weight_init=ramp, bias_init="zeros")
+        self.twice = ms.Parameter(Tensor(np.linspace(-1, 1, 36).reshape(6, 6), ms.float32))
+        self.norm = nn.LayerNorm((6,))
+        self.last = nn.Dense(6, 3, weight_init="ones", bias_init="zeros")  # 3 can't be cut in 2
+
+    def construct(self, x):
+        x = ops.tanh(self.first(x))
+        x = ops.tanh(ops.matmul(x, self.twice))
+        return self.last(self.norm(ops.tanh(ops.matmul(x, self.twice))))
+
+
+def batch(number, rows=slice(None)):
+    rng = np.random.default_rng(number)
+    x, y = rng.standard_normal((8, 4)), rng.standard_normal((8, 3))
+    return Tensor(x[rows], ms.float32), Tensor(y[rows], ms.float32)
+
+
+def optimizer_of(kind, net):
+    if kind == "Adam":
+        return nn.Adam(net.trainable_params(), nn.cosine_decay_lr(0.01, 0.05, 4, 2, 2),
+                       weight_decay=0.01)
+    if kind == "Momentum":
+        return nn.Momentum(net.trainable_params(), 0.05, 0.9)
+    if kind == "AdamWeightDecay":
+        return nn.AdamWeightDecay(net.trainable_params(), 0.001, weight_decay=0.1)
+    return nn.Lamb(net.trainable_params(), 0.05)
+
+
+def state_of(step):
+    return {p.name: p.asnumpy().tolist() for p in step.get_parameters()}
+
+
+def train(kind, rows, clips=False, level=None, steps=4):
+    """Train by `TrainOneStepCell`, or by a loop of one's own that clips gradients."""
+    net = Net()
+    optimizer = optimizer_of(kind, net)
+    if level is not None:  # states are there before the Parameters are cut
+        parts.place(net.trainable_params(), parts.placement_of(level=level))
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    reducer = nn.DistributedGradReducer(optimizer.parameters)
+    loss = nn.MSELoss()
+    gradient = ms.value_and_grad(lambda x, y: loss(net(x), y), None, optimizer.parameters)
+    for number in range(steps):
+        if clips:
+            _, gradients = gradient(*batch(number, rows))
+            optimizer(ops.clip_by_global_norm(reducer(gradients), 0.05))
+        else:
+            step(*batch(number, rows))
+    return step
+
+
+def scaled(rank):
+    """Whether an infinite gradient in one process's part is seen by both."""
+    net = Net()
+    step = nn.TrainOneStepWithLossScaleCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.05, 0.9),
+        nn.DynamicLossScaleUpdateCell(2.0**12, 2, 100))
+    x, y = batch(0)
+    found = [bool(step(x * (float("inf") if rank else 1.0), y)[1]), bool(step(x, y)[1])]
+    gradients = ms.grad(lambda x: net(x).sum(), None, net.trainable_params())(x)
+    finite = bool(ms.amp.all_finite(gradients))
+    return [*found, finite, float(step.scale_sense.value())]
+
+
+def complaint(call, *arguments):
+    try:
+        call(*arguments)
+    except Exception as error:  # noqa: BLE001  what kind it is, the test checks
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def main(folder):
+    communication.init()
+    rank = communication.get_rank()
+    ms.set_auto_parallel_context(
+        parallel_mode="data_parallel", gradients_mean=True, enable_parallel_optimizer=True,
+        parallel_optimizer_config={"parallel_optimizer_threshold": 0})
+    rows = slice(4 * rank, 4 * rank + 4)
+    found = {}
+    for kind in ("Adam", "Momentum", "AdamWeightDecay"):
+        step = train(kind, rows)
+        found[kind] = state_of(step)
+        if kind == "Adam":
+            found["shapes"] = {p.name: [list(p.shape), list(p._data.shape)]
+                               for p in step.get_parameters()}
+            found["printed"] = str(step.network.trainable_params()[0])
+            path = f"{folder}/process_{rank}.ckpt"
+            ms.save_checkpoint(step, path)
+            again = train("Adam", rows, steps=0)
+            ms.load_param_into_net(again, ms.load_checkpoint(path))
+            found["loaded"] = state_of(again)
+            found["predicted"] = step.network._backbone(batch(9)[0]).asnumpy().tolist()
+    found["clipped"] = state_of(train("Adam", rows, clips=True))
+    found["scaled"] = scaled(rank)
+    found["lamb"] = complaint(train, "Lamb", rows)
+    ms.set_auto_parallel_context(enable_parallel_optimizer=False)
+    found["level 3"] = state_of(train("Adam", rows, level=3))
+    net = train("Momentum", rows, level=3, steps=0)
+    found["wrong"] = complaint(net.network.trainable_params()[0].set_data, ops.ones((2, 2)))
+    seen = []
+    exchange.watcher = seen.append
+    net(*batch(0, rows))
+    exchange.watcher = None
+    found["bytes"] = [[each.kind, each.nbytes] for each in seen]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1])

@@ -1,0 +1,74 @@
+"""Weights, gradients and states cut in parts: two processes do what one does with the whole."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ..worlds import run_world
+from . import parts_worker as worker
+
+SCRIPT = Path(__file__).with_name("parts_worker.py")
+CUT = {"first.weight", "first.bias", "twice", "norm.gamma", "norm.beta"}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("parts"))
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2, folder)]
+
+
+@pytest.mark.parametrize("case", ["Adam", "Momentum", "AdamWeightDecay", "level 3", "clipped",
+                                  "loaded"])
+def test_weights_and_states_are_those_of_one_process(found, case):
+    kind = case if case in ("Momentum", "AdamWeightDecay") else "Adam"
+    want = worker.state_of(worker.train(kind, slice(None), clips=case == "clipped"))
+    for rank, answer in enumerate(found):
+        assert answer[case].keys() == want.keys()
+        for name in want:
+            np.testing.assert_allclose(answer[case][name], want[name], rtol=1e-4, atol=2e-5,
+                                       err_msg=f"{name} on {rank}")
+    assert found[0][case] == found[1][case]
+
+
+def test_each_process_holds_its_part_of_weights_and_states(found):
+    for answer in found:
+        shapes = answer["shapes"]
+        for name, (whole, held) in shapes.items():
+            cut = name.partition(".")[2] in CUT if name.startswith("moment") else name in CUT
+            assert held == ([whole[0] // 2, *whole[1:]] if cut else whole), name
+        assert sum(name.startswith("moment") for name in shapes) == 14
+        assert "name=twice, shape=(6, 6)" in answer["printed"]
+
+
+def test_a_network_predicts_with_the_whole(found):
+    net = worker.train("Adam", slice(None)).network._backbone
+    for answer in found:
+        np.testing.assert_allclose(answer["predicted"], net(worker.batch(9)[0]).asnumpy(),
+                                   rtol=1e-4, atol=1e-5)
+
+
+def test_an_overflow_in_one_part_is_one_everywhere(found):
+    assert [answer["scaled"] for answer in found] == [[True, False, True, 2.0**11]] * 2
+
+
+def test_what_travels(found):
+    """Going forth a part of each weight, going back half of each gradient; the gradients of what
+    isn't cut, together."""
+    sizes = {"first.weight": 96, "first.bias": 24, "twice": 144, "norm.gamma": 24, "norm.beta": 24}
+    for answer in found:
+        sent: dict[str, int] = {}
+        for kind, nbytes in answer["bytes"]:
+            sent[kind] = sent.get(kind, 0) + nbytes
+        # `twice` is used twice, and matrices are gathered again for the backward pass
+        once = sum(sizes.values()) + sizes["twice"]
+        assert once // 2 <= sent["all_gather"] <= once
+        assert sent["all_to_all"] == once  # in halves, of which one stays
+        assert sent["all_reduce"] == 4 * (18 + 3)
+
+
+def test_what_cannot_be_cut_is_refused(found):
+    for answer in found:
+        assert answer["lamb"].startswith("RuntimeError: 'Lamb' needs whole parameters")
+        assert answer["wrong"].startswith("ValueError: For 'Parameter.set_data'")
