@@ -88,8 +88,8 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         gradients_mean: whether gradients are then divided by the number of processes.
         device_num, global_rank: the number of processes and this one's; default: the world's.
         parameter_broadcast: whether training starts from process 0's parameters.
-        enable_parallel_optimizer: with ``"data_parallel"``, whether optimizers made from now on keep
-            their parameters and states cut in parts, one for each process.
+        enable_parallel_optimizer: with ``"data_parallel"``, whether optimizers made from now on
+            keep their parameters and states cut in parts, one for each process.
             ``parallel_optimizer_config`` says from how many KB on.
         **kwargs: MindSpore's other settings are kept and have no effect.
 
