@@ -53,6 +53,10 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "but got {0}."),
     (r"normalization mode|expected (?:\w+_)?mode to be|valid (?:values|options)",
      "a mode has a value that is not known."),
+    (r"SymInt|IntArrayRef", "a number is too large or too small."),
+    (r"MKL FFT", "a signal without elements can't be transformed."),
+    (r"alpha must not be a floating", "with whole numbers, 'alpha' must be a whole number."),
+    (r"of empty list", "a tensor of rank 1 or more is needed."),
     # places
     (rf"Dimension out of range \(expected to be in range of (\[.*?\]), but got {_NUMBER}\)",
      "the axis must be in {0}, but got {1}."),
@@ -100,7 +104,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
     (r"channels", "the number of channels doesn't fit."),
     (r"Output size is too small|smaller than kernel|greater than actual input",
      "the kernel is larger than the input."),
-    (r"[kK]ernel.size|kernel size|dilation|stride",
+    (r"[kK]ernel.size|kernel size|primitive descriptor|dilation|stride",
      "the sizes of the kernel, stride, padding or dilation don't fit."),
     (r"[Dd]imension(?:s|al|ality)?\b|\b[0-9n]-?[dD]\b|\bdims?\b.*(?:expected|should|must|got)|"
      r"must be a (?:matrix|vector)|1D|2D|too many indices|number of dims|tensor of rank",

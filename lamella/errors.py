@@ -16,7 +16,7 @@ _OWN = __name__.partition(".")[0] + "."
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
 # what kernels raise, and Python where an argument is of a wrong type
 KERNEL_ERRORS = (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
-                 ZeroDivisionError)
+                 ZeroDivisionError, KeyError, AssertionError)
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 
 P = ParamSpec("P")
@@ -42,6 +42,8 @@ _CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplac
             "inplace_update")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
              "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
+_OF_TENSORS = ("_raw", "shape", "ndim", "dtype", "dim", "astype", "size", "numel", "sum", "reshape",
+               "is_floating_point", "is_complex", "device", "to", "item")
 # what PyTorch says of a tensor that stands for the examples of a `vmap`
 _OF_VMAP = {
     "It looks like you're": "inside 'vmap' a Tensor stands for many examples, so it can't become a "
@@ -52,6 +54,15 @@ _OF_VMAP = {
     "differently shaped Tensor": "inside 'vmap' the shape of a result can't depend on values, which"
                                  " differ between the examples; keep all elements, and choose with "
                                  "ops.where.",
+    "same randomness with a batched": "inside 'vmap' random numbers can't be drawn by a Tensor "
+                                      "that differs between the examples; draw them before, or "
+                                      "call the operator in a loop.",
+    "data pointer of Tensor that": "inside 'vmap' a Tensor stands for many examples and has no "
+                                   "memory of its own.",
+    "storage of BatchedTensorImpl": "inside 'vmap' a Tensor stands for many examples and has no "
+                                    "memory of its own.",
+    "due to `other` being vmapped": "inside 'vmap' what is the same for all examples can't be "
+                                    "changed in place by what differs between them.",
     "may have escaped": "a Tensor made inside 'vmap' means nothing when that is over; return it "
                         "from the function."}
 # the name of a kernel, or the place in its source
@@ -74,7 +85,10 @@ def describe(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         inner = ", ".join(describe(v) for v in value[:4]) + (", ..." if len(value) > 4 else "")
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  (what is wrong with it is not what the message is about)
+        return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
 
 
@@ -94,15 +108,12 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
         return error  # type: ignore[return-value]
     given = ", ".join(f"{k}={describe(v)}" for k, v in arguments.items())
     if isinstance(error, AttributeError):
-        kind = text.split("'")[1].split(".")[-1] if "'" in text else ""
-        culprits = [k for k, v in arguments.items() if type(v).__name__ == kind
-                    or isinstance(v, type) and kind == "member_descriptor"]
-        if not culprits and "attribute '_raw'" not in text:
+        return _of_attribute(name, error, text, given, arguments)
+    if isinstance(error, (KeyError, AssertionError)):
+        if _origin(error) == "raise" or not _is_own_affair(error):
             return error
-        which = f"the argument '{culprits[0]}'" if culprits else "an argument"
-        got = "a class" if kind == "member_descriptor" else kind
-        return TypeError(f"For '{name}', {which} must be a Tensor, but got {got}. "
-                         f"Arguments: {given}.")
+        return ValueError(f"For '{name}', an argument has a value or type that doesn't fit. "
+                          f"Arguments: {given}.")
     if text == "ZeroDivisionError" or isinstance(error, ZeroDivisionError):
         return ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. Convert "
                                  f"them to a floating type first. Arguments: {given}.")
@@ -122,8 +133,47 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
     return kind(f"For '{name}', {text} Arguments: {given}.")
 
 
+def _of_attribute(name: str, error: AttributeError, text: str, given: str,
+                  arguments: dict[str, Any]) -> Exception:
+    """What to raise where something lacks an attribute: most often it should be a Tensor."""
+    kind, attribute = (re.findall(r"'([^']*)'", text) + ["", ""])[:2]
+    kind = kind.split(".")[-1]
+
+    def lacks(value: Any) -> bool:
+        if kind == "member_descriptor":  # of Tensor's, looked up in the class
+            return isinstance(value, type)
+        return type(value).__name__ == kind and not hasattr(value, attribute)
+
+    culprits = [f"the argument '{k}'" for k, v in arguments.items() if lacks(v)] or [
+        f"an element of the argument '{k}'" for k, v in arguments.items()
+        if isinstance(v, (list, tuple)) and any(map(lacks, v))]
+    if not culprits and attribute != "_raw" and not _is_own_affair(error):
+        return error
+    which, got = culprits[0] if culprits else "an argument", f"but got {kind}"
+    if kind == "member_descriptor":
+        got = "but got a class"
+    elif kind == "Tensor" and attribute == "_raw":
+        got = "but got a torch.Tensor; make a Tensor of it with Tensor.from_torch"
+    elif not culprits:
+        got = "but it is not"
+    wanted = "must be a Tensor" if attribute in _OF_TENSORS else "is of a wrong type"
+    return TypeError(f"For '{name}', {which} {wanted}, {got}. Arguments: {given}.")
+
+
+def of_backward(error: Exception) -> Exception:
+    """The error to raise when a backward pass failed; that of a rule of the user's as it is."""
+    text = str(error).split("\n")[0]
+    if any(word in text for word in _FAILURES) or _origin(error) != "kernel" \
+            or not _is_own_affair(error):
+        return error
+    told = of_vmap(text) or meaning(text, type(error)) or _PREFIX.sub("", text)
+    return RuntimeError(f"For 'grad', the backward pass of an operator failed: {told}")
+
+
 def _kind(name: str, error: BaseException, text: str) -> type[Exception] | None:
     """What to raise for a kernel's error; None for one to leave alone."""
+    if text in ("tuple index out of range", "list index out of range"):
+        return IndexError
     if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(text):
         return ValueError if name in _CHECKED else RuntimeError
     if "multiple times in the list of dims" in text or "duplicate dims" in text:
@@ -188,7 +238,8 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
                     try:
                         return another_way(function, args, kwargs)
                     except (RuntimeError, TypeError, ValueError) as refusal:
-                        error = refusal
+                        if "not implemented for" not in str(refusal):  # for the type it tried
+                            error = refusal
             explained = _explain(function, name or function.__name__, args, kwargs, error)
             if explained is error:
                 raise error
@@ -204,7 +255,8 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as mismatch:
         return TypeError(f"For '{name}', {mismatch}. It takes {inspect.signature(function)}.")
-    given = {k: v for k, v in bound.arguments.items() if k != "self" or hasattr(v, "_raw")}
+    given = {k: v for k, v in bound.arguments.items()
+             if k != "self" or hasattr(getattr(v, "_raw", None), "shape")}
     return op_error(name, error, **given)
 
 
@@ -229,3 +281,24 @@ def _is_own_affair(error: BaseException) -> bool:
             return False
         trace = trace.tb_next
     return True
+
+
+def explain_making(owner: type) -> None:
+    """Let what goes wrong inside the constructor of a class of Lamella's name class and arguments.
+
+    Errors that it raises itself are left as they are.
+    """
+    make = vars(owner).get("__init__")
+    if make is None or not getattr(make, "__module__", "").startswith(_OWN):
+        return
+
+    @functools.wraps(make)
+    def making(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            make(self, *args, **kwargs)
+        except KERNEL_ERRORS as error:
+            if _origin(error) != "raise":
+                explain_in(type(self).__name__, owner, make, (self, *args), kwargs, error)
+            raise
+
+    owner.__init__ = making  # type: ignore[misc]

@@ -7,6 +7,7 @@ places the dimensions of ``x[0, :, [1, 2]]`` otherwise than NumPy and MindSpore.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,10 @@ def _explained(name: str, error: Exception, raw: torch.Tensor, index: Any) -> Ex
             hasattr(part, "_raw") for part in _parts(index)):
         # MindSpore's kernels find out, in an assignment it looks for itself
         kind = ValueError if name == "__setitem__" else RuntimeError
+    if isinstance(index, tuple) and (isinstance(index[0], slice) or index[0] is ...
+                                     or index[0] is None):
+        # the kernel counts from the first dimension that a tensor picks from
+        text = re.sub(r"for dimension \d+ with", "for a dimension with", text)
     if "shape of the mask" in text and name == "__setitem__":
         kind = ValueError
     return kind(f"For 'Tensor.{name}', {text.rstrip('.')}. "
@@ -147,7 +152,7 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
     if kind is float or kind is bool:
         return value
     source = getattr(value, "_raw", None)
-    if source is None:
+    if source is None or kind is type:
         if kind is int:
             small = -(2 ** 7) if raw.dtype.is_signed else 0
             if small <= value < 128 or raw.is_floating_point():

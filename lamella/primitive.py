@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import KERNEL_ERRORS, explain_in
+from .errors import KERNEL_ERRORS, explain_in, explain_making, op
 
 
 class Primitive:
@@ -31,6 +31,7 @@ class Primitive:
         call = vars(cls).get("__call__")
         if explained and call is not None and call.__module__.startswith("lamella."):
             cls.__call__ = _explaining(call)
+        explain_making(cls)
 
     def __init__(self, name: str):
         self.name = name
@@ -192,6 +193,8 @@ def _explaining(call: Callable[..., Any]) -> Callable[..., Any]:
 def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
     """A Primitive class without attributes that computes `function`."""
 
+    explained = function if hasattr(function, "is_op") else op(function, name)
+
     class _Plain(Primitive, explained=False):
         __doc__ = f"The operator `{function.__name__}` as an object without attributes."
 
@@ -199,7 +202,7 @@ def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
             super().__init__(name)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return function(*args, **kwargs)
+            return explained(*args, **kwargs)
 
     _Plain.__name__ = _Plain.__qualname__ = name
     _Plain.__module__ = function.__module__

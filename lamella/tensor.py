@@ -356,10 +356,17 @@ class Tensor:
         return bool(self._raw)
 
     def __int__(self) -> int:
-        return int(self._one("int"))
+        number = self._one("int")
+        try:
+            return int(number)
+        except (TypeError, OverflowError) as error:
+            raise type(error)(f"For 'int', {number!r} is not a whole number.") from None
 
     def __float__(self) -> float:
-        return float(self._one("float"))
+        number = self._one("float")
+        if isinstance(number, complex):
+            raise TypeError(f"For 'float', {number!r} is complex; take its real part.")
+        return float(number)
 
     def __complex__(self) -> complex:
         return complex(self._one("complex"))
@@ -437,6 +444,9 @@ class Tensor:
 
     def __round__(self, ndigits: int | None = None) -> Tensor:
         raw = self._raw
+        if ndigits is not None and not isinstance(ndigits, int):
+            raise TypeError(f"For 'round', 'ndigits' must be an int, but got {ndigits!r} of type "
+                            f"{type(ndigits).__name__}.")
         if not (raw.is_floating_point() or raw.is_complex()):
             return wrap(raw.clone())
         if raw.is_complex():
@@ -493,6 +503,8 @@ def promote_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
 def operand(value: Any, like: torch.Tensor) -> Any:
     """What a kernel gets for the other side of a binary operator: a raw tensor or a number."""
     if isinstance(value, NUMBERS):
+        if type(value) is complex and like.dtype is torch.float16:
+            return torch.tensor(value, dtype=torch.complex64, device=like.device)  # no half of it
         return value
     raw = getattr(value, "_raw", None)
     if raw is not None:

@@ -97,7 +97,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any],
         tangents. It can be called any number of times, and under `vmap`.
 
     Raises:
-        TypeError: if `inputs` is of the wrong type.
+        TypeError: if `fn` or `inputs` is of the wrong type.
         RuntimeError: if a rule on the way is not linear in the gradient.
 
     Examples:
@@ -106,6 +106,9 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any],
         >>> print(value, push(ms.Tensor([1.0, 0.5])), push(ms.Tensor([0.0, 1.0])))
         [1. 8.] [3. 6.] [ 0. 12.]
     """
+    if not callable(fn):
+        raise TypeError(f"For 'linearize', 'fn' must be a function or a Cell, "
+                        f"but got {type(fn).__name__}.")
     args = arguments(inputs, "linearize", "inputs")
     linear = Linear(fn, args, current())
 

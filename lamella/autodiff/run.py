@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ..errors import of_backward
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
@@ -137,10 +138,10 @@ class Run:
             found = iter(torch.autograd.grad(raws, wanted + later, starts, allow_unused=True,
                                              retain_graph=again or nested, create_graph=nested)
                          if raws and wanted else ())
-        except RuntimeError as error:
+        except (RuntimeError, IndexError) as error:
             lacking = _LACKING.search(str(error))
             if lacking is None:
-                raise
+                raise of_backward(error) from error
             raise RuntimeError(f"For 'grad', the operator '{lacking[1]}' has no derivative. Use "
                                "ops.stop_gradient where none is needed.") from error
         if later:

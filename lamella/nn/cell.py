@@ -12,7 +12,7 @@ from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop
 from ..autodiff.recompute import checkpointed
 from ..dtype import to_raw
-from ..errors import KERNEL_ERRORS, explain_in
+from ..errors import KERNEL_ERRORS, explain_in, explain_making
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, place_of_run, record_run
@@ -53,6 +53,11 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
     kept_in_own_type: frozenset[str] = frozenset()
 
     _amp_level = ""  # what `auto_mixed_precision` has been asked for
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let errors about the arguments of Lamella's own Cells name them."""
+        super().__init_subclass__(**given)
+        explain_making(cls)
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None):
         own = self.__dict__

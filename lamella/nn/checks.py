@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ..tensor import Tensor
 
 __all__ = [
@@ -70,6 +72,9 @@ def one_of(value: Any, allowed: Iterable[str], name: str, owner: str) -> str:
 
 def within(value: Any, low: float, high: float, ends: str, name: str, owner: str) -> Any:
     """`value`, which must lie between `low` and `high`; `ends` is such as ``"[)"``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise TypeError(f"For '{owner}', '{name}' must be a number, but got {value!r} of type "
+                        f"{type(value).__name__}.")
     above = value >= low if ends[0] == "[" else value > low
     below = value <= high if ends[1] == "]" else value < high
     if not (above and below):

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..autodiff.tree import map_tensors
+from ..errors import KERNEL_ERRORS, describe
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .cell import Cell
@@ -30,7 +31,12 @@ class Graph:
         """What the network gives for `inputs`."""
         values = {f"p{i}": p._raw for i, p in enumerate(self.parameters)}
         raws = map_tensors(lambda t: t._raw, inputs)
-        return _wrapped(torch.func.functional_call(self.module, values, raws))
+        try:
+            return _wrapped(torch.func.functional_call(self.module, values, raws))
+        except KERNEL_ERRORS as error:
+            raise ValueError(f"For 'GraphCell', the inputs must be Tensors of the shapes and types "
+                             f"that the network was exported for, but got {describe(inputs)}."
+                             ) from error
 
 
 def _wrapped(result: Any) -> Any:

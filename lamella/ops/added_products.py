@@ -159,6 +159,10 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float
         >>> print(ms.ops.addr(ms.Tensor([[1.0, 1.0]]), ms.Tensor([2.0]), ms.Tensor([3.0, 4.0])))
         [[7. 9.]]
     """
+    kinds = vec1._raw.dtype, vec2._raw.dtype
+    if kinds[0] is not kinds[1]:
+        raise TypeError(f"For 'addr', 'vec1' and 'vec2' must be of one type, but got "
+                        f"{vec1.dtype} and {vec2.dtype}.")
     return wrap(torch.addr(x._raw, vec1._raw, vec2._raw, beta=beta, alpha=alpha))
 
 

@@ -20,7 +20,7 @@ def _whole(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tens
     a, b = both(input, other)
     if a.is_floating_point() or a.is_complex():
         raise TypeError(f"For '{where}', the tensors must hold whole numbers or truth values, "
-                        f"but got {from_raw[a.dtype]}.")
+                        f"but got {from_raw.get(a.dtype, a.dtype)}.")
     return a, b
 
 

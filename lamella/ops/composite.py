@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtype as mstype
 from ..dtype import Type, get_py_obj_dtype, to_raw
+from ..errors import op
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .primitive import Primitive
@@ -323,6 +324,9 @@ def add_flags(fn: Any = None, **flags: Any) -> Any:
     """
     if fn is None:
         return lambda function: add_flags(function, **flags)
+    if not callable(fn):
+        raise TypeError(f"For 'add_flags', 'fn' must be a function or a Cell, but got {fn!r} of "
+                        f"type {type(fn).__name__}.")
     kept = {**getattr(fn, "_func_graph_flags", {}), **flags}
     fn._func_graph_flags = kept
     return fn
@@ -347,6 +351,7 @@ def mixed_precision_cast(dst_dtype: Any, x: Any) -> Any:
     return x
 
 
+@op
 def tuple_len(value: Any) -> int:
     """The length of a tuple.
 
@@ -358,6 +363,7 @@ def tuple_len(value: Any) -> int:
     return len(value)
 
 
+@op
 def make_range(*args: int) -> tuple[int, ...]:
     """The ints that ``range(*args)`` counts, as a tuple.
 
@@ -391,6 +397,7 @@ def make_list(*args: Any) -> list:
     return list(args)
 
 
+@op
 def tuple_getitem(value: tuple, index: int) -> Any:
     """An element of a tuple.
 

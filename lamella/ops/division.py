@@ -262,7 +262,7 @@ def _whole(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tenso
     a, b = both(input, other)
     if a.is_floating_point() or a.is_complex() or a.dtype is torch.bool:
         raise TypeError(f"For '{name}', the tensors must hold whole numbers, but got "
-                        f"{from_raw[a.dtype]}.")
+                        f"{from_raw.get(a.dtype, a.dtype)}.")
     if a.dtype is torch.uint64 and bool(wrap((a.long() | b.long()).lt(0).any())):
         raise TypeError(f"For '{name}', uint64 numbers of 2**63 and above are more than it "
                         f"computes with; convert them to float64 first.")

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..tensor import Tensor, wrap
-from .arguments import indices_of
+from .arguments import as_int, indices_of
 
 __all__ = ["embedding", "one_hot", "intopk"]
 
@@ -45,7 +45,17 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None,
     raw = weight._raw
     if max_norm is not None:
         raw = _shortened(weight, input._raw, max_norm, norm_type)
-    return wrap(F.embedding(input._raw, raw, padding_idx, None, norm_type, scale_grad_by_freq))
+    rows = raw.shape[0] if raw.dim() else 0
+    if padding_idx is not None and not -rows <= as_int(padding_idx, "embedding",
+                                                       "padding_idx") < rows:
+        raise ValueError(f"For 'embedding', 'padding_idx' must be in [{-rows}, {rows}), "
+                         f"but got {padding_idx}.")
+    try:
+        return wrap(F.embedding(input._raw, raw, padding_idx, None, norm_type, scale_grad_by_freq))
+    except IndexError as error:
+        far = input._raw[(input._raw < 0) | (input._raw >= rows)]
+        raise RuntimeError(f"For 'embedding', the rows in 'input' must be in [0, {rows}), "
+                           f"but got {far.tolist()[:8]}.") from error
 
 
 def _shortened(weight: Tensor, rows: torch.Tensor, max_norm: float,

@@ -105,6 +105,8 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     check_reduction("nll_loss", reduction)
     raw, classes = inputs._raw, _indices(target._raw)
     weights = None if weight is None else weight._raw
+    if raw.dim() == 1 and classes.dim() == 1:
+        raw = raw.unsqueeze(0)  # an example by itself, whose class has a dimension
     loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
         return wrap(loss)
@@ -341,6 +343,13 @@ def ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor,
         [0 1] [[-2.1]]
     """
     raw, lengths = inputs._raw, _indices(sequence_length._raw)
+    if raw.dim() != 3 or lengths.shape != raw.shape[1:2]:
+        raise ValueError(f"For 'ctc_greedy_decoder', 'inputs' must have shape (T, N, C) and "
+                         f"'sequence_length' (N,), but got {inputs.shape} and "
+                         f"{sequence_length.shape}.")
+    if not bool(wrap((lengths <= raw.shape[0]).all())):
+        raise RuntimeError(f"For 'ctc_greedy_decoder', the lengths in 'sequence_length' must be at "
+                           f"most {raw.shape[0]}, the time steps.")
     best, labels = raw.max(-1)
     best, labels = best.T, labels.T
     inside = torch.arange(raw.shape[0], device=raw.device) < lengths.unsqueeze(1)

@@ -12,7 +12,7 @@ import torch
 from ..state import numbers
 from ..tensor import as_raw, operand, promote, promote_factors
 
-_NUMBERS = frozenset((bool, int, float, complex))
+_NUMBERS = frozenset((bool, int, float))
 
 
 def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:

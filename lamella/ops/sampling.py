@@ -18,7 +18,7 @@ from ..errors import op
 from ..random import seeded
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, raw_of, raw_or_number
+from .arguments import as_int, raw_of, raw_or_number, require_values
 from .random import broadcast, draw, parameters, tuple_shape
 
 __all__ = [
@@ -110,6 +110,9 @@ def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
     if chance.numel() != 1 and chance.shape != raw.shape:
         raise ValueError(f"For 'bernoulli', 'p' must have the shape of 'input' "
                          f"{tuple(raw.shape)} or one element, but got {tuple(chance.shape)}.")
+    if isinstance(p, Tensor):
+        require_values(((chance >= 0) & (chance <= 1)).all(),
+                       "For 'bernoulli', the numbers in 'p' must be in [0, 1].")
     out = draw("rand", tuple(raw.shape), torch.float32, seeded(seed))
     return wrap((out < chance.reshape(raw.shape if chance.numel() == raw.numel() else ())).to(
         raw.dtype))

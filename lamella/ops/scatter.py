@@ -31,6 +31,9 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     values = raw_or_number(src, raw).to(raw.dtype)
     if not isinstance(src, Tensor) or (values.dim() == 0 and places.dim()):
         values = values.expand(places.shape)
+    if values.shape != places.shape:
+        raise ValueError(f"For '{where}', there must be a value for each place, but got the shapes "
+                         f"{tuple(values.shape)} and {tuple(places.shape)}.")
     if reduce not in ("none", "add"):
         raise ValueError(f"For '{where}', 'reduction' must be 'none' or 'add', but got {reduce!r}.")
     length = raw.shape[axis] if raw.dim() else 1

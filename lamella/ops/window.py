@@ -41,6 +41,7 @@ def _made(name: str, kernel: Any, window_length: Any, periodic: Any, dtype: Any,
     return wrap(found.to(kind))
 
 
+@op
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """The window (1 - cos(2 pi n / N)) / 2.
 
@@ -64,6 +65,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
     return _made("hann_window", torch.hann_window, window_length, periodic, dtype, torch.float64)
 
 
+@op
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54,
                    beta: float = 0.46, *, dtype: Any = None) -> Tensor:
     """The window alpha - beta cos(2 pi n / N); default type float32, else as `hann_window`.
@@ -77,6 +79,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
                  torch.float32, alpha, beta)
 
 
+@op
 def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """The triangle 1 - |2 n / N - 1|; default type float32, else as `hann_window`.
 
@@ -92,6 +95,7 @@ def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = N
                  torch.float32)
 
 
+@op
 def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """The window 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N); default type float32, else as
     `hann_window`.
@@ -108,6 +112,7 @@ def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = N
                  torch.float32)
 
 
+@op
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *,
                   dtype: Any = None) -> Tensor:
     """The window of Kaiser, I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta); else as `hann_window`.

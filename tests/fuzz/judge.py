@@ -11,11 +11,12 @@ FINE = "ok"  # an answer
 CLEAR = "clear"  # an error that Lamella wrote
 SIGNATURE = "signature"  # Python's own: wrong number or names of arguments
 MEMORY = "memory"
+GIVEN = "given"  # an error of a function or Cell that the call was given
 KERNEL = "kernel"  # an error that shows PyTorch's own text
 INSIDE = "inside"  # an error of Lamella's own code, such as AttributeError
 RAW = "raw"  # an error that PyTorch raised, as it is
 CRASH, HANG = "crash", "hang"
-KINDS = (FINE, CLEAR, SIGNATURE, MEMORY, KERNEL, INSIDE, RAW, CRASH, HANG)
+KINDS = (FINE, CLEAR, SIGNATURE, GIVEN, MEMORY, KERNEL, INSIDE, RAW, CRASH, HANG)
 BAD = (KERNEL, INSIDE, RAW, CRASH, HANG)
 
 _RAISES = dis.opmap["RAISE_VARARGS"]
@@ -41,6 +42,8 @@ def judge(error: BaseException) -> str:
         return CLEAR
     if isinstance(error, TypeError) and _BINDING.match(text):
         return SIGNATURE
+    if _is_of_an_example(error):
+        return GIVEN
     return RAW if _is_from_torch(error) else INSIDE
 
 
@@ -56,6 +59,12 @@ def _is_raised_on_purpose(error: BaseException) -> bool:
     if last is None or "/torch/" in last.tb_frame.f_code.co_filename:
         return False
     return last.tb_frame.f_code.co_code[last.tb_lasti] == _RAISES
+
+
+def _is_of_an_example(error: BaseException) -> bool:
+    """Whether code of a docstring's example raised it, whose file is called as the function is."""
+    last = _last(error.__traceback__)
+    return last is not None and "/" not in last.tb_frame.f_code.co_filename
 
 
 def _is_from_torch(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...tensor import Tensor, wrap
+from .. import checks
 from ..cell import Cell
 from ..checks import of_type, positive_int
 
@@ -22,6 +23,9 @@ class _MicroBatch(Cell):
         """Cut the part out."""
         parts = []
         for each in inputs:
+            checks.tensor(each, "inputs", type(self).__name__)
+            if not each.ndim:
+                raise ValueError("Each input must have a dimension to cut, but got a scalar.")
             length = each.shape[0]
             if length % self.micro_size:
                 raise ValueError(f"The first dimension of each input must be a multiple of the "
