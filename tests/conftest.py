@@ -5,6 +5,7 @@ import os
 import pytest
 
 os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
+os.environ.setdefault("LAMELLA_COMPILE_SHARE", "1")  # all cores are busy with other tests
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 

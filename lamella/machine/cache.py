@@ -122,6 +122,11 @@ def key_of(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
+def key_of_code(*parts: Any) -> str:
+    """A name for code that holds for any processor and number of threads, unlike `key_of`'s."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+
 def entry(key: str) -> pathlib.Path | None:
     """The folder kept under `key`, marked as used now; None if there is none."""
     root = cache_folder()

@@ -8,7 +8,7 @@ from . import random_programs
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 10))
-def test_random_programs(seed):
+def test_random_programs(seed, executor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(seed, seed + 10):

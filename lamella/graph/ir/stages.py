@@ -143,7 +143,7 @@ class Cut:
         graph.output([copy_of(n) for n in wanted])
         graph.erase_node(start)
         graph.eliminate_dead_code(is_impure_node=must_stay)
-        return GraphModule(self.root, graph), takes
+        return Draft(self.root, graph), takes
 
 
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:

@@ -14,6 +14,7 @@ from ..ir.stages import Cut, lift_constants
 from ..ir.streams import streams_of, undrawn
 from .capture import Captured
 from .choice import Choice, Run, agree
+from .program import program
 
 FEWEST = 3  # operations that are worth compiling
 MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
@@ -85,6 +86,11 @@ class Plan:
     def _applies(self, values: list[torch.Tensor]) -> bool:
         return all(_is(values[place].item(), value) for place, value in self.guards)
 
+    def lower(self) -> None:
+        """Replay by the C++ executor, now that it is there."""
+        for stage in self.stages:
+            stage.lower()
+
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
         """Go on finding what runs each stage fastest; `values` are those of a run."""
         for stage in self.stages:
@@ -120,12 +126,16 @@ class Stage:
         self.module = module
         self.takes = takes
         self.stays = stays
-        replay: Any = module.forward
-        self.replay: Run = lambda values: replay(*values)
+        self.replay: Run = program(module)
         self.run: Run = self.replay
         self.backend = "replay"
         self.settled = not compile or _kernels(module) < FEWEST or _patches(module) > MOST
         self.native: Native | None = None
+
+    def lower(self) -> None:
+        """Replay by the C++ executor, if replay is what runs it."""
+        if self.run is self.replay:
+            self.run = self.replay = program(self.module)
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
         """Find what runs it fastest: if it is known already, or else step by step once it is hot.

@@ -22,6 +22,7 @@ from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New
 from ..tracing.trace import CannotTrace, Trace
 from .plan import Plan
+from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
 
@@ -80,6 +81,7 @@ class Path:
         self._settling = Lock()
         self._measured = False
         self.settled = level == "O0"
+        self._lowered = False  # whether it is known which executor replays it
         self.trouble: Exception | None = None
         self.graph = graph
         self.plan: Plan | None = None
@@ -153,7 +155,7 @@ class Path:
                 return None
             self.runs += 1
             self.spent += time.perf_counter() - start
-            if not self.settled and (self.runs == 1 or self.spent > HOT):
+            if not (self.settled and self._lowered) and (self.runs == 1 or self.spent > HOT):
                 self._settle(plan, values, count)
         return [values[i] for i in plan.results]
 
@@ -167,6 +169,10 @@ class Path:
             return  # another thread is at it
         try:
             hot = self.spent > HOT and self.runs > 1  # the first has made the plan
+            if not self._lowered:
+                self._lower(plan, hot)
+            if self.settled:
+                return
             with undrawn(self.streams):
                 if hot and not self._measured:
                     better = improve(self.graph, values[:count], measure=True)
@@ -179,6 +185,15 @@ class Path:
             self.settled, self.trouble = True, error
         finally:
             self._settling.release()
+
+    def _lower(self, plan: Plan, hot: bool) -> None:
+        """Replay by the C++ executor as soon as it is there; have it built once the path is hot."""
+        if hot:
+            extension.ask()
+        built = extension.module is not None  # then the plan has been made with it
+        if not built and extension.load() is not None:
+            plan.lower()
+        self._lowered = extension.is_over
 
     def graphs(self) -> list[GraphModule]:
         """The graphs that are run, one after another."""

@@ -352,17 +352,17 @@ def test_the_worker_ends_with_its_parent(tmp_path, end):
     program = """
 import lamella as ms
 from lamella import ops
-from lamella.graph.aoti import native
+from lamella.machine import background
 from lamella.graph.runtime import replay
 import time
 replay.HOT = 0.0
 step = ms.jit(lambda x: (ops.tanh(x * 5 + 1) * ops.exp(x) - ops.cos(x) / 2).sum())
 x = ops.ones((30, 30))
-while not native._running:
+while not background._running:
     step(x)
     time.sleep(0.005)
 time.sleep(0.5)
-print(native._running[0].pid, flush=True)
+print(background._running[0].pid, flush=True)
 """
     done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True,
                           env={**os.environ, "LAMELLA_CACHE": str(tmp_path)}, timeout=600)

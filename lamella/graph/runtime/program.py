@@ -1,0 +1,234 @@
+"""A stage of a graph as something to call: instructions run in C++, or Python code.
+
+Both call the kernels one after another and drop each value at its last use (liveness). The C++ form
+(`program.cpp`) is used where it has been built (`extension`): it takes about a quarter of the time
+beside the kernels' own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import pathlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ...machine.extension import Extension
+from ..ir.operations import bases_of, nodes_in, written_by
+
+Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
+
+
+extension = Extension("lamella_program", pathlib.Path(__file__).with_name("program.cpp"))
+
+
+class NoProgram(Exception):
+    """The graph has something that is no kernel, such as arithmetic on sizes."""
+
+
+def program(module: GraphModule) -> Run:
+    """A function that runs a graph, by the fastest executor that is there."""
+    built = extension.load()
+    if built is not None:
+        with contextlib.suppress(NoProgram):
+            return in_cpp(module, built.make)
+    return in_python(module)
+
+
+def in_python(module: GraphModule) -> Run:
+    """A function that runs a graph, with every kernel bound to a variable."""
+    nodes = list(module.graph.nodes)
+    last = _last_uses(nodes)
+    names = {node: f"v{i}" for i, node in enumerate(nodes)}
+    bound: list[Any] = []
+    lines: list[str] = []
+
+    def named(value: Any) -> str:
+        bound.append(value)
+        return f"b{len(bound) - 1}"
+
+    def written(value: Any) -> str:
+        if isinstance(value, Node):
+            return names[value]
+        if isinstance(value, (tuple, list)):
+            parts = [written(v) for v in value]
+            return f"[{', '.join(parts)}]" if nodes_in(value) else named(value)
+        if isinstance(value, slice):
+            return named(value)
+        return repr(value) if value is None or type(value) in (bool, int) else named(value)
+
+    inputs = [names[n] for n in nodes if n.op == "placeholder"]
+    if inputs:
+        lines.append(f"{', '.join(inputs)}, = values")
+    for node in nodes:
+        if node.op == "get_attr":
+            lines.append(f"{names[node]} = {named(_attribute(module, node))}")
+        elif node.op == "call_function":
+            called = named(getattr(node.target, "_op", node.target))
+            given = [*map(written, node.args),
+                     *(f"{k}={written(v)}" for k, v in node.kwargs.items())]
+            lines.append(f"{names[node]} = {called}({', '.join(given)})")
+        elif node.op == "output":
+            lines.append(f"return [{', '.join(map(written, node.args[0]))}]")  # type: ignore[arg-type]
+        gone = [names[n] for n in last.get(node, ())]
+        if gone and node.op != "output":
+            lines.append(" = ".join([*gone, "None"]))
+    kept = ", ".join(f"b{i}" for i in range(len(bound)))
+    code = [f"def made({kept}):", " def run(values):", *(f"  {line}" for line in lines),
+            " return run"]
+    space: dict[str, Any] = {}
+    exec(compile("\n".join(code), "<replay>", "exec"), space)  # noqa: S102
+    return space["made"](*bound)
+
+
+def in_cpp(module: GraphModule, make: Callable[..., Run]) -> Run:
+    """The same, run by the C++ executor.
+
+    Args:
+        module: the graph.
+        make: `make` of the extension.
+
+    Raises:
+        NoProgram: if it can't run this graph.
+    """
+    lowered = _Lowered(module)
+    try:
+        return make(lowered.instructions, lowered.results, lowered.registers, lowered.inputs,
+                    lowered.shares)
+    except (RuntimeError, TypeError, ValueError) as reason:
+        raise NoProgram(str(reason)) from reason
+
+
+class _Lowered:
+    """A graph as a list of instructions on registers.
+
+    An instruction has a kind, the operation's name and overload, what it takes, constants, and the
+    registers of its results. What it takes is in the order of the schema: twice the number of a
+    register, and 1 more at its last use; or ``~i`` for its i-th constant.
+    """
+
+    def __init__(self, module: GraphModule):
+        self.module = module
+        self.values: dict[Node, Any] = {}  # of nodes: the number of a value, numbers, a constant
+        self.steps: list[tuple[str, str, str, list[Any], Any, list[int]]] = []
+        self.count = 0
+        nodes = list(module.graph.nodes)
+        for node in nodes:
+            if node.op == "placeholder":
+                self.values[node] = self._new()
+        self.inputs = self.count
+        for node in nodes:
+            if node.op == "get_attr":
+                self.values[node] = _Constant(_attribute(module, node))
+            elif node.op == "call_function":
+                self._call(node)
+        given: Any = nodes[-1].args[0]
+        bases = bases_of(nodes)
+        inputs = {n for n in nodes if n.op == "placeholder"}
+        self.shares = any(bases[n] != {n} for n in given) or any(
+            written_by(n, bases) & inputs for n in nodes)
+        results = [self.values[n] for n in given]
+        if any(isinstance(value, _Constant) for value in results):
+            raise NoProgram("a constant as a result")
+        self._allocate(results)
+
+    def _new(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def _call(self, node: Node) -> None:
+        if node.target is operator.getitem:
+            several, number = node.args
+            found: Any = self.values[several]  # type: ignore[index]
+            if isinstance(found, list):
+                self.values[node] = found[number]  # type: ignore[index]
+            else:
+                self.values[node] = self._new()
+                self.steps.append(("item", "", "", [found], number, [self.values[node]]))
+            return
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            raise NoProgram(str(node.target))
+        takes, constants = [], []
+        for i, formal in enumerate(schema.arguments):
+            if i < len(node.args):
+                value: Any = node.args[i]
+            elif formal.name in node.kwargs:
+                value = node.kwargs[formal.name]
+            elif formal.has_default_value():
+                value = formal.default_value
+            else:
+                raise NoProgram(f"{node.target} without '{formal.name}'")
+            taken = self._taken(value, str(formal.type))
+            if isinstance(taken, _Constant):
+                constants.append(taken.value)
+                taken = ~(len(constants) - 1)
+            takes.append(taken)
+        results = [self._new() for _ in schema.returns]
+        self.values[node] = results[0] if len(results) == 1 else results
+        self.steps.append(("call", schema.name, schema.overload_name, takes, constants, results))
+
+    def _taken(self, value: Any, kind: str) -> Any:
+        """The number of a value, or a constant; a list of tensors becomes a value."""
+        if isinstance(value, Node):
+            return self.values[value]
+        if not nodes_in(value):
+            return _Constant(value)
+        if kind not in ("List[Tensor]", "List[Optional[Tensor]]"):
+            raise NoProgram(f"a {kind} of values")
+        parts = [self.values[v] if isinstance(v, Node) else ~0 for v in value]
+        name = "list" if kind == "List[Tensor]" else "optional list"
+        self.steps.append((name, "", "", parts, None, [self._new()]))
+        return self.steps[-1][-1][0]
+
+    def _allocate(self, results: list[Any]) -> None:
+        """Give values registers, which others take over after a value's last use."""
+        place = {value: len(self.steps) for value in results}
+        for number, (_, _, _, takes, _, _) in reversed(list(enumerate(self.steps))):
+            for value in takes:
+                if value >= 0:
+                    place.setdefault(value, number)
+        registers = {value: value for value in range(self.inputs)}
+        free: list[int] = []
+        self.registers = self.inputs
+
+        def number_of(value: int) -> int:
+            registers[value] = free.pop() if free else self.registers
+            self.registers = max(self.registers, registers[value] + 1)
+            return registers[value]
+
+        self.instructions: list[tuple] = []
+        for number, (kind, name, overload, takes, constants, made) in enumerate(self.steps):
+            codes: list[int] = []
+            for i, value in enumerate(takes):
+                last = value >= 0 and place[value] == number and value not in takes[i + 1:]
+                codes.append(value if value < 0 else 2 * registers[value] + last)
+            free.extend(registers[v] for v in dict.fromkeys(takes) if v >= 0 and place[v] == number)
+            outs = [number_of(v) if v in place else -1 for v in made]
+            self.instructions.append((kind, name, overload, codes, constants, outs))
+        self.results = [2 * registers[value] for value in results]
+
+
+class _Constant:
+    """A value that is in the graph itself."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def _attribute(module: GraphModule, node: Node) -> Any:
+    return getattr(module, str(node.target))
+
+
+def _last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+    """For each node the values that nothing reads after it."""
+    seen: set[Node] = set()
+    found: dict[Node, list[Node]] = {}
+    for node in reversed(list(nodes)):
+        mine = [n for n in (*node.all_input_nodes, node) if n not in seen]
+        found[node] = list(dict.fromkeys(mine)) if node.op != "placeholder" else []
+        seen.update(mine)
+    return found

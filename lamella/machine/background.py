@@ -1,0 +1,87 @@
+"""Work that goes on beside the program: one job after another, in processes that yield to it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+from . import quiet
+
+_jobs: queue.Queue[Callable[[], None]] = queue.Queue()
+_running: list[subprocess.Popen] = []
+_server: list[threading.Thread] = []
+
+
+def submit(job: Callable[[], None]) -> None:
+    """Have `job` called in the thread that does all of them, in turn."""
+    _jobs.put(job)
+    if not _server or not _server[0].is_alive():
+        _server[:] = [threading.Thread(target=_serve, name="lamella-background", daemon=True)]
+        _server[0].start()
+
+
+def run(command: Sequence[str], folder: pathlib.Path, patience: float,
+        environment: dict[str, str] | None = None) -> bool:
+    """Run a command by `quiet`, in a job; what it says goes to the file ``log`` of `folder`.
+
+    Args:
+        command: the program and its arguments.
+        folder: where it runs; it is removed if this process ends meanwhile.
+        patience: seconds after which it is ended.
+        environment: variables, besides those of this process.
+
+    Returns:
+        Whether it ended by itself, with status 0.
+    """
+    # in a session of its own: an interrupt from the terminal is for the program
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", quiet.__file__, str(os.getpid()), str(folder), *command],
+            cwd=folder, env={**os.environ, **(environment or {})}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    _running.append(process)
+    try:
+        return process.wait(patience) == 0
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return False
+    finally:
+        _running.clear()
+
+
+def _serve() -> None:
+    """Do what is submitted, for as long as the process lives."""
+    jobs = _jobs
+    while True:
+        job = jobs.get()
+        with contextlib.suppress(OSError):  # a full disk: nothing is kept
+            job()
+
+
+def _end(process: subprocess.Popen) -> None:
+    process.terminate()  # it ends what it has started
+    process.wait()
+
+
+@atexit.register
+def _stop() -> None:
+    for process in list(_running):
+        _end(process)
+
+
+def _forget() -> None:
+    """In a forked process: what goes on is the parent's."""
+    global _jobs
+    _jobs = queue.Queue()
+    _running.clear()
+    _server.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,129 @@
+"""A C++ extension that is built once a machine, in the background, and can always be missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable
+from types import ModuleType
+
+import torch
+
+from . import background, cache, library
+
+PATIENCE = 1800.0  # seconds for building
+
+
+class Extension:
+    """A Python module in one C++ file, on PyTorch's headers.
+
+    ``LAMELLA_CPP=0`` leaves it out, as the lack of a compiler or of a cache folder does.
+
+    Args:
+        name: of the module.
+        source: the file.
+
+    Attributes:
+        module: the module; None as long as it isn't loaded.
+        is_over: whether it won't be built any more in this process, or is there.
+    """
+
+    def __init__(self, name: str, source: pathlib.Path):
+        self.name = name
+        self.source = source
+        self.module: ModuleType | None = None
+        self.is_over = False
+        self._asked = False
+        self._ready = True  # whether there may be a library to load
+
+    def load(self) -> ModuleType | None:
+        """The module, if it has been built in this process or an earlier one."""
+        if self.module is None and self._ready and is_wanted():
+            self._ready = self._asked and not self.is_over
+            self._load()
+        return self.module
+
+    def ask(self) -> None:
+        """Have it built, unless that has been tried."""
+        if self._asked or self.module is not None:
+            return
+        self._asked = True
+        if not is_wanted() or compiler() is None or self._key() is None:
+            self.is_over = True
+        else:
+            background.submit(lambda: self.build(background.run))
+
+    def build(self, run: Callable[..., bool]) -> None:
+        """Build it and keep it.
+
+        Args:
+            run: runs a command in a folder, as `background.run` does.
+        """
+        folder, key = cache.draft(), self._key()
+        try:
+            if folder is not None and key is not None and cache.entry(key) is None:
+                if run(self._command(folder), folder, PATIENCE):
+                    library.keep(folder / "module.so", folder, "module.so")
+                else:  # this compiler can't: it isn't tried again
+                    (folder / "failed").touch()
+                cache.publish(folder, key)
+                folder = None
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            self._ready = self.is_over = True
+
+    def _load(self) -> None:
+        key = self._key()
+        folder = cache.entry(key) if key is not None else None
+        if folder is None:
+            return
+        if (folder / "failed").exists():
+            self._asked = self.is_over = True
+            return
+        try:
+            file = library.checked(folder, "module.so")
+            spec = importlib.util.spec_from_file_location(self.name, file)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        except (ImportError, OSError, ValueError) as damage:
+            cache.discard(folder, str(damage).split("\n")[0])
+        else:
+            self.module, self.is_over = module, True
+
+    def _key(self) -> str | None:
+        """What it is kept under: all that a built library depends on."""
+        if cache.cache_folder() is None:
+            return None
+        return cache.key_of_code(
+            self.name, self.source.read_text(encoding="utf-8"), torch.__version__,
+            torch.version.git_version, sysconfig.get_config_var("SOABI"),
+            sysconfig.get_platform(), compiler())
+
+    def _command(self, folder: pathlib.Path) -> list[str]:
+        from torch.utils import cpp_extension
+
+        places = [*cpp_extension.include_paths(), sysconfig.get_paths()["include"]]
+        libraries = cpp_extension.library_paths()
+        shared = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+        return [str(compiler()), "-O2", "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden",
+                *shared, *(f"-I{place}" for place in places), str(self.source),
+                "-o", str(folder / "module.so"), *(f"-L{place}" for place in libraries),
+                "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
+
+
+def is_wanted() -> bool:
+    """Whether extensions are used at all: ``LAMELLA_CPP`` isn't 0."""
+    return os.environ.get("LAMELLA_CPP") != "0"
+
+
+def compiler() -> str | None:
+    """The C++ compiler: ``$CXX``, else the first that there is; None if there is none."""
+    named = os.environ.get("CXX")
+    return next((found for name in ([named] if named else ["g++", "clang++", "c++"])
+                 if (found := shutil.which(name))), None)

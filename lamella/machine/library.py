@@ -1,0 +1,58 @@
+"""Compiled libraries in the cache: written with a digest, and checked against it when loaded.
+
+Loading a damaged library ends the process, so a library counts only if it is what was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import shutil
+import struct
+
+
+def keep(library: pathlib.Path, folder: pathlib.Path, name: str = "model.so") -> None:
+    """Copy a library to a folder; its digest, written last, says that the folder is whole.
+
+    Raises:
+        OSError: if the copy isn't what was copied.
+    """
+    found = digest(library)
+    if library != folder / name:
+        shutil.copyfile(library, folder / name)
+    if digest(folder / name) != found:
+        raise OSError("the copy is not what was copied")
+    (folder / "digest").write_text(found, encoding="ascii")
+
+
+def checked(folder: pathlib.Path, name: str = "model.so") -> pathlib.Path:
+    """The library that `keep` has put into a folder.
+
+    Raises:
+        ValueError: if it is damaged.
+        OSError: if it can't be read.
+    """
+    library = folder / name
+    if (folder / "digest").read_text(encoding="ascii") != digest(library):
+        raise ValueError("its digest is another")
+    if not is_whole(library):
+        raise ValueError("its end is missing")
+    return library
+
+
+def digest(file: pathlib.Path) -> str:
+    """What a file is known again by."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def is_whole(library: pathlib.Path) -> bool:
+    """Whether a library is as long as it says (ELF; others aren't looked into)."""
+    with open(library, "rb") as file:
+        head = file.read(64)
+    if len(head) < 64:
+        return False
+    if not head.startswith(b"\x7fELF\x02\x01"):
+        return True
+    table, = struct.unpack_from("<Q", head, 40)
+    size, count = struct.unpack_from("<HH", head, 58)
+    return library.stat().st_size >= table + size * count

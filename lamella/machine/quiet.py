@@ -1,0 +1,116 @@
+"""Runs a command beside another process without slowing that down.
+
+Called as ``python -I -S quiet.py PARENT FOLDER COMMAND...``.
+
+A core that compiles beside a training step costs more than its share: each parallel region of the
+step waits for its slowest thread. So the command runs with the policy SCHED_IDLE, and is stopped
+every `PERIOD` seconds to see whether a core of those that it may use is idle without it. If one
+is, it runs on; if not, it gets `LAMELLA_COMPILE_SHARE` (0.05) of a core. With a share of 1 it runs
+as any other process. It ends, with everything that it has started, when the process PARENT ends or
+this one is told to: then FOLDER is removed, which holds what isn't finished.
+
+Only Python's library is imported: this process lives as long as the command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+PERIOD = 0.5  # seconds from one look at the machine to the next
+LOOK = 0.1  # seconds of a look, during which the command is stopped
+IDLE = 0.85  # of a core must be idle for the command to run freely
+SHARE = 0.05  # of a core that the command gets otherwise
+_PDEATHSIG = 1  # of prctl(2), which is Linux's
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # per second, in /proc/stat
+
+
+def main(parent: int, folder: str, command: list[str]) -> int:
+    """Run `command` for the process `parent`; gives its exit status."""
+    share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
+    worker = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda: _become(quiet=share < 1.0))
+    signal.signal(signal.SIGTERM, lambda *_: _end(worker, folder))
+    while worker.poll() is None:
+        if os.getppid() != parent:
+            _end(worker, folder)
+        elif share >= 1.0:
+            _wait(worker, PERIOD)
+        elif _look(worker):
+            _wait(worker, PERIOD - LOOK)
+        else:
+            _wait(worker, PERIOD * share)
+            _signal(worker, signal.SIGSTOP)
+            time.sleep(PERIOD * (1.0 - share) - LOOK)
+    return worker.returncode
+
+
+def share_of(text: str | None) -> float:
+    """The share of a core that compiling may take beside a busy process; 0.01 at least."""
+    with contextlib.suppress(ValueError, TypeError):
+        return min(max(float(text), 0.01), 1.0)  # type: ignore[arg-type]
+    return SHARE
+
+
+def idle_seconds() -> float:
+    """Seconds that the cores this process may use were idle, in all; 0 where nobody says."""
+    found = 0.0
+    with contextlib.suppress(OSError, ValueError, AttributeError), open("/proc/stat") as file:
+        own = os.sched_getaffinity(0)
+        for line in file:
+            name, *numbers = line.split()
+            if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in own:
+                found += (int(numbers[3]) + int(numbers[4])) / _TICKS
+    return found
+
+
+def _look(worker: subprocess.Popen) -> bool:
+    """Stop the command for a moment, and tell whether a core is idle then; it goes on."""
+    _signal(worker, signal.SIGSTOP)
+    before, start = idle_seconds(), time.monotonic()
+    time.sleep(LOOK)
+    idle = (idle_seconds() - before) / (time.monotonic() - start)
+    _signal(worker, signal.SIGCONT)
+    return idle >= IDLE
+
+
+def _become(quiet: bool) -> None:
+    """In the child: a process group of its own, the lowest policy, and an end with this process."""
+    os.setpgid(0, 0)
+    scheduler: Any = getattr(os, "sched_setscheduler", None)
+    with contextlib.suppress(OSError):
+        if quiet and scheduler is not None and hasattr(os, "SCHED_IDLE"):
+            scheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        elif quiet:
+            os.nice(19)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+
+
+def _wait(worker: subprocess.Popen, seconds: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        worker.wait(seconds)
+
+
+def _signal(worker: subprocess.Popen, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(worker.pid, number)
+
+
+def _end(worker: subprocess.Popen, folder: str) -> None:
+    """SIGKILL: what is stopped holds every other signal back."""
+    _signal(worker, signal.SIGKILL)
+    worker.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))

@@ -1,0 +1,43 @@
+"""These tests run with the C++ executor where there is a compiler; ``LAMELLA_CPP=0``: without."""
+
+import fcntl
+import os
+import subprocess
+
+import pytest
+
+from lamella.graph.runtime import program
+from lamella.machine import cache, extension
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _built():
+    """The executor, built once for all processes, in the user's cache folder."""
+    kept = os.environ.pop("LAMELLA_CACHE", None)
+    try:
+        folder = cache.cache_folder()
+        if folder is not None and extension.is_wanted() and extension.compiler() is not None:
+            with open(folder / "building.lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if program.extension.load() is None:
+                    program.extension.build(_run)
+                    program.extension.load()
+        program.extension.is_over = True  # nothing is built beside the tests
+    finally:
+        if kept is not None:
+            os.environ["LAMELLA_CACHE"] = kept
+
+
+def _run(command, folder, patience):
+    return subprocess.run(command, cwd=folder, timeout=patience).returncode == 0
+
+
+@pytest.fixture(params=["C++", "Python"])
+def executor(request, monkeypatch):
+    """Each executor in turn."""
+    if request.param == "Python":
+        monkeypatch.setattr(program.extension, "module", None)
+        monkeypatch.setattr(program.extension, "_ready", False)
+    elif program.extension.module is None:
+        pytest.skip("the C++ executor isn't there")
+    return request.param

@@ -1,0 +1,171 @@
+"""Processes beside the program: they end with it, yield to it, and leave nothing unfinished."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from lamella.machine import background, cache, extension, library, quiet
+
+PATIENCE = 120.0
+COUNT = """
+import pathlib, time
+for number in range(10**9):
+    pathlib.Path("count").write_text(str(number))
+    time.sleep(0.005)
+"""
+
+
+def until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_share_of():
+    assert quiet.share_of(None) == quiet.share_of("much") == quiet.SHARE
+    assert quiet.share_of("0.5") == 0.5
+    assert quiet.share_of("7") == 1.0 and quiet.share_of("-1") == 0.01
+
+
+def test_jobs_run_in_turn(tmp_path):
+    over, done = threading.Event(), []
+
+    def fails():
+        raise OSError("the disk is full")
+
+    background.submit(fails)
+    background.submit(lambda: done.append(background.run(
+        [sys.executable, "-c", "print('it says this')"], tmp_path, PATIENCE)))
+    background.submit(lambda: done.append(background.run(
+        [sys.executable, "-c", "raise SystemExit(3)"], tmp_path, PATIENCE)))
+    background.submit(over.set)
+    assert over.wait(PATIENCE) and done == [True, False]
+
+
+def test_what_takes_too_long_is_ended(tmp_path):
+    folder = tmp_path / "draft"
+    folder.mkdir()
+    assert not background.run([sys.executable, "-c", "import time; time.sleep(1000)"], folder, 1.0)
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_it_is_quiet_and_ends_with_its_parent_even_while_it_is_stopped(tmp_path):
+    """The command is stopped most of the time."""
+    folder = tmp_path / "draft"
+    folder.mkdir()
+    code = (f"import os, subprocess, sys, time; p = subprocess.Popen([sys.executable, '-I', '-S', "
+            f"{quiet.__file__!r}, str(os.getpid()), {str(folder)!r}, sys.executable, '-c', "
+            f"{COUNT!r}], cwd={str(folder)!r}, start_new_session=True); time.sleep(1000)")
+    parent = subprocess.Popen([sys.executable, "-c", code],
+                              env={**os.environ, "LAMELLA_COMPILE_SHARE": "0.01"})
+    until((folder / "count").exists)
+    (worker,) = [int(p) for p in os.listdir("/proc") if p.isdigit() and _runs(p, "import pathlib")]
+    assert os.sched_getscheduler(worker) == os.SCHED_IDLE
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    until(lambda: not _runs(str(worker), "import pathlib") and not folder.exists())
+
+
+def _runs(pid, text):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+        return len(words) > 2 and words[1] == b"-c" and words[2].strip().startswith(text.encode())
+    except OSError:
+        return False
+
+
+def test_idle_seconds_pass():
+    if sys.platform == "linux":
+        assert quiet.idle_seconds() > 0
+    else:
+        assert quiet.idle_seconds() >= 0
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def source(folder, text):
+    file = folder / "module.cpp"
+    file.write_text(text)
+    return file
+
+
+MODULE = """
+#include <Python.h>
+static PyModuleDef described = {PyModuleDef_HEAD_INIT, "lamella_test", nullptr, 7, nullptr};
+PyMODINIT_FUNC PyInit_lamella_test() { return PyModule_Create(&described); }
+"""
+
+
+def run(command, folder, patience):
+    return not subprocess.run(command, cwd=folder, timeout=patience, stderr=-3).returncode
+
+
+@pytest.mark.skipif(extension.compiler() is None, reason="no C++ compiler here")
+def test_an_extension_is_built_once_and_checked_when_it_is_loaded(kept):
+    file = source(kept, MODULE.replace("<Python.h>", "<Python.h>\n#include <cstdint>"))
+    first = extension.Extension("lamella_test", file)
+    assert first.load() is None
+    first.build(run)
+    assert first.is_over and first.load() is not None
+    again = extension.Extension("lamella_test", file)
+    assert again.load() is not None and again.is_over
+    (built,) = kept.glob("*/module.so")
+    content = built.read_bytes()
+    built.unlink()  # this process has the old file mapped
+    built.write_bytes(content[:-100])
+    damaged = extension.Extension("lamella_test", file)
+    assert damaged.load() is None and not built.exists()  # so that it is built again
+    changed = extension.Extension("lamella_test", source(kept, MODULE + "// another\n"))
+    assert changed.load() is None
+
+
+@pytest.mark.skipif(extension.compiler() is None, reason="no C++ compiler here")
+def test_what_cannot_be_built_is_not_tried_again(kept):
+    file = source(kept, "this is no C++")
+    first = extension.Extension("lamella_test", file)
+    first.build(run)
+    assert first.load() is None and first.is_over
+    again = extension.Extension("lamella_test", file)
+    assert again.load() is None and again.is_over
+    again.ask()
+    assert not list(kept.glob("draft-*"))
+
+
+def test_an_extension_can_be_switched_off_or_lack_a_compiler(kept, monkeypatch):
+    file = source(kept, MODULE)
+    monkeypatch.setenv("LAMELLA_CPP", "0")
+    off = extension.Extension("lamella_test", file)
+    off.ask()
+    assert off.load() is None and off.is_over
+    monkeypatch.delenv("LAMELLA_CPP")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    without = extension.Extension("lamella_test", file)
+    without.ask()
+    assert without.load() is None and without.is_over
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    nowhere = extension.Extension("lamella_test", file)
+    nowhere.ask()
+    assert nowhere.load() is None and nowhere.is_over
+
+
+def test_a_library_is_whole(tmp_path):
+    (tmp_path / "made.so").write_bytes(bytes(20))
+    library.keep(tmp_path / "made.so", tmp_path)
+    assert library.checked(tmp_path).read_bytes() == bytes(20)
+    (tmp_path / "model.so").write_bytes(b"something else")
+    with pytest.raises(ValueError, match="digest"):
+        library.checked(tmp_path)
+    assert cache.key_of_code("a", 1) != cache.key_of_code("a", 2)
