@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-from torch.fx import Graph, GraphModule
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.immutable_collections import immutable_dict
+
+_numbers = itertools.count()  # no two nodes of any graphs have the same name
+
+
+class Kernels(Graph):
+    """A graph of kernels, whose nodes are named by numbers.
+
+    PyTorch's own looks through all arguments for symbols, and makes a readable name of each
+    operation: more than half of the time that a node takes.
+    """
+
+    def create_node(self, op: str, target: Any, args: Any = None, kwargs: Any = None,
+                    name: str | None = None, type_expr: Any = None) -> Node:
+        """A new node at the current place."""
+        node = Node(self, f"k{next(_numbers)}", op, target, args or (),
+                    kwargs or immutable_dict(), type_expr)
+        self._insert(node)
+        self._find_nodes_lookup_table.insert(node)
+        self._len += 1
+        return node
+
+    def lint(self) -> None:
+        """Nothing: PyTorch checks the whole graph each time that dead code is removed."""
 
 
 class Draft(GraphModule):
@@ -26,7 +51,7 @@ class Draft(GraphModule):
 
 def copied(graph: GraphModule) -> GraphModule:
     """A graph with the same nodes, and the same tensors as attributes."""
-    own = Graph()
+    own = Kernels()
     result = own.graph_copy(graph.graph, {})
     own.output(result)
     return Draft(graph, own)

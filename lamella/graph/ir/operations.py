@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -38,9 +37,18 @@ class Nature(NamedTuple):
     may_be_view: bool = False
 
 
-@functools.lru_cache(4096)
+_natures: dict[int, tuple[Any, Nature]] = {}  # by identity: an operation's hash is slow
+
+
 def nature(target: Any) -> Nature:
     """What is known of the operation of a node."""
+    found = _natures.get(id(target))
+    if found is None:
+        found = _natures[id(target)] = target, _nature(target)
+    return found[1]
+
+
+def _nature(target: Any) -> Nature:
     schema = getattr(target, "_schema", None)
     if schema is None:
         return Nature()

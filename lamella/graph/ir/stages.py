@@ -7,10 +7,10 @@ everything before it can be run, thrown away, run again, or handed to another co
 from __future__ import annotations
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
-from .draft import Draft
+from .draft import Draft, Kernels
 from .operations import bases_of, is_random, must_stay, written_by
 
 
@@ -24,6 +24,41 @@ class CannotCut(Exception):
     def __init__(self, guard: Node):
         super().__init__(str(guard.target))
         self.guard = guard
+
+
+def late_nodes(body: list[Node], inputs: set[Node], bases: dict[Node, set[Node]]) -> set[Node]:
+    """What changes the inputs' memory, and what has to come after that."""
+    late: set[Node] = set()
+    dirty: set[Node] = set()  # memory changed by what is late
+    read: set[Node] = set()  # memory read by what is late
+    random_is_late = False
+    for node in body:
+        written = written_by(node, bases)
+        used = set().union(*(bases[n] for n in node.all_input_nodes), ())
+        random = is_random(node)
+        if (not inputs.isdisjoint(written) or not read.isdisjoint(written)
+                or not dirty.isdisjoint(used) or random and random_is_late
+                or any(n in late for n in node.all_input_nodes)):
+            late.add(node)
+            dirty |= written
+            read |= used
+            random_is_late |= random
+    return late
+
+
+def check_guards(graph: GraphModule, guards: int) -> None:
+    """Check that a graph's first results, its guards, can be known before it changes anything.
+
+    Raises:
+        CannotCut: if one can't.
+    """
+    nodes = list(graph.graph.nodes)
+    inputs = {n for n in nodes if n.op == "placeholder"}
+    body = [n for n in nodes if n.op not in ("placeholder", "output")]
+    late = late_nodes(body, inputs, bases_of(nodes)) if guards else set()
+    for guard in list(nodes[-1].args[0])[:guards]:  # type: ignore[arg-type]
+        if guard in late:
+            raise CannotCut(guard)
 
 
 class Cut:
@@ -50,7 +85,7 @@ class Cut:
         self.inputs = [n for n in nodes if n.op == "placeholder"]
         body = [n for n in nodes if n.op not in ("placeholder", "output")]
         self.bases = bases_of(nodes)
-        self.late = self._late(body)
+        self.late = late_nodes(body, set(self.inputs), self.bases)
         self.views = {n for n in body if self._is_view_of_input(n)}
         for guard in self.guard_nodes:
             if guard in self.late:
@@ -66,25 +101,6 @@ class Cut:
         parts.append([n for n in body if n in self.late])
         self._assemble(parts, others)
         self.last_changes = bool(self.late)
-
-    def _late(self, body: list[Node]) -> set[Node]:
-        """What changes the inputs' memory, and what has to come after that."""
-        late: set[Node] = set()
-        dirty: set[Node] = set()  # memory changed by what is late
-        read: set[Node] = set()  # memory read by what is late
-        random_is_late = False
-        inputs = set(self.inputs)
-        for node in body:
-            written = written_by(node, self.bases)
-            used = set().union(*(self.bases[n] for n in node.all_input_nodes), ())
-            random = is_random(node)
-            if (written & (inputs | read) or used & dirty or random and random_is_late
-                    or any(n in late for n in node.all_input_nodes)):
-                late.add(node)
-                dirty |= written
-                read |= used
-                random_is_late |= random
-        return late
 
     def _is_view_of_input(self, node: Node) -> bool:
         """Whether it costs nothing to make again: a view of an input, and no change to it."""
@@ -121,7 +137,7 @@ class Cut:
     def _module(self, part: list[Node], wanted: list[Node],
                 place: dict[Node, int]) -> tuple[GraphModule, list[int]]:
         """A stage, and the places of what it takes."""
-        graph, takes = Graph(), []
+        graph, takes = Kernels(), []
         copies: dict[Node, Node] = {}
         own = set(part)
         start = graph.create_node("placeholder", "start")
@@ -135,7 +151,7 @@ class Cut:
                 else:
                     takes.append(place[node])
                     with graph.inserting_after(last):
-                        copies[node] = last = graph.placeholder(node.name)
+                        copies[node] = last = graph.placeholder(f"in_{node.name}")
             return copies[node]
 
         for node in part:
@@ -148,9 +164,11 @@ class Cut:
 
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:
     """The graph with the tensors that it keeps as attributes as its last inputs, and those."""
-    lifted, copies = Graph(), {}
+    lifted, copies = Kernels(), {}
     found: dict[str, tuple[Node, torch.Tensor]] = {}
     nodes = list(graph.graph.nodes)
+    if not any(n.op == "get_attr" for n in nodes):
+        return graph, []
     for node in nodes:
         if node.op == "placeholder":
             copies[node] = lifted.node_copy(node)

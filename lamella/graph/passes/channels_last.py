@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from ..ir.draft import Kernels
 from ..ir.operations import all_written_by
 from ..ir.streams import streams_of, undrawn
 from .forms import form_of, form_of_value
@@ -81,7 +82,7 @@ class _Rewriting:
                  wanting: dict[Any, tuple[int, ...]]):
         self.module = module
         self.wanting = wanting
-        self.graph = Graph()
+        self.graph = Kernels()
         self.memory = Memory(module.graph)
         self.new: dict[Node, Node] = {}
         self.values: dict[Node, Any] = {}

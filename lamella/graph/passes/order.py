@@ -53,8 +53,8 @@ ATTEMPTS: tuple[dict[str, Attempt], ...] = (
     {"sums": sums},
 )
 
-def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False
-            ) -> GraphModule:
+def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False,
+            in_place: bool = False) -> GraphModule:
     """A graph that gives and changes the same as `graph`, up to rounding, and is faster.
 
     Args:
@@ -62,11 +62,12 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         inputs: what it may be called with, in the order of its placeholders; they stay as they are.
         measure: whether rewritings that pay on some machines only may be tried, by running the
             graph on copies. Without it this takes a fraction of one run.
+        in_place: whether the graph itself may be changed; nobody else needs it.
 
     Returns:
         A new graph with the same placeholders. Constants are its attributes, read by ``get_attr``.
     """
-    better = copied(graph)
+    better = graph if in_place else copied(graph)
     if reshapes_in_place(better.graph):
         return better
     describe(better.graph, inputs)

@@ -9,6 +9,7 @@ from torch.fx import Graph, Node
 
 from .forms import form_of, same_as
 from .memory import Memory
+from .replacing import Replacing
 from .views import TURNS, order_of
 
 aten = torch.ops.aten
@@ -17,21 +18,22 @@ aten = torch.ops.aten
 def remove_pointless(graph: Graph) -> int:
     """Let operations that change nothing go; returns how many."""
     count = 0
-    memory = Memory(graph)
+    memory, replacing = Memory(graph), Replacing()
     for node in list(graph.nodes):
         rule = _VIEWS.get(node.target) if node not in memory.results else None
         if rule is not None:
             other = rule(node)
             if other is not None and other is not node:
-                node.replace_all_uses_with(other)
+                replacing.replace(node, other)
                 count += 1
             continue
         rule = _COPIES.get(node.target)
         other = rule(node) if rule is not None else None
         if other is not None and same_as(node, other) and memory.may_stand_for(other, node):
             memory.let_stand_for(other, node)
-            node.replace_all_uses_with(other)
+            replacing.replace(node, other)
             count += 1
+    replacing.finish()
     return count
 
 

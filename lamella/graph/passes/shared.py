@@ -8,6 +8,7 @@ from torch.fx import Graph, Node
 
 from ..ir.operations import must_stay
 from .memory import Memory
+from .replacing import Replacing
 
 
 def share(graph: Graph) -> int:
@@ -15,7 +16,7 @@ def share(graph: Graph) -> int:
 
     Values that are changed in place later, or that leave the graph, stay as they are.
     """
-    memory = Memory(graph)
+    memory, replacing = Memory(graph), Replacing()
     seen: dict[Any, Node] = {}
     count = 0
     for node in list(graph.nodes):
@@ -27,9 +28,9 @@ def share(graph: Graph) -> int:
         key = (node.target, _written_out(node.args), _written_out(node.kwargs), version)
         first = seen.setdefault(key, node)
         if first is not node:
-            node.replace_all_uses_with(first)
-            graph.erase_node(node)
+            replacing.replace(node, first)
             count += 1
+    replacing.finish()
     return count
 
 

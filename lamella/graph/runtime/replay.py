@@ -15,7 +15,7 @@ from ...random import restart
 from ...tensor import Tensor
 from ..guards.reach import form_of, found_at
 from ..ir.sharing import Sharing
-from ..ir.stages import CannotCut, Cut
+from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import streams_of, undrawn
 from ..passes import improve, improved_before
 from ..tracing.lines import NOWHERE, Line
@@ -25,6 +25,8 @@ from .plan import Plan
 from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
+MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
+
 
 class Path:
     """A recorded run made ready to be run again, in stages (see `stages`).
@@ -86,8 +88,7 @@ class Path:
         self.graph = graph
         self.plan: Plan | None = None
         try:
-            if self.expected:
-                Cut(graph, len(self.expected))
+            check_guards(graph, len(self.expected))
         except CannotCut as found:
             line: Line = found.guard.meta.get("line", NOWHERE)
             raise CannotTrace(f"turns a tensor into a Python value after what it depends on has "
@@ -102,8 +103,8 @@ class Path:
         with self._settling, undrawn(self.streams):
             if self.plan is None:
                 if not self.settled:
-                    self.graph = improve(self.graph, values)
-                    if improved_before(self.graph, values):
+                    self.graph = improve(self.graph, values, in_place=True)
+                    if self.nodes <= MOST_AT_ONCE and improved_before(self.graph, values):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
             return self.plan
@@ -178,7 +179,7 @@ class Path:
                     better = improve(self.graph, values[:count], measure=True)
                     self._measured = not better.meta.get("open")  # one trial in each run
                     self.plan = Plan(better, self.expected, self.arguments, True)
-                elif plan is self.plan:
+                elif plan is self.plan and (hot or self.nodes <= MOST_AT_ONCE):
                     plan.settle(values, hot)
                     self.settled = plan.settled and (self._measured or not hot)
         except Exception as error:  # the call itself is over, and was right

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from ...state import state
-from ..ir.draft import Draft
+from ..ir.draft import Draft, Kernels
 from ..ir.operations import nature
 from .lines import Lines
 
@@ -48,7 +48,7 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, inputs: Iterable[torch.Tensor]):
         super().__init__()
-        self.graph = Graph()
+        self.graph = Kernels()
         self.root = torch.nn.Module()
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
@@ -134,6 +134,10 @@ class Recorder(TorchDispatchMode):
             return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
         if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
             func = aten.lift_fresh_copy.default
+        if func is aten.detach.default:  # there is no tape
+            found = func(*args)
+            self._nodes[found] = self._node_of(args[0])
+            return found
         given, named = self._described(args), self._described(kwargs)
         node = self.graph.call_function(func, given, named)
         node.meta["line"] = self._lines.here()

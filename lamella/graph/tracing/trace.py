@@ -311,10 +311,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before, given: 
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
-    """The graph without what nothing uses, and without `detach`: there is no tape."""
-    for node in list(graph.graph.nodes):
-        if node.target is torch.ops.aten.detach.default:
-            node.replace_all_uses_with(node.args[0])
+    """The graph without what nothing uses."""
     graph.graph.eliminate_dead_code(is_impure_node=must_stay)
     graph.recompile()
     return graph

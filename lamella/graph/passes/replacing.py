@@ -1,0 +1,41 @@
+"""Putting one value in the place of another in a whole graph."""
+
+from __future__ import annotations
+
+from torch.fx import Node
+from torch.fx.node import map_arg
+
+MANY = 64  # inputs of an operation, such as an optimizer's, whose arguments are rewritten once only
+
+
+class Replacing:
+    """Replacements of values in a graph.
+
+    PyTorch writes all arguments of an operation anew for each value that is replaced in them. Those
+    of operations that take many values wait for `finish`.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[Node, Node] = {}
+        self._waiting: dict[Node, None] = {}
+
+    def replace(self, node: Node, other: Node) -> None:
+        """Let `other` be used wherever `node` is."""
+        self._values[node] = other
+        for user in list(node.users):
+            if len(user.all_input_nodes) > MANY:
+                self._waiting[user] = None
+            else:
+                user.replace_input_with(node, other)
+
+    def finish(self) -> None:
+        """Make the replacements that wait."""
+        for user in self._waiting:
+            user.args = map_arg(user.args, self._last)
+            user.kwargs = map_arg(user.kwargs, self._last)
+        self._waiting.clear()
+
+    def _last(self, node: Node) -> Node:
+        while node in self._values:
+            node = self._values[node]
+        return node
