@@ -21,6 +21,7 @@ from unittest import mock
 
 import torch
 from rich.console import Console
+from torch.fx.node import map_arg
 
 from .__main__ import machine
 from .agreement import agreement, agreement_table, made, settle
@@ -39,9 +40,8 @@ FEWEST = 9
 # the names of the attempts that it makes
 PASSES: dict[str, tuple[str, ...]] = {
     "shared": ("share",), "constants": ("fold",), "pointless": ("remove_pointless",),
-    "parts": ("join",), "outer": ("outer",), "routes": ("route",), "halves": ("halves",),
-    "channels_last": ("pools", "channels last"), "convolutions": ("products",),
-    "attention": ("attention",)}
+    "routes": ("route",), "halves": ("halves",), "channels_last": ("pools", "channels last"),
+    "convolutions": ("products",)}
 
 
 @dataclass
@@ -149,16 +149,23 @@ def effects(name: str) -> dict[str, float]:
         decided: dict[str, bool] = {}
         with left_out(decided=decided):
             graphs = {"all": _improved(recorded, inputs), "none": recorded}
-        text = str(graphs["all"].graph)
+        text = _written(graphs["all"])
         for title, words in PASSES.items():
             with left_out(*words, decided=decided):
                 other = _improved(recorded, inputs)
-            if str(other.graph) != text:  # else it finds nothing to do
+            if _written(other) != text:  # else it finds nothing to do
                 graphs[title] = other
         ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}
         best = in_turns({title: lambda g=graph, v=values: _run(g, v)
                          for title, (graph, values) in ready.items()})
     return {title: seconds / best["all"] for title, seconds in best.items()}
+
+
+def _written(graph: Any) -> list[str]:
+    """A graph to compare with another, whose values have other names."""
+    numbers = {node: f"v{i}" for i, node in enumerate(graph.graph.nodes)}
+    return [f"{n.op} {n.target if n.op == 'call_function' else ''} "
+            f"{map_arg((n.args, n.kwargs), lambda a: numbers[a])}" for n in graph.graph.nodes]
 
 
 def _improved(recorded: Any, inputs: list[torch.Tensor]) -> Any:

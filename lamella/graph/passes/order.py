@@ -15,24 +15,20 @@ from ..ir.draft import copied
 from ..ir.operations import must_stay
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
-from .attention import attention
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .constants import fold
 from .convolutions import convolutions
 from .forms import describe
 from .halves import halves
 from .memory import reshapes_in_place
-from .outer import outer
-from .parts import join
 from .pointless import remove_pointless
 from .routes import route
 from .shared import share
-from .sums import sums
 from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
-FORMAT = 6  # of what is remembered; a change makes everything from before unknown
+FORMAT = 7  # of what is remembered; a change makes everything from before unknown
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
     """Channels last, and convolutions as products of matrices on top of that."""
@@ -49,8 +45,6 @@ ATTEMPTS: tuple[dict[str, Attempt], ...] = (
     {"pools": functools.partial(channels_last, wanting=POOLS), "halves": halves},
     {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
      "products": convolutions, "channels last, products": _both},
-    {"attention": attention},
-    {"sums": sums},
 )
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False,
@@ -72,10 +66,6 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         return better
     describe(better.graph, inputs)
     simplify(better)
-    while join(better.graph):
-        simplify(better)
-    if outer(better.graph):
-        simplify(better)
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)

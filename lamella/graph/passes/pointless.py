@@ -10,9 +10,9 @@ from torch.fx import Graph, Node
 from .forms import form_of, same_as
 from .memory import Memory
 from .replacing import Replacing
-from .views import TURNS, order_of
 
 aten = torch.ops.aten
+TURNS = (aten.t.default, aten.transpose.int, aten.permute.default)
 
 
 def remove_pointless(graph: Graph) -> int:
@@ -43,10 +43,26 @@ def _source(node: Node) -> Node:
     return source
 
 
+def _order_of(node: Node) -> list[int] | None:
+    """The order in which an operation puts its argument's dimensions, if that is all it does."""
+    form = form_of(node)
+    if node.target not in TURNS or form is None:
+        return None
+    order = list(range(len(form.shape)))
+    if node.target is aten.t.default:
+        order.reverse()
+    elif node.target is aten.permute.default:
+        order = [order[d] for d in node.args[1]]  # type: ignore[union-attr, index]
+    elif order:
+        a, b = int(node.args[1]), int(node.args[2])  # type: ignore[arg-type]
+        order[a], order[b] = order[b], order[a]
+    return order
+
+
 def _transposed(node: Node) -> Node | None:
     """``t`` of ``t``, and the like: whatever comes back to the form before."""
     inner = _source(node)
-    a, b = order_of(node), order_of(inner)
+    a, b = _order_of(node), _order_of(inner)
     if a is None or b is None or [b[i] for i in a] != list(range(len(a))):
         return None
     return _source(inner)

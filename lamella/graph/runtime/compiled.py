@@ -250,7 +250,9 @@ class Compiled(StandsFor):
             reason = "issues warnings"
         if reason is None:
             try:
-                path = Path(trace, inputs, self.level)
+                # what is chosen by timing gives other bits in the next process
+                clock = not torch.are_deterministic_algorithms_enabled()
+                path = Path(trace, inputs, self.level if clock else "O0")
             except CannotTrace as refusal:
                 reason = str(refusal)
             else:
@@ -361,14 +363,14 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
     return out
 
 
-_PARTS = 3  # of a key where no argument is given twice
+_PARTS = 4  # of a key where no argument is given twice
 
 
 def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
          inputs: list[torch.Tensor] | None = None) -> Any:
     """What a graph holds for: the kinds of the arguments, and which of them are the same."""
     found = (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
-             context.current_device())
+             context.current_device(), torch.are_deterministic_algorithms_enabled())
     places = {id(raw): i for i, raw in enumerate(_raws(args, kwargs) if inputs is None else inputs)}
     if inputs is not None and len(places) == len(inputs):
         return found

@@ -9,11 +9,12 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..aoti.native import Native
+from ..ir.agreement import agree
 from ..ir.operations import bases_of, written_by
 from ..ir.stages import Cut, lift_constants
 from ..ir.streams import streams_of, undrawn
 from .capture import Captured
-from .choice import Choice, Run, agree
+from .choice import Choice, Run
 from .program import program
 
 FEWEST = 3  # operations that are worth compiling

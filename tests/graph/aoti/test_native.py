@@ -19,7 +19,7 @@ from lamella import Tensor, nn, ops
 from lamella.graph.aoti.native import Native
 from lamella.graph.passes.order import Decisions
 from lamella.graph.runtime import replay
-from lamella.graph.runtime.choice import ROUNDS, Choice, agree
+from lamella.graph.runtime.choice import ROUNDS, Choice
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import cache
 
@@ -328,19 +328,6 @@ def test_choice_takes_the_faster():
         assert choice([]) == []
     assert decided == ["fast"]
     assert calls.count("slow") == calls.count("fast") == ROUNDS
-
-
-def test_agree_tells_rounding_from_difference():
-    a = ops.randn(100)._raw
-    assert agree([a], [a * (1 + 1e-6)])
-    assert not agree([a], [a * 1.01])
-    assert not agree([a], [a.double()])
-    assert not agree([a], [a, a])
-    wrong = a.clone()
-    wrong[3] = float("nan")
-    assert not agree([a], [wrong]) and agree([wrong], [wrong.clone()])
-    assert agree([a.half()], [(a * 1.001).half()])
-    assert not agree([(a > 0)], [(a > 0.1)])
 
 
 @needs_compiler

@@ -12,6 +12,7 @@ import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.graph.runtime import program
 from lamella.graph.runtime.compiled import Compiled
+from lamella.machine import products
 
 aten = torch.ops.aten
 
@@ -229,3 +230,20 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
         assert float(compiled(x)) == 9.0
     stages = compiled.paths(x)[0].plan.stages
     assert all(type(s.run).__name__ == "builtin_function_or_method" for s in stages)
+
+
+def test_deterministic_runs_choose_nothing_by_a_clock(monkeypatch):
+    monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
+    compiled = Compiled(lambda x: (x @ x).sin().sum(), level="O1")
+    x = ops.ones((64, 64))
+    ms.set_deterministic(True)
+    try:
+        for _ in range(4):
+            compiled(x)
+        (path,) = compiled.paths(x)
+        assert path.settled and path.backend == "replay" and not products.available()
+        assert all(stage.native is None for stage in path.plan.stages)
+    finally:
+        ms.set_deterministic(False)
+    compiled(x)
+    assert compiled.report()["graphs"] == 2

@@ -1,0 +1,59 @@
+"""Whether two runs of a graph by different kernels gave the same, up to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+UNITS = 256.0  # in the last place: what other kernels, which add in another order, may differ by
+UNITS_OF_HALVES = 16.0  # in 16 bits, where a compiler rounds less often
+
+Values = Sequence[torch.Tensor]
+
+
+def agree(wanted: Values, got: Values, limits: Sequence[float] | None = None) -> bool:
+    """Whether each element of the results is the same but for rounding.
+
+    Args:
+        wanted, got: the results of the two runs.
+        limits: for each result, by how many units elements may differ if that is more than usual.
+    """
+    if len(wanted) != len(got):
+        return False
+    given = limits or [0.0] * len(wanted)
+    return all(units(a, b) <= max(_usual(a), limit)
+               for a, b, limit in zip(wanted, got, given, strict=True))
+
+
+def _usual(x: torch.Tensor) -> float:
+    return UNITS_OF_HALVES if x.dtype in (torch.float16, torch.bfloat16) else UNITS
+
+
+def units(wanted: torch.Tensor, got: torch.Tensor) -> float:
+    """The largest difference of two elements, in units of the type in the last place.
+
+    The unit is that of the element, or of the root of the mean square of all if that is greater:
+    what is added up to something small has the error of what was added. Infinite for another form,
+    and for values that differ in what they say: whole numbers, infinities and NaN.
+    """
+    if wanted.shape != got.shape or wanted.dtype is not got.dtype:
+        return float("inf")
+    if not wanted.is_floating_point() and not wanted.is_complex():
+        return 0.0 if torch.equal(wanted, got) else float("inf")
+    a, b = wanted.detach(), got.detach()
+    if a.dtype in (torch.float16, torch.bfloat16):
+        a, b = a.float(), b.float()
+    finite = torch.isfinite(a)
+    if not torch.equal(finite, torch.isfinite(b)):
+        return float("inf")
+    if not bool(finite.all()):
+        if not torch.allclose(a[~finite], b[~finite], equal_nan=True):
+            return float("inf")
+        a, b = a[finite], b[finite]
+    if not a.numel():
+        return 0.0
+    size = a.abs()
+    mean = float(torch.linalg.vector_norm(size)) / a.numel() ** 0.5
+    unit = size.clamp_(min=max(mean, 1e-30)).mul_(torch.finfo(wanted.dtype).eps)
+    return float((a - b).abs().div_(unit).max())

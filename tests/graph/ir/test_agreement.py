@@ -1,0 +1,40 @@
+"""Rounding is told from mistakes element by element."""
+
+import pytest
+import torch
+
+from lamella.graph.ir.agreement import agree, units
+
+
+def test_rounding_agrees_and_differences_do_not():
+    a = torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    assert agree([a], [a * (1 + 1e-6)]) and agree([a], [a + 1e-6])
+    assert not agree([a], [a * 1.001])
+    assert not agree([a], [a.double()]) and not agree([a], [a, a]) and not agree([a], [a[:5]])
+    assert agree([a.half()], [(a * 1.001).half()])
+    assert not agree([a.half()], [(a * 1.1).half()])
+    assert not agree([a > 0], [a > 0.1]) and agree([a > 0], [a > 0])
+    assert agree([torch.empty(0)], [torch.empty(0)]) and agree([a * 0], [a * 0])
+
+
+def test_one_wrong_element_of_many_is_seen():
+    a = torch.ones(100_000)
+    wrong = a.clone()
+    wrong[3] += 1e-3  # 1e-8 of the norm
+    assert not agree([a], [wrong]) and units(a, wrong) == pytest.approx(1e-3 / 2**-23, rel=1e-3)
+    assert agree([a], [wrong], [1e4])
+
+
+def test_what_is_not_finite_has_to_be_the_same():
+    a = torch.tensor([1.0, float("inf"), float("nan"), -float("inf")])
+    assert agree([a], [a.clone()])
+    for place in range(4):
+        wrong = a.clone()
+        wrong[place] = float("nan") if place != 2 else 1.0
+        assert not agree([a], [wrong])
+    assert not agree([a], [torch.tensor([1.0, -float("inf"), float("nan"), -float("inf")])])
+
+
+def test_complex_numbers_agree():
+    a = torch.tensor([1 + 2j, 3 - 1j])
+    assert agree([a], [a * (1 + 1e-6)]) and not agree([a], [a * 1.01])
