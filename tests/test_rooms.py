@@ -18,7 +18,7 @@ ORDER = (
     "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
     "autodiff",
     "communication",
-    "parallel",
+    "parallel.settings parallel.layout parallel.buckets parallel.parts",
     "ops",
     "nn",
     "graph.ir",

@@ -214,10 +214,8 @@ def placement_of(size: int = -1, threshold: int | None = None,
     world = group_of(None, "parallel optimizer")
     if world.size == 1 or size == 1:
         return None
-    if threshold is None:
-        config = settings.get_auto_parallel_context("parallel_optimizer_config")
-        threshold = config["parallel_optimizer_threshold"]
-    least = int(threshold) << 10
+    config = settings.get_auto_parallel_context("parallel_optimizer_config")
+    least = (config["parallel_optimizer_threshold"] if threshold is None else threshold) << 10
     divisor = world.size if settings.get_auto_parallel_context("gradients_mean") else 1
     if size in (-1, world.size):
         return Placement(world, None, level, divisor, least)

@@ -32,6 +32,9 @@ LAZY = {name: room for room, names in {
         Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn names
         rearrange_inputs""",
     "model": "Model",
+    "resharding": """load_distributed_checkpoint merge_sliced_parameter rank_list_for_transform
+        transform_checkpoint_by_rank transform_checkpoints""",
+    "strategy_files": "build_searched_strategy restore_group_info_list",
     "summary": "SummaryRecord",
 }.items() for name in names.split()}
 

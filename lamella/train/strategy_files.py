@@ -1,0 +1,262 @@
+"""Files that say how a training job had cut its Parameters: MindSpore's strategy files.
+
+They are JSON, or the protocol buffer message ``ParallelStrategyMap``, of which the wire format is
+read here (varints and length-prefixed fields are all that occurs).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, NamedTuple
+
+__all__ = ["Message", "ParameterLayout", "build_searched_strategy", "layouts_of",
+           "restore_group_info_list"]
+
+
+class Message:
+    """A message of a strategy file: its fields as attributes."""
+
+    def __init__(self, **fields: Any):
+        self.__dict__.update(fields)
+
+    def __repr__(self) -> str:
+        return f"Message({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
+
+
+# by field number: name, what it holds ("int", "str" or a message's fields), whether it repeats
+_DIMS = {1: ("dim", "int", True)}
+_LAYOUTS: dict[int, tuple[str, Any, bool]] = {
+    1: ("dev_matrix", _DIMS, True), 2: ("tensor_map", _DIMS, True),
+    3: ("param_split_shape", _DIMS, True), 4: ("indices_offset", _DIMS, True),
+    5: ("field", "int", False), 6: ("opt_weight_shard_step", "int", False),
+    7: ("opt_weight_shard_size", "int", False)}
+_STRATEGIES: dict[int, tuple[str, Any, bool]] = {
+    1: ("stage", "int", False), 2: ("parallel_strategy", _DIMS, True)}
+_MAP: dict[int, tuple[str, Any, bool]] = {
+    1: ("current_stage", "int", False),
+    2: ("parallel_strategy_item", {1: ("node_name", "str", False),
+                                   2: ("parallel_strategys", _STRATEGIES, False)}, True),
+    3: ("parallel_layout_item", {1: ("param_name", "str", False),
+                                 2: ("parallel_layouts", _LAYOUTS, False)}, True)}
+_GROUPS: dict[int, tuple[str, Any, bool]] = {
+    1: ("parallel_group_item", {1: ("group_name", "str", False),
+                                2: ("parallel_group_ranks", _DIMS, False)}, True),
+    2: ("ckpt_restore_rank_list", _DIMS, False)}
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise ValueError("a number is cut off")
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value - (1 << 64) if value >> 63 else value, at
+
+
+def _parse(data: bytes, fields: dict[int, tuple[str, Any, bool]]) -> Message:
+    """A message from its wire format."""
+    found: dict[str, Any] = {name: [] if repeats else None if isinstance(kind, dict)
+                             else "" if kind == "str" else 0
+                             for name, kind, repeats in fields.values()}
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        value: Any
+        if tag & 7 == 0:
+            value, at = _varint(data, at)
+        elif tag & 7 == 2:
+            length, at = _varint(data, at)
+            if length < 0 or at + length > len(data):
+                raise ValueError("a field is cut off")
+            value, at = data[at:at + length], at + length
+        else:
+            raise ValueError(f"a field of wire type {tag & 7}")
+        if tag >> 3 not in fields:
+            continue
+        name, kind, repeats = fields[tag >> 3]
+        if isinstance(kind, dict) or kind == "str":
+            if isinstance(value, int):
+                raise ValueError(f"field {name} is a number")
+            value = value.decode() if kind == "str" else _parse(value, kind)
+        elif isinstance(value, bytes):  # numbers packed in one field
+            place = 0
+            while place < len(value):
+                number, place = _varint(value, place)
+                found[name].append(number)
+            continue
+        if repeats:
+            found[name].append(value)
+        else:
+            found[name] = value
+    return Message(**found)
+
+
+def _read(path: str, what: str, fields: dict[int, tuple[str, Any, bool]]) -> Message:
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return _parse(data, fields)
+    except (ValueError, IndexError) as error:
+        raise TypeError(f"For '{what}', the file {path} must be JSON, with a name that ends in "
+                        f"'.json', or a protocol buffer, but {error}.") from error
+
+
+def _checked_file(path: Any, function: str, argument: str) -> str:
+    if not isinstance(path, str):
+        raise TypeError(f"For '{function}', the argument '{argument}' must be a str, "
+                        f"but got {type(path)}.")
+    if not os.path.isfile(path):
+        raise ValueError(f"For '{function}', no such file: {path}.")
+    if not os.path.getsize(path):
+        raise ValueError(f"For '{function}', the file {path} must not be empty.")
+    return path
+
+
+def build_searched_strategy(strategy_filename: str) -> dict[str, Message]:
+    """How each Parameter was cut, from a strategy file.
+
+    Args:
+        strategy_filename: the file, as JSON (``.json``) or a protocol buffer.
+
+    Returns:
+        By Parameter name, the message ``ParallelLayouts`` of the file.
+
+    Raises:
+        TypeError: if the name is no str, or the file of neither form.
+        ValueError: if there is no such file, or it is empty.
+    """
+    path = _checked_file(strategy_filename, "build_searched_strategy", "strategy_filename")
+    if not path.endswith(".json"):
+        items = _read(path, "build_searched_strategy", _MAP).parallel_layout_item  # type: ignore
+        return {item.param_name: item.parallel_layouts for item in items}
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    found = {}
+    for name, item in content.get("parallel_layout_item", {}).items():
+        maps = item["tensor_map"]
+        nested = any(isinstance(each, list) for each in maps)
+        found[name] = Message(
+            dev_matrix=[Message(dim=list(item["dev_matrix"]))],
+            tensor_map=[Message(dim=each if isinstance(each, list) else [each]) for each in maps]
+            if nested else [Message(dim=list(maps))],
+            param_split_shape=[Message(dim=list(item.get("param_split_shape", [])))],
+            indices_offset=[Message(dim=list(item.get("indices_offset", [])))],
+            field=item.get("field", 0), opt_weight_shard_step=item.get("opt_weight_shard_step", 0),
+            opt_weight_shard_size=item.get("opt_weight_shard_size", 0))
+    return found
+
+
+def restore_group_info_list(group_info_file_name: str) -> list[int]:
+    """The ranks that hold the same as the process which wrote a group file.
+
+    Args:
+        group_info_file_name: the file, a protocol buffer.
+
+    Raises:
+        TypeError: if the name is no str, or the file no such file.
+        ValueError: if there is no file, or it has no such list.
+    """
+    path = _checked_file(group_info_file_name, "restore_group_info_list", "group_info_file_name")
+    found = _read(path, "restore_group_info_list", _GROUPS).ckpt_restore_rank_list  # type: ignore
+    if found is None or not found.dim:
+        raise ValueError("For 'restore_group_info_list', the group information file has no restore "
+                         "rank list.")
+    return list(found.dim)
+
+
+class ParameterLayout(NamedTuple):
+    """How one Parameter is cut.
+
+    Attributes:
+        devices: how many processes there are along each axis of their arrangement.
+        axes: for each dimension the axes that it is cut along, counted from the last, major first.
+        extra: in how many parts the optimizer's parallelism cuts dimension 0 once more; -1: as
+            many as there are processes that would hold the same.
+        stages: the pipeline's stages that have it.
+    """
+
+    devices: tuple[int, ...]
+    axes: tuple[tuple[int, ...], ...]
+    extra: int = 0
+    stages: tuple[int, ...] = (0,)
+
+    @property
+    def size(self) -> int:
+        """The number of processes of a stage."""
+        return math.prod(self.devices)
+
+    def cell(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """In how many parts each dimension is cut, and which of them a process of a stage has."""
+        coordinates, rest = [], rank
+        for length in reversed(self.devices):  # the last axis first, as axes are counted
+            coordinates.append(rest % length)
+            rest //= length
+        lengths = self.devices[::-1]
+        counts, index = [], []
+        for axes in self.axes:
+            count = place = 0
+            for axis in axes:
+                count, place = ((count or 1) * lengths[axis],
+                                place * lengths[axis] + coordinates[axis])
+            counts.append(count or 1)
+            index.append(place)
+        if self.extra and counts:
+            parts, part = self._extra(coordinates, lengths)
+            counts[0], index[0] = counts[0] * parts, index[0] * parts + part
+        return tuple(counts), tuple(index)
+
+    def _extra(self, coordinates: list[int], lengths: tuple[int, ...]) -> tuple[int, int]:
+        """In how many parts dimension 0 is cut once more, and which of them it is."""
+        used = {axis for axes in self.axes for axis in axes}
+        free = [axis for axis, length in enumerate(lengths) if axis not in used and length > 1]
+        wanted = math.prod(lengths[axis] for axis in free) if self.extra == -1 else self.extra
+        parts, part = 1, 0
+        for axis in free:
+            if parts == wanted:
+                break
+            taken = min(lengths[axis], wanted // parts)
+            if wanted % (parts * taken) or lengths[axis] % taken:
+                break
+            part += parts * (coordinates[axis] % taken)
+            parts *= taken
+        if parts != wanted:
+            raise ValueError(f"An arrangement {self.devices} of processes can't cut a Parameter "
+                             f"along axes {self.axes} in {wanted} more parts.")
+        return parts, part
+
+
+def layouts_of(strategy: str | dict[str, Any] | None) -> dict[str, ParameterLayout] | None:
+    """The layouts in a strategy file, or in what `build_searched_strategy` gave."""
+    if strategy is None:
+        return None
+    if isinstance(strategy, str):
+        strategy = dict(build_searched_strategy(strategy))
+    found: dict[str, ParameterLayout] = {}
+    for name, message in strategy.items():
+        number, dash, rest = name.partition("-")  # of a stage other than the first: "1-name"
+        staged = dash and number.isdigit()
+        key = rest if staged else name
+        layout = _layout(name, message, int(number) if staged else 0)
+        known = found.get(key)
+        found[key] = layout if known is None else known._replace(
+            stages=(*known.stages, *layout.stages))
+    return found
+
+
+def _layout(name: str, message: Any, stage: int) -> ParameterLayout:
+    try:
+        devices = tuple(message.dev_matrix[0].dim)
+        if len(message.tensor_map) > 1:
+            axes = [tuple(m.dim) for m in message.tensor_map if list(m.dim)]
+        else:
+            axes = [(axis,) for axis in message.tensor_map[0].dim]
+        step, size = int(message.opt_weight_shard_step), int(message.opt_weight_shard_size)
+    except (AttributeError, IndexError, TypeError) as error:
+        raise ValueError(f"The strategy of parameter {name!r} has not the fields that a strategy "
+                         f"file has: {error}.") from error
+    cut = tuple(tuple(axis for axis in each if axis >= 0) for each in axes)
+    return ParameterLayout(devices, cut, size if step else 0, (stage,))

@@ -1,0 +1,171 @@
+"""Checkpoints of many processes, cut anew: against what MindSpore made, and round trips."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn
+from lamella.parallel import (
+    build_searched_strategy,
+    load_distributed_checkpoint,
+    merge_sliced_parameter,
+    rank_list_for_transform,
+    restore_group_info_list,
+    transform_checkpoint_by_rank,
+    transform_checkpoints,
+)
+
+RECORDED = json.loads(Path(__file__).with_name("recorded_slices.json").read_text())
+SHAPES = {"w": (16, 16), "b": (32,), "c": (8, 16, 8)}
+
+
+def numbers(shape):
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def write_strategy(path, layouts):
+    items = {name: {"dev_matrix": devices, "tensor_map": axes, "param_split_shape": [],
+                    "indices_offset": [], "field": 0, "opt_weight_shard_step": step,
+                    "opt_weight_shard_size": size}
+             for name, (devices, axes, step, size) in layouts.items()}
+    path.write_text(json.dumps({"parallel_layout_item": items}))
+    return str(path)
+
+
+def write_whole(folder):
+    (folder / "rank_0").mkdir(parents=True)
+    ms.save_checkpoint([{"name": name, "data": Tensor(numbers(shape))}
+                        for name, shape in SHAPES.items()], str(folder / "rank_0" / "a.ckpt"))
+    return str(folder)
+
+
+def slices_of(folder, count, prefix="p"):
+    return [{name: value.asnumpy() for name, value in
+             ms.load_checkpoint(f"{folder}/rank_{rank}/{prefix}{rank}.ckpt").items()}
+            for rank in range(count)]
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED)))
+def test_slices_are_those_that_mindspore_makes(number, tmp_path):
+    case = RECORDED[number]
+    strategy = write_strategy(tmp_path / "d.json", case["layouts"])
+    transform_checkpoints(write_whole(tmp_path / "in"), str(tmp_path / "out"), "p", None, strategy)
+    for got, want in zip(slices_of(tmp_path / "out", len(case["slices"])), case["slices"],
+                         strict=True):
+        assert {name: [list(part.shape), part.flat[0], part.astype(np.float64).sum()]
+                for name, part in got.items()} == want
+
+
+@pytest.mark.parametrize("number", range(0, len(RECORDED), 3))
+def test_from_one_arrangement_to_another_and_back_to_one_process(number, tmp_path):
+    first, second = RECORDED[number], RECORDED[number - 1]
+    paths = [write_strategy(tmp_path / f"{i}.json", case["layouts"])
+             for i, case in enumerate((first, second))]
+    whole = write_whole(tmp_path / "in")
+    transform_checkpoints(whole, str(tmp_path / "1"), "p", None, paths[0])
+    transform_checkpoints(str(tmp_path / "1"), str(tmp_path / "2"), "q", *paths)
+    transform_checkpoints(str(tmp_path / "2"), str(tmp_path / "3"), "r", paths[1], None)
+    found, = slices_of(tmp_path / "3", 1, "r")
+    for name, shape in SHAPES.items():
+        np.testing.assert_array_equal(found[name], numbers(shape))
+
+
+def test_as_few_ranks_as_suffice(tmp_path):
+    source = write_strategy(tmp_path / "s.json", {"w": ([2, 4], [-1, 0], 0, 0)})
+    target = write_strategy(tmp_path / "t.json", {"w": ([2], [0, -1], 0, 0)})
+    assert rank_list_for_transform(0, source, target) == [3, 2, 1, 0]
+    assert rank_list_for_transform(1, None, target) == [0]
+    rows = write_strategy(tmp_path / "r.json", {"w": ([4], [0, -1], 0, 0)})
+    assert rank_list_for_transform(1, rows, target) == [3, 2]
+    transform_checkpoints(write_whole(tmp_path / "in"), str(tmp_path / "1"), "p", None, rows)
+    files = {rank: f"{tmp_path}/1/rank_{rank}/p{rank}.ckpt" for rank in (3, 2)}
+    transform_checkpoint_by_rank(1, files, f"{tmp_path}/made.ckpt", rows, target)
+    made = ms.load_checkpoint(f"{tmp_path}/made.ckpt")["w"].asnumpy()
+    np.testing.assert_array_equal(made, numbers((16, 16))[8:])
+    with pytest.raises(ValueError, match="slice .* of parameter 'w', .* in none"):
+        transform_checkpoint_by_rank(0, files, f"{tmp_path}/made.ckpt", rows, target)
+
+
+def test_merging_slices_and_loading_them(tmp_path):
+    layouts = {"weight": ([2, 2], [1, 0], 0, 0)}
+    strategy = write_strategy(tmp_path / "s.json", layouts)
+    net = nn.Dense(4, 6, has_bias=False)
+    whole = numbers((6, 4))
+    parts = [whole[:3, :2], whole[:3, 2:], whole[3:, :2], whole[3:, 2:]]
+    files = []
+    for rank, part in enumerate(parts):
+        files.append(str(tmp_path / f"{rank}.ckpt"))
+        ms.save_checkpoint([{"name": "weight", "data": Tensor(part)}], files[-1])
+    load_distributed_checkpoint(net, files, train_strategy_filename=strategy)
+    np.testing.assert_array_equal(net.weight.asnumpy(), whole)
+    half = nn.Dense(2, 6, has_bias=False)
+    predict = write_strategy(tmp_path / "p.json", {"weight": ([2], [-1, 0], 0, 0)})
+    load_distributed_checkpoint(half, files, predict, strategy, rank_id=1)
+    np.testing.assert_array_equal(half.weight.asnumpy(), whole[:, 2:])
+    slices = [ms.Parameter(Tensor(part), name="weight") for part in parts]
+    merged = merge_sliced_parameter(slices, build_searched_strategy(strategy))
+    np.testing.assert_array_equal(merged.asnumpy(), whole)
+    with pytest.raises(KeyError, match="'strategy'"):
+        merge_sliced_parameter(slices, {"other": 1})
+    with pytest.raises(ValueError, match="device_count, 4, but it is 3"):
+        merge_sliced_parameter(slices[:3], build_searched_strategy(strategy))
+    with pytest.raises(ValueError, match="same name"):
+        merge_sliced_parameter([slices[0], ms.Parameter(Tensor(parts[1]), name="b")])
+
+
+def number_field(number, value):
+    found = bytearray([number << 3])
+    value &= (1 << 64) - 1
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def text_field(number, content):
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def test_protocol_buffers(tmp_path):
+    dims = {"dev_matrix": [2, 4], "tensor_map": [1, -1]}
+    layout = b"".join(text_field(i + 1, b"".join(number_field(1, n) for n in numbers))
+                      for i, numbers in enumerate(dims.values()))
+    layout += number_field(5, 0) + number_field(6, 1) + number_field(7, -1)
+    item = text_field(1, b"net.w") + text_field(2, layout)
+    path = tmp_path / "strategy.ckpt"
+    path.write_bytes(number_field(1, 0) + text_field(3, item))
+    found = build_searched_strategy(str(path))["net.w"]
+    assert (found.dev_matrix[0].dim, found.tensor_map[0].dim) == ([2, 4], [1, -1])
+    assert (found.opt_weight_shard_step, found.opt_weight_shard_size) == (1, -1)
+    group = tmp_path / "group.pb"
+    group.write_bytes(text_field(2, text_field(1, bytes([0, 4, 8]))))
+    assert restore_group_info_list(str(group)) == [0, 4, 8]
+    group.write_bytes(text_field(1, text_field(1, b"g")))
+    with pytest.raises(ValueError, match="no restore rank list"):
+        restore_group_info_list(str(group))
+    for damaged in (path.read_bytes()[:-3], b"\x0f", b"\xff" * 12, b"\x1a\x7f"):
+        path.write_bytes(damaged)
+        with pytest.raises(TypeError, match="JSON, .*or a protocol buffer"):
+            build_searched_strategy(str(path))
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda f: rank_list_for_transform("0"), TypeError, "should be a int"),
+    (lambda f: rank_list_for_transform(0, 3), TypeError, "src_strategy_file should be a str"),
+    (lambda f: rank_list_for_transform(0, f"{f}/no.json"), ValueError, "no such file"),
+    (lambda f: transform_checkpoints(f"{f}/no", f, "p"), NotADirectoryError, "not a directory"),
+    (lambda f: transform_checkpoints(f, f, "p"), ValueError, "checkpoints of one format"),
+    (lambda f: transform_checkpoint_by_rank(0, [], "x.ckpt"), TypeError, "should be a dict"),
+    (lambda f: transform_checkpoint_by_rank(0, {}, "x"), ValueError, "should end with .ckpt"),
+    (lambda f: merge_sliced_parameter([]), ValueError, "should not be empty"),
+    (lambda f: merge_sliced_parameter([1]), TypeError, "should be 'Parameter'"),
+    (lambda f: load_distributed_checkpoint(3, []), TypeError, "must be a Cell"),
+    (lambda f: build_searched_strategy(3), TypeError, "must be a str"),
+    (lambda f: restore_group_info_list(f"{f}/no"), ValueError, "no such file"),
+], ids=range(12))
+def test_wrong_arguments(call, kind, text, tmp_path):
+    with pytest.raises(kind, match=text):
+        call(str(tmp_path))
