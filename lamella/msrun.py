@@ -32,8 +32,9 @@ def main(arguments: Sequence[str]) -> int:
         0, or 1 if a process failed.
     """
     given = _parser().parse_args(list(arguments))
-    if given.sim_level != -1:
-        print("lamella msrun: simulation (--sim_level) is not supported.", file=sys.stderr)
+    if given.sim_level != -1 and not 0 <= max(given.sim_rank_id, 0) < given.worker_num:
+        print(f"lamella msrun: --sim_rank_id must be in [0, {given.worker_num}), but it is "
+              f"{given.sim_rank_id}.", file=sys.stderr)
         return 2
     here = min(given.local_worker_num, given.worker_num)
     if here < 1 or given.worker_num % here:
@@ -53,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         program = ["-m", "lamella", "run", given.task_script, *program]
     else:
         program = [given.task_script, *program]
+    if given.sim_level != -1:
+        return _simulate(given, program)
     return _launch(given, here, program)
 
 
@@ -70,8 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--cluster_time_out", type=int, default=600, help="seconds that the machines have to meet")
     add("--bind_core", default="False", help="accepted, without effect")
     add("--bind_numa", default="False", help="accepted, without effect")
-    add("--sim_level", type=int, default=-1, help="not supported")
-    add("--sim_rank_id", type=int, default=-1, help="not supported")
+    add("--sim_level", type=int, default=-1,
+        help="0 or more: run one process only, of a world whose others aren't there")
+    add("--sim_rank_id", type=int, default=-1, help="which one; default 0")
     add("--rank_table_file", default="", help="accepted, without effect")
     add("--worker_log_name", default="", help="instead of worker_[rankid]")
     add("--tail_worker_log", default="-1", help="with --join: whose output is shown, such as 0,3")
@@ -105,6 +109,16 @@ def _launch(given: argparse.Namespace, here: int, program: list[str]) -> int:
         print("\n".join(f"    {line}" for line in lines[-_LAST:]), file=sys.stderr)
         return 1
     return 0
+
+
+def _simulate(given: argparse.Namespace, program: list[str]) -> int:
+    """Run one process of a world whose others aren't there; see `communication.simulate`."""
+    rank = str(max(given.sim_rank_id, 0))
+    command = [sys.executable, *program] if program[0] == "-m" else program
+    done = subprocess.run(command, env={
+        **os.environ, "RANK": rank, "WORLD_SIZE": str(given.worker_num), "LOCAL_RANK": "0",
+        "MS_SIMULATION_LEVEL": str(given.sim_level)})
+    return min(abs(done.returncode), 1)
 
 
 def _log_of(rank: int) -> pathlib.Path:

@@ -95,7 +95,7 @@ def test_a_process_that_is_killed_ends_the_others(tmp_path):
 
 @pytest.mark.parametrize(("arguments", "text"), [
     (["--worker_num=3", "--local_worker_num=2", "a.py"], "must be a multiple of"),
-    (["--sim_level=1", "a.py"], "is not supported"),
+    (["--sim_level=1", "--sim_rank_id=8", "a.py"], "--sim_rank_id must be in"),
     ([], "task_script"),
 ], ids=["odd", "simulation", "nothing"])
 def test_wrong_calls(arguments, text):

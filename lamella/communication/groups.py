@@ -132,6 +132,9 @@ _patience = _PATIENCE  # how long an exchange may wait for another process
 def init(backend_name: str | None = None) -> None:
     """Join the processes that a launcher has started; without a launcher, a world of one.
 
+    Under ``lamella msrun --sim_level`` this is one process of a world whose others aren't there;
+    see `communication.simulate`.
+
     An exchange that waits for another process for more than half an hour, or the seconds that the
     environment variable ``HCCL_EXEC_TIMEOUT`` says, raises a RuntimeError.
 
@@ -167,7 +170,10 @@ def init(backend_name: str | None = None) -> None:
     for check in checks:
         check(size)
     if size > 1 and not dist.is_initialized():
-        _join(size)
+        if int(os.environ.get("MS_SIMULATION_LEVEL") or -1) >= 0:
+            join_simulated(_number(*_RANK), size)
+        else:
+            _join(size)
         _joined_here = True
     ranks = range(size)
     _local_size = min(size, _number(*_LOCAL_SIZE, default=size))
@@ -209,6 +215,13 @@ def _join(size: int) -> None:
     except Exception as error:
         raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
                            f"{host}:{port}: {error}") from error
+
+
+def join_simulated(rank: int, size: int) -> None:
+    """Be one process of a world whose others aren't there: what they would send stays unset."""
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)
 
 
 @atexit.register

@@ -1,0 +1,154 @@
+"""Worlds that aren't there: sequences, bytes and memory against formulas, up to 1,024 processes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch.distributed as dist
+
+import lamella as ms
+from lamella import communication, nn, ops
+from lamella.communication import comm_func, get_rank
+from lamella.communication.simulate import Costs, fitted_costs, simulate
+
+from ..worlds import ROOT
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    yield
+    ms.reset_auto_parallel_context()
+    assert not communication.GlobalComm.INITED and not dist.is_initialized()
+
+
+def step_of(kind, **settings):
+    """A program: one step of training of a network whose Parameters can be cut in 1,024."""
+    def program():
+        ms.set_auto_parallel_context(
+            parallel_mode="data_parallel", gradients_mean=True,
+            parallel_optimizer_config={"parallel_optimizer_threshold": 0}, **settings)
+        communication.init()
+        net = nn.SequentialCell(nn.Dense(64, 1024, weight_init="ones", has_bias=False), nn.ReLU(),
+                                nn.Dense(1024, 1024, weight_init="ones"))
+        step = nn.TrainOneStepCell(net, kind(net.trainable_params()))
+        step(ops.ones((2, 64)))
+        return step
+    return program
+
+
+P = 4 * (64 * 1024 + 1024 * 1024 + 1024)  # bytes of the Parameters
+
+
+@pytest.mark.parametrize("size", [2, 64, 1024])
+def test_data_parallel(size):
+    found = simulate(step_of(lambda p: nn.Momentum(p, 0.1, 0.9)), size)
+    for rank in found.exchanges:
+        assert found.sent(rank) == pytest.approx({"all_reduce": 2 * P * (size - 1) / size})
+        assert P * 2 <= found.held[rank] < P * 2 + 100  # the weights, and their moments
+
+
+@pytest.mark.parametrize("size", [2, 64, 1024])
+def test_in_parts(size):
+    found = simulate(step_of(nn.Adam, enable_parallel_optimizer=True), size)
+    for rank in found.exchanges:
+        sent = found.sent(rank)
+        assert sent.keys() == {"all_gather", "all_to_all"}
+        assert sent["all_gather"] == pytest.approx(P * (size - 1) / size)
+        assert sent["all_to_all"] == pytest.approx(P * (size - 1) / size)
+        assert 3 * P / size <= found.held[rank] < 3 * P / size + 100
+
+
+def test_groups_of_weights(tmp_path):
+    def program():
+        from lamella.parallel import parts
+
+        ms.set_auto_parallel_context(parallel_mode="data_parallel")
+        communication.init()
+        net = nn.Dense(64, 64, weight_init="ones", has_bias=False)
+        parts.place(net.trainable_params(), parts.placement_of(4, 0))
+        nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1))(ops.ones((2, 64)))
+        return net
+    found = simulate(program, 8)
+    size = 4 * 64 * 64
+    assert set(found.held.values()) == {size // 4}
+    # the whole among 4; then each part's gradient between the 2 that hold the same
+    assert found.sent() == pytest.approx({"all_gather": size * 3 / 4, "all_to_all": size * 3 / 4,
+                                          "all_reduce": size / 4})
+
+
+def test_processes_that_would_wait_for_ever():
+    def program():
+        communication.init()
+        ops.AllReduce()(ops.ones(3))
+        if get_rank() == 2:
+            ops.AllGather()(ops.ones(3))
+        ops.AllReduce()(ops.ones(4))
+
+    with pytest.raises(RuntimeError, match=r"exchange 2 of process 0 is all_reduce\(sum\) of 4 "
+                                           r".*process 2 is all_gather"):
+        simulate(program, 4)
+    simulate(program, 2)
+
+
+def test_messages_without_a_receiver():
+    def program():
+        communication.init()
+        if get_rank() == 0:
+            comm_func.isend(ops.ones(3), 1)
+        if get_rank() == 1 and receives:
+            comm_func.irecv(ops.ones(3), 0)
+
+    receives = True
+    assert simulate(program, 2).sent(0) == {"message": 12}
+    receives = False
+    with pytest.raises(RuntimeError, match="process 0 sends 1 messages that process 1 does not"):
+        simulate(program, 2)
+
+
+def test_a_prediction():
+    costs = fitted_costs([1000, 2000, 4000], [2e-5, 3e-5, 5e-5])
+    assert costs.latency == pytest.approx(1e-5) and costs.bandwidth == pytest.approx(1e8)
+    found = simulate(step_of(lambda p: nn.SGD(p, 0.1)), 8, [0])
+    messages = len(found.exchanges[0])
+    want = messages * 14 * 1e-5 + 2 * P * 7 / 8 / 1e8
+    assert found.predicted_seconds(Costs(1e-5, 1e8)) == pytest.approx(want)
+    for sizes, times in (([1], [1.0]), ([1, 2], [2.0, 1.0]), ([1, 1], [1.0, 2.0])):
+        with pytest.raises(ValueError, match="fitted_costs"):
+            fitted_costs(sizes, times)
+
+
+@pytest.mark.parametrize("size, ranks, text", [
+    (0, None, "'size' must be a positive int"), ("2", None, "'size' must be"),
+    (2, [2], r"'ranks' must be in \[0, 2\)")])
+def test_wrong_arguments(size, ranks, text):
+    with pytest.raises(ValueError, match=text):
+        simulate(communication.init, size, ranks)
+
+
+def test_an_error_in_the_program_leaves_no_world():
+    def program():
+        communication.init()
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        simulate(program, 4)
+    communication.init()
+    with pytest.raises(RuntimeError, match="joined already"):
+        simulate(program, 4)
+    communication.release()
+
+
+def test_a_program_under_msrun(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import mindspore as ms\n"
+                       "from mindspore import ops\n"
+                       "from mindspore.communication import *\n"
+                       "init()\n"
+                       "print(get_rank(), get_group_size(), ops.AllGather()(ops.ones(2)).shape)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "lamella", "msrun", "--worker_num=1024", "--sim_level=0",
+         "--sim_rank_id=3", f"--log_dir={tmp_path}", str(program)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "worker_3.log").read_text() == "3 1024 (2048,)\n"
