@@ -102,9 +102,14 @@ class Reach:
 
     Args:
         opened: by identity, the large containers and arrays to look into.
+        without: by identity, lists that are to be left out; `hidden` tells whether any of them was
+            met inside of another container.
     """
 
-    def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None):
+    def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
+                 without: Mapping[int, Any] | None = None):
+        self.without = without or {}
+        self.hidden = False
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
         self.tensors: list[tuple[Tensor, tuple[dict, Any] | None]] = []
@@ -140,12 +145,12 @@ class Reach:
                     names.update(self.spaces[id(cls)][2])
 
     @classmethod
-    def of_call(cls, fn: Any, args: tuple, kwargs: dict,
-                opened: Mapping[int, Any] | None = None) -> Reach:
+    def of_call(cls, fn: Any, args: tuple, kwargs: dict, opened: Mapping[int, Any] | None = None,
+                without: Mapping[int, Any] | None = None) -> Reach:
         """What a call can reach other than the Tensors it is given, whose data are arguments."""
         return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
                          and not isinstance(value, Parameter) else value
-                         for value in leaves((args, kwargs))], opened=opened)
+                         for value in leaves((args, kwargs))], opened=opened, without=without)
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the very same things."""
@@ -189,6 +194,9 @@ class Reach:
         if id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
+        if id(thing) in self.without:
+            self.hidden |= not self._is_named(around, key)
+            return
         if id(thing) not in self.opened and (is_large(thing) or is_opaque(thing)):
             self.closed.append((thing, self._names_to(around, key)))
             return
@@ -240,6 +248,13 @@ class Reach:
             self._visit_module(thing, self._mentioned)
         elif not isinstance(thing, PLAIN):
             self._visit_object(thing)
+
+    def _is_named(self, around: int | None, key: Any) -> bool:
+        """Whether a place is an attribute, a global, or a variable of a closure."""
+        if around is None:
+            return isinstance(key, str)
+        holder = self.places[around].thing
+        return isinstance(holder, types.CellType) or id(holder) in self._own
 
     def _visit_all(self, things: Iterable[Any]) -> None:
         for thing in things:

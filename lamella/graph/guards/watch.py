@@ -8,7 +8,9 @@ from typing import Any
 
 from ...tensor import Tensor
 from .reach import REGISTRIES, Reach
-from .values import ABSENT, content_of, contents, counting, fingerprint, kinds_of
+from .values import ABSENT, Free, Spot, content_of, contents, counting, fingerprint, kinds_of
+
+_ANY = object()  # instead of a number that may change
 
 _order = attrgetter("__mro__")
 
@@ -18,24 +20,33 @@ class Watch:
 
     That is asked by comparing identities: a fraction of the time a fingerprint takes. What can
     change and stay the same object (a list, a dict, the data of a Tensor) is compared as such.
+
+    Args:
+        reach: what is watched.
+        free: the numbers in it that may change; only their types are compared.
     """
 
-    def __init__(self, reach: Reach):
+    def __init__(self, reach: Reach, free: Free | None = None):
         self.reach = reach
-        self._snapshot = _Snapshot(reach)
+        self.free = free or {}
+        self._snapshot = _Snapshot(reach, self.free)
 
     def values(self) -> tuple:
         """The fingerprint as of now."""
         snapshot = self._snapshot
         if not snapshot.holds():
-            self._snapshot = snapshot = _Snapshot(self.reach)
+            self._snapshot = snapshot = _Snapshot(self.reach, self.free)
         return snapshot.values
 
 
 class _Snapshot:
     """What the names within a reach stand for at a moment, and the fingerprint of that."""
 
-    def __init__(self, reach: Reach):
+    def __init__(self, reach: Reach, free: Free):
+        self._free = free
+        self._numbers: list[tuple[Spot, type]] = [
+            (spot, type(spot.get())) for spot in free.values()]
+        self._partly: list[tuple[dict, list, list]] = []
         self._opened = reach.opened
         self.dicts: list[tuple[dict, list, list]] = []
         self.empty: list[dict] = []
@@ -58,10 +69,14 @@ class _Snapshot:
             for name in names:
                 self._attribute(thing, name)
         for variable in reach.variables:
+            if (id(variable), None) in free:
+                continue
             self.variables.append((variable, content_of(variable)))
             self._contents(self.variables[-1][1])
-        for _, space, names in reach.spaces.values():
+        for owner, space, names in reach.spaces.values():
             for name in names:
+                if (id(owner), name) in free:
+                    continue
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
         self.parameters = [(p.__dict__, list(p.__dict__.values())) for p in reach.parameters]
@@ -75,7 +90,7 @@ class _Snapshot:
         self.classes = [owner for owner, *_ in reach.spaces.values() if isinstance(owner, type)]
         self.kinds = kinds_of(reach)
         self.thread = reach.thread and threading.get_ident()
-        self.values = fingerprint(reach)
+        self.values = fingerprint(reach, free)
 
     def holds(self) -> bool:
         """Whether everything is as it was."""
@@ -83,6 +98,8 @@ class _Snapshot:
             if list(own) != names or not all(map(is_, own.values(), values)):
                 return False
         if any(self.empty):
+            return False
+        if self._numbers and not self._numbers_hold():
             return False
         for space, name, value in self.names:
             if space.get(name, ABSENT) is not value:
@@ -105,9 +122,23 @@ class _Snapshot:
             return False
         return all(contents(held, self._opened) == parts for held, parts in self.containers)
 
+    def _numbers_hold(self) -> bool:
+        """Whether what may change is still a number, and all beside it is as it was."""
+        for own, names, values in self._partly:
+            if list(own) != names or not all(
+                    a is b or b is _ANY for a, b in zip(own.values(), values, strict=True)):
+                return False
+        return all(type(spot.get()) is kind for spot, kind in self._numbers)
+
     def _dict(self, own: dict, counted: Any) -> None:
         if not own:
             self.empty.append(own)
+            return
+        if self._free and any((id(own), name) in self._free for name in own):
+            self._partly.append((own, list(own), [
+                _ANY if (id(own), name) in self._free else value for name, value in own.items()]))
+            for value in counted:
+                self._contents(value)
             return
         self.dicts.append((own, list(own), list(own.values())))
         for value in counted:

@@ -32,6 +32,7 @@ from .kept import Kept
 from .plan import KernelFailed
 from .replay import Path
 from .sizes import Sizes
+from .varying import Rehearsal, Varying, apart
 
 MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
 MOST_WARNINGS = 4  # runs that showed one, before the function runs eagerly
@@ -63,6 +64,7 @@ class Compiled(StandsFor):
         self._sizes: dict[Any, Sizes] = {}
         self._said: set[str] = set()
         self._warned = 0
+        self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
         self._changing = Lock()
         self._recording = Lock()
@@ -101,12 +103,14 @@ class Compiled(StandsFor):
             applying = self._entries.get(key[:_PARTS])
         else:
             applying = entries
-        place = key
+        place, numbers = key, ()
+        if applying is None and self._varying:
+            place, applying, numbers = self._of_any_number(key, args, kwargs)
         if applying is None and self._sizes:
             place, applying = self._of_any_size(key, args, kwargs)
         entered = gate.enter()
         try:
-            found = self._replayed(place, applying or (), inputs)
+            found = self._replayed(place, applying or (), inputs, numbers)
         except KernelFailed:
             self.failures += 1
             return self._eagerly(args, kwargs)  # which raises what the user is to see
@@ -135,8 +139,19 @@ class Compiled(StandsFor):
         found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
         return place, found
 
+    def _of_any_number(self, key: Any, args: tuple, kwargs: dict
+                       ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
+        """The graphs with these arguments' numbers as inputs, where they are kept, the numbers."""
+        kind, given = _numberless(args, kwargs)
+        varying = self._varying.get(kind)
+        place = None if varying is None else varying.place(kind, given)
+        if varying is None or place is None:
+            return key, None, ()
+        return place, self._entries.get(place), varying.inputs(given)
+
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
-                  inputs: list[torch.Tensor]) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+                  inputs: list[torch.Tensor], numbers: Sequence[Any] = ()
+                  ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
         """What the first graph that applies gives; None if none does."""
         watched, values = None, None
         for entry in entries:
@@ -145,7 +160,7 @@ class Compiled(StandsFor):
                 watched, values = watch, watch.values()
             if seen != values:
                 continue
-            found = path.run(inputs)
+            found = path.run(inputs, numbers)
             if found is None:
                 self.misses += 1
                 continue
@@ -206,6 +221,10 @@ class Compiled(StandsFor):
         `entries` are the graphs of which none applied.
         """
         known = entries or []
+        if self._varying and not self.fullgraph:
+            varied = self._record_numbers(key, inputs, args, kwargs)
+            if varied is not None:
+                return varied[0]
         if len(known) >= MOST_PATHS:
             return self._give_up(key, self._why_so_many(known, args, kwargs), args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
@@ -240,6 +259,9 @@ class Compiled(StandsFor):
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
+        kind, given = _numberless(args, kwargs)
+        varying = self._varying.setdefault(kind, Varying())
+        varying.note(key, given, watch.reach)
         before = Before(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused
@@ -266,6 +288,53 @@ class Compiled(StandsFor):
                 trace.undo()
             self._refuse(key, f"it {reason}")
         return trace.value
+
+    def _record_numbers(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
+                        ) -> tuple[Any] | None:
+        """Record a graph whose inputs are the numbers that have differed; what the run gave.
+
+        None if none have, or it can't be done.
+        """
+        kind, given = _numberless(args, kwargs)
+        varying = self._varying.get(kind)
+        if varying is None or varying.refused:
+            return None
+        reach = Reach.of_call(self.fn, args, kwargs, self._opened)
+        if reach.refused is not None or not varying.note(key, given, reach):
+            return None
+        if varying.lists:
+            reach = Reach.of_call(self.fn, args, kwargs, self._opened, varying.grown())
+        place = varying.place(kind, given) or key
+        if len(self._entries.get(place, ())) >= MOST_PATHS:
+            return None
+        watch = Watch(reach, {**varying.spots, **varying.lists})
+        values = watch.values()
+        with gate.closed(0.0) as alone:
+            if not alone:
+                return None
+            try:
+                rehearsal = Rehearsal(self.fn, args, kwargs, reach, varying, given)
+                level = "O0" if rehearsal.numbers.tensors else self.level
+                path = Path(rehearsal.trace, inputs, level)
+            except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
+                varying.refused = f"{type(reason).__name__}: {reason}"
+                return None
+            trace = run_traced(self.fn, args, kwargs, reach, before=Before(reach))
+        if trace.refused is not None:
+            self._refuse(key, f"it {trace.refused}")
+        elif not rehearsal.agrees(trace):
+            varying.refused = "computes something else of stand-ins"
+        else:
+            self.traces += 1
+            read = reach.was_read(rehearsal.trace.outside.codes)
+            self._opened.update(read)
+            if path.applies_again and not read:
+                for known in varying.keys:
+                    if known != place:
+                        self._entries.pop(known, None)
+                varying.keys.clear()
+                self._put_first(place, (watch, values, path))
+        return (trace.value,)
 
     def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                       ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
@@ -342,8 +411,8 @@ def _name_of(fn: Any) -> str:
 def _assign(path: Path, found: list[torch.Tensor]) -> None:
     """Give Parameters and Tensors what a run assigned to them; it is at the end of its results."""
     assigned = path.assigned()
-    count = len(found) - len(assigned)
-    for tensor, raw in zip(assigned, found[count:], strict=True):
+    end = len(found) - (path.compute is not None)
+    for tensor, raw in zip(assigned, found[end - len(assigned):end], strict=True):
         if isinstance(tensor, Parameter):
             tensor.assign_raw(raw)
         else:
@@ -355,7 +424,8 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
     if path.gives_one:
         return wrap(found[0])
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-    out, noted, later = rebuilt(path.out_tree, found, given, path.found)
+    numbers: Any = found[-1] if path.compute is not None else ()
+    out, noted, later = rebuilt(path.out_tree, found, given, path.found, numbers)
     for change, value in zip(path.changes, noted, strict=True):
         change.apply(value, reach)
     for call, printed in zip(path.later, later, strict=True):
@@ -376,6 +446,17 @@ def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_o
         return found
     same = [places[id(raw)] for raw in _raws(args, kwargs)]
     return found if len(places) == len(same) else (*found, tuple(same))
+
+
+def _numberless(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
+    """What a graph with any numbers holds for, and the numbers."""
+    numbers: list[Any] = []
+
+    def kind_of(number: Any) -> type:
+        numbers.append(number)
+        return type(number)
+
+    return _key(*apart(args, kwargs, kind_of)), numbers
 
 
 def _raws(args: tuple, kwargs: dict) -> list[torch.Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from operator import is_
+from typing import Any
 
 import torch
 from torch.fx import GraphModule
@@ -37,6 +38,8 @@ class Path:
         fresh: the generators of random numbers that it makes, with their seeds.
         later: the calls it makes when it is over.
         gives_one: whether it gives one Tensor, and does nothing else in Python.
+        compute: computes the Python numbers of a replay from those that vary; None if none do.
+        spots: where the program keeps such numbers.
         nodes: how many operations were recorded.
         changes_arguments: whether it changes memory of its arguments.
         applies_again: whether it holds for arguments such as those that it was recorded with; not
@@ -63,6 +66,12 @@ class Path:
         self.constants = trace.constants
         self._assigned = trace.assigned
         self.answers = trace.outside.answers
+        numbers = trace.numbers
+        self.compute = None if numbers is None else numbers.function()
+        self.spots = [] if numbers is None else numbers.spots
+        self._number_inputs = [] if numbers is None else [
+            (place, which, kind) for place, raw in enumerate(self.constants)
+            for own, which, kind in numbers.tensors if own is raw]
         self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
         self.out_tree = trace.out_tree
         self.changes = trace.changes
@@ -109,7 +118,16 @@ class Path:
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
             return self.plan
 
-    def _inputs(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
+    def _computed(self, numbers: Sequence[Any]) -> Sequence[Any] | None:
+        """The numbers that the run computes of those it is given; None if a condition fails."""
+        assert self.compute is not None
+        try:
+            return self.compute(*numbers, *[spot.get() for spot in self.spots])
+        except (ArithmeticError, TypeError, ValueError):
+            return None  # the function raises it where it happens
+
+    def _inputs(self, given: list[torch.Tensor], computed: Sequence[Any] | None = None
+                ) -> list[torch.Tensor] | None:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
         if self.sizes is not None and not self.sizes(given):
             return None
@@ -127,6 +145,10 @@ class Path:
         others.extend([found_at(slot)._raw for slot in self.slots])
         values = [*[x.detach() if x.requires_grad else x for x in given], *data,
                   *[x.detach() if x.requires_grad else x for x in others], *self.constants]
+        if computed is not None:
+            start = len(values) - len(self.constants)
+            for place, which, kind in self._number_inputs:
+                values[start + place] = torch.scalar_tensor(computed[which], dtype=kind)
         return None if self._sharing.found(values, moved) else values
 
     def assigned(self) -> list[Tensor]:
@@ -138,12 +160,18 @@ class Path:
         known = len(self.held)
         return self.held[number] if number < known else found_at(self.slots[number - known])
 
-    def run(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
-        """The graph's results from the arguments' data.
+    def run(self, given: list[torch.Tensor], numbers: Sequence[Any] = ()) -> list[Any] | None:
+        """The graph's results from the arguments' data and numbers that vary.
 
-        None if it stands for another case: then nothing happened.
+        None if it stands for another case: then nothing happened. The last result is, where the run
+        computes numbers, a list of these.
         """
-        values = self._inputs(given)
+        computed = None
+        if self.compute is not None:
+            computed = self._computed(numbers)
+            if computed is None:
+                return None
+        values = self._inputs(given, computed)
         if values is None:
             return None
         count, plan = len(values), self.plan or self.planned(values)
@@ -158,7 +186,10 @@ class Path:
             self.spent += time.perf_counter() - start
             if not (self.settled and self._lowered) and (self.runs == 1 or self.spent > HOT):
                 self._settle(plan, values, count)
-        return [values[i] for i in plan.results]
+        found: list[Any] = [values[i] for i in plan.results]
+        if computed is not None:
+            found.append(computed)
+        return found
 
     def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
         """Take the next step towards the fastest way to run, if the path is hot.

@@ -17,8 +17,10 @@ from ...random import kept
 from ...tensor import Tensor
 from ..guards.kinds import PLAIN, has_value, is_ours
 from ..guards.reach import Reach
+from ..guards.values import Spot
 from .recorder import CannotTrace
 
+APPENDED = object()  # instead of a key: values are appended
 _GONE = object()  # instead of a value: there is none any more
 _WHOLE = object()  # instead of a key: the holder's whole content
 
@@ -27,8 +29,8 @@ class Change(NamedTuple):
     """An assignment that a run made.
 
     Attributes:
-        holder: a dict, a class, a list and the like, a variable of a closure; or the number of the
-            place where to find it.
+        holder: a dict, a class, a list and the like, a variable of a closure; the number of the
+            place where to find it; or where to find a list that is appended to.
         key: the key or name assigned; a mark of its own if the holder's whole content was.
     """
 
@@ -38,7 +40,9 @@ class Change(NamedTuple):
     def apply(self, value: Any, reach: Reach) -> None:
         """Make the assignment again."""
         holder = reach.current(self.holder) if isinstance(self.holder, int) else self.holder
-        if isinstance(holder, types.CellType):
+        if isinstance(holder, Spot):
+            holder.get().extend(value)
+        elif isinstance(holder, types.CellType):
             if value is _GONE:
                 del holder.cell_contents
             else:

@@ -49,6 +49,12 @@ class Known(NamedTuple):
     thing: Any
 
 
+class Computed(NamedTuple):
+    """A number that a replay computes, by its place among those."""
+
+    number: int
+
+
 class Results:
     """What a run has given, described.
 
@@ -56,12 +62,15 @@ class Results:
         given: the arguments' Tensors.
         held: the Tensors and Parameters found elsewhere.
         reach: what the run could reach.
+        numbers: gives the place of a number that a replay computes, None for anything else.
 
     Attributes:
         new: the data of the new Tensors, in order.
     """
 
-    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach):
+    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach,
+                 numbers: Callable[[Any], int | None] | None = None):
+        self._numbers = numbers
         self.new: list[torch.Tensor] = []
         self._reach = reach
         self._alive: list[Any] = []  # so that no identity is used again
@@ -80,6 +89,8 @@ class Results:
         return found
 
     def _form(self, value: Any) -> Any:
+        if self._numbers is not None and (place := self._numbers(value)) is not None:
+            return Computed(place)
         if isinstance(value, Parameter):
             return value
         if isinstance(value, Tensor):
@@ -102,7 +113,7 @@ class Results:
 
 
 def rebuilt(form: Any, new: Sequence[torch.Tensor], given: Sequence[Tensor],
-            held: Callable[[int], Tensor]) -> Any:
+            held: Callable[[int], Tensor], numbers: Sequence[Any] = ()) -> Any:
     """The value that a form describes.
 
     Args:
@@ -110,6 +121,7 @@ def rebuilt(form: Any, new: Sequence[torch.Tensor], given: Sequence[Tensor],
         new: the graph's results.
         given: the arguments' Tensors.
         held: gives a Tensor found elsewhere, by its number.
+        numbers: those that a replay has computed.
     """
     made: dict[int, Any] = {}
 
@@ -131,6 +143,8 @@ def rebuilt(form: Any, new: Sequence[torch.Tensor], given: Sequence[Tensor],
             return given[form.number]
         if type(form) is Held:
             return held(form.number)
+        if type(form) is Computed:
+            return numbers[form.number]
         if type(form) is Known:
             return form.thing
         if isinstance(form, tuple):

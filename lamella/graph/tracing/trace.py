@@ -24,7 +24,7 @@ from ...tensor import Tensor, wrap
 from ..guards.reach import Reach
 from ..guards.values import plain
 from ..ir.operations import must_stay
-from .changes import Before, Change, check_givable, given_unchanged
+from .changes import APPENDED, Before, Change, check_givable, given_unchanged
 from .effects import Later, prints_noted
 from .lines import nearest_line
 from .outside import Outside
@@ -47,7 +47,7 @@ class Trace:
         constants: raw tensors that the run used, or made from numbers; inputs after those.
         assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values.
-        changes: what it assigned in Python's objects.
+        changes: what it assigned in Python's objects; `noted` are the values.
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
         later: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
@@ -65,6 +65,7 @@ class Trace:
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.changes: list[Change] = []
+        self.noted: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.later: list[Later] = []
         self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
@@ -74,6 +75,7 @@ class Trace:
         self.graph: GraphModule | None = None
         self.refused: str | None = None
         self.only_now = False
+        self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(self.refuse)
 
     def peek(self, raw: torch.Tensor) -> Any:
@@ -129,7 +131,8 @@ class Trace:
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
-               symbolic: Symbolic | None = None, before: Before | None = None) -> Trace:
+               symbolic: Symbolic | None = None, before: Before | None = None,
+               kind: type[Trace] | None = None, numbers: Any = None) -> Trace:
     """Run `fn` and record the run.
 
     Args:
@@ -137,6 +140,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         reach: what it can reach.
         symbolic: what stands for data of varying sizes, if the run is to be one on forms only.
         before: what it may change of what it can reach, as it is now.
+        kind: the class of the run.
+        numbers: stand-ins for numbers, if the run is a rehearsal with those.
 
     Returns:
         The run; if `Trace.refused` says so, one without a graph.
@@ -154,8 +159,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
-    trace = (symbolic.trace if symbolic else Trace)(
+    trace = (symbolic.trace if symbolic else kind or Trace)(
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
+    if numbers is not None:
+        trace.numbers, numbers.recorder = numbers, recorder
     trace.only_now = bool({id(t) for t in given} & {id(t) for t in held})
     trace.data = [held_data(t) for t in held]
     given_before = map_tensors(lambda t: t, (args, kwargs))
@@ -189,7 +196,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                         raise
                     trace.refuse(str(reason))
     except BaseException:
-        if trace.refused is None:
+        if trace.refused is None or numbers is not None:
             trace.undo()
         raise
     finally:
@@ -300,10 +307,14 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before, given: 
                 if held_data(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
     made = list(before.changes())
+    if trace.numbers is not None:
+        made.extend((Change(spot, APPENDED), grown.items) for spot, grown in trace.numbers.lists
+                    if grown.items)
     trace.changes, noted = [change for change, _ in made], [value for _, value in made]
+    trace.noted = noted
     check_givable(trace.value, before.reach, "gives")
     check_givable(noted, before.reach, "keeps")
-    results = Results(given, trace.held, before.reach)
+    results = Results(given, trace.held, before.reach, trace.numbers and trace.numbers.place)
     trace.out_tree = results.described(
         (trace.value, noted, [call.args for call in trace.later]))
     return [*(raw for raw, _ in trace.guards), *results.new,

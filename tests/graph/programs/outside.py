@@ -207,7 +207,8 @@ def file_write(wrap):
 
     call = wrap(f)
     [call(X()) for _ in range(4)]
-    return open(fn).read()
+    h.close()
+    return pathlib.Path(fn).read_text()
 
 
 @program
@@ -416,14 +417,16 @@ def semaphore(wrap):
 @program
 def file_iter(wrap):
     fn = tempfile.mktemp()
-    open(fn, "w").write("1\n2\n3\n4\n5\n")
+    pathlib.Path(fn).write_text("1\n2\n3\n4\n5\n")
     h = open(fn)
 
     def f(x):
         return x * float(next(h))
 
     call = wrap(f)
-    return [plain(call(X())) for i in range(4)]
+    found = [plain(call(X())) for _ in range(4)]
+    h.close()
+    return found
 
 
 @program

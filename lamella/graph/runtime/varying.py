@@ -1,0 +1,147 @@
+"""The numbers that have differed between calls, and rehearsals of a run with them as inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...autodiff.tree import map_tensors
+from ...tensor import wrap
+from ..guards.reach import Reach
+from ..guards.values import Spot, kept_in
+from ..tracing.changes import APPENDED, Before
+from ..tracing.numbers import Numbers, NumberTrace, alike, ask_for_classes
+from ..tracing.recorder import CannotTrace
+from ..tracing.trace import Trace, run_traced
+
+
+class Varying:
+    """Of arguments that differ in nothing but numbers: which have differed so far.
+
+    Attributes:
+        positions: the arguments' numbers that have, by their order.
+        spots: the numbers of the program's that have, by their places.
+        lists: the program's lists that have grown, by their places.
+        keys: of the calls that were recorded.
+        refused: why no graph can have such numbers as inputs; empty if that isn't known.
+    """
+
+    def __init__(self) -> None:
+        self.positions: set[int] = set()
+        self.spots: dict[tuple[int, Any], Spot] = {}
+        self.lists: dict[tuple[int, Any], Spot] = {}
+        self.keys: list[Any] = []
+        self.refused = ""
+        self._given: Sequence[Any] | None = None
+        self._kept: dict[tuple[int, Any], tuple[Spot, Any]] = {}
+        self._lists: dict[tuple[int, Any], tuple[Spot, Any, int]] = {}
+
+    def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
+        """Note the numbers of a call that is to be recorded; tells whether any have differed."""
+        kept = kept_in(reach, (int, float))
+        lists = {place: (spot, thing, len(thing))
+                 for place, (spot, thing) in kept_in(reach, (list,)).items()}
+        if self._given is not None:
+            self.positions.update(i for i, (a, b) in enumerate(zip(given, self._given, strict=True))
+                                  if repr(a) != repr(b))
+            for place, (spot, value) in kept.items():
+                _, before = self._kept.get(place, (spot, value))
+                if type(before) is type(value) and repr(before) != repr(value):
+                    self.spots[place] = spot
+            for place, (spot, thing, length) in lists.items():
+                _, before, shorter = self._lists.get(place, (spot, None, 0))
+                if before is thing and length > shorter:
+                    self.lists[place] = spot
+        self._given, self._kept, self._lists = given, kept, lists
+        self.keys.append(key)
+        self.spots = {place: spot for place, spot in self.spots.items() if place in kept}
+        self.lists = {place: spot for place, spot in self.lists.items() if place in lists}
+        return bool(self.positions or self.spots or self.lists)
+
+    def grown(self) -> dict[int, Any]:
+        """The lists that have grown, by identity."""
+        return {id(thing): thing for thing in (spot.get() for spot in self.lists.values())}
+
+    def place(self, kind: Any, given: Sequence[Any]) -> Any:
+        """Where the graphs for such arguments are kept; None if no argument varies."""
+        if not self.positions:
+            return None
+        return kind, tuple([repr(n) for i, n in enumerate(given) if i not in self.positions])
+
+    def inputs(self, given: Sequence[Any]) -> list[Any]:
+        """The arguments' numbers that vary."""
+        return [given[i] for i in sorted(self.positions)]
+
+
+def apart(args: tuple, kwargs: dict, replace: Callable[[Any], Any]) -> tuple[tuple, dict]:
+    """The arguments, with what `replace` gives for each whole or floating-point number."""
+    def other(value: Any) -> Any:
+        kind = type(value)
+        if kind is float or kind is int:
+            return replace(value)
+        if kind is tuple:
+            return tuple([other(part) for part in value])
+        if kind is list:
+            return [other(part) for part in value]
+        if kind is dict:
+            return {key: other(part) for key, part in value.items()}
+        return value
+
+    return other(args), other(kwargs)
+
+
+class Rehearsal:
+    """A run that was made with stand-ins for numbers, and undone.
+
+    Args:
+        fn: called with `args` and `kwargs`.
+        reach: what it can reach.
+        varying: the numbers to stand in for.
+        given: the numbers among the arguments.
+
+    Raises:
+        CannotTrace: if no graph can have these numbers as inputs.
+        Exception: what the function raises.
+    """
+
+    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
+                 varying: Varying, given: Sequence[Any]):
+        self.numbers = Numbers(varying.inputs(given), list(varying.spots.values()),
+                               list(varying.lists.values()))
+        if reach.hidden:
+            raise CannotTrace("finds a list that grows in several places")
+        stand_ins = {i: n for i, n in zip(sorted(varying.positions), self.numbers.given,
+                                          strict=True)}
+        order = iter(range(len(given)))
+        args, kwargs = apart(args, kwargs, lambda n: stand_ins.get(next(order), n))
+        stands = [*zip(self.numbers.spots, self.numbers.held, strict=True), *self.numbers.lists]
+        real = [spot.get() for spot, _ in stands]
+        for spot, stand_in in stands:
+            spot.put(stand_in)
+        before = Before(reach)
+        try:
+            self.trace: Trace = run_traced(fn, args, kwargs, reach, before=before, kind=NumberTrace,
+                                           numbers=self.numbers)
+            self.found = map_tensors(lambda t: wrap(t._raw.detach().clone()), _seen(
+                self.trace, [grown.items for _, grown in self.numbers.lists]))
+            self.trace.undo()
+        finally:
+            before.restore()
+            for (spot, _), value in zip(stands, real, strict=True):
+                spot.put(value)
+        if self.trace.refused is not None or self.trace.outside.warned:
+            raise CannotTrace(self.trace.refused or "issues a warning")
+        if ask_for_classes(self.trace.outside.codes):
+            raise CannotTrace("asks for the class of a number")
+
+    def agrees(self, real: Trace) -> bool:
+        """Whether it gave and changed what the run itself has."""
+        tails = [spot.get()[-len(grown.items):] if grown.items else []
+                 for spot, grown in self.numbers.lists]
+        return ([c.key for c in self.trace.changes if c.key is not APPENDED]
+                == [c.key for c in real.changes] and alike(self.found, _seen(real, tails)))
+
+
+def _seen(trace: Trace, appended: list[list]) -> tuple[Any, ...]:
+    return trace.value, [value for change, value in zip(trace.changes, trace.noted, strict=True)
+                         if change.key is not APPENDED], appended

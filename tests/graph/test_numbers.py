@@ -1,0 +1,166 @@
+"""Numbers that change, counters, lists that grow: one graph, which gives what eager code gives."""
+
+import math
+import types
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, jit, nn, ops
+
+X = Tensor([1.0, -2.0, 3.0])
+
+
+def same(make, calls, traces):
+    """Check twins that `make` gives, a function and its state, and how often it is recorded."""
+    eager, want = make()
+    function, state = make()
+    compiled = jit(function)
+    for args in calls:
+        np.testing.assert_allclose(compiled(*args).asnumpy(), eager(*args).asnumpy(), rtol=1e-6)
+        assert repr(state()) == repr(want())
+    report = compiled.report()
+    assert not report["eager"]
+    assert report["traces"] <= traces, report
+    assert report["replays"] == len(calls) - report["traces"]
+    return compiled
+
+
+def stateless(fn):
+    return lambda: (fn, lambda: None)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x, b: x * b + 1, lambda x, b: b - x / (b + 2), lambda x, b: (x > b) * 2.0 + b * b,
+    lambda x, b: x * (1 - b) + abs(-b) * x, lambda x, b: ms.grad(lambda y: (y * y * b).sum())(x),
+    lambda x, b: x.astype(ms.float16) * b, lambda x, b: x.astype(ms.int32) * b,
+    lambda x, b: x.sum() * b, lambda x, b: [x * 2, x * 3][b > 100]],
+    ids=[f"fn{n}" for n in range(9)])
+def test_a_number_that_changes_is_an_input_from_its_second_value_on(fn):
+    same(stateless(fn), [(X, b) for b in (0.1, 0.2, 0.3, 0.45, 2.5, 1e-3)], 2)
+    same(stateless(fn), [(X, b) for b in (1, 2, 7, 40, -3, 0)], 2)
+
+
+def test_mutable_numbers_and_numbers_in_structures():
+    same(stateless(lambda x, b: x * b), [(X, ms.mutable(b)) for b in (0.1, 0.2, 0.3)], 2)
+    pairs = ((0.1, 1), (0.2, 1), (0.3, 5), (0.5, 7), (1.5, 9))
+    same(stateless(lambda x, t: x * t["a"][0] + t["b"]),
+         [(X, {"a": (b, 1), "b": c}) for b, c in pairs], 3)
+
+
+def test_a_branch_on_a_number_is_a_condition():
+    fn = stateless(lambda x, b: x * b if b > 0.5 else x - b)
+    same(fn, [(X, b) for b in (0.1, 0.2, 0.3, 0.6, 0.7, 0.8, 0.4, 0.9)], 3)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x, b: x * math.sqrt(b), lambda x, b: ops.ones(int(b * 10)).sum() * x,
+    lambda x, b: x * len(f"{b}"), lambda x, b: x * (2 if type(b) is float else 3),
+    lambda x, b: x ** b], ids=["sqrt", "int", "text", "type", "power"])
+def test_what_needs_the_value_is_recorded_for_it(fn):
+    compiled = jit(fn)
+    for b in (0.5, 0.25, 0.75, 0.5, 0.25):
+        np.testing.assert_allclose(compiled(X, b).asnumpy(), fn(X, b).asnumpy(), rtol=1e-6)
+
+
+def test_types_and_special_numbers():
+    compiled = jit(lambda x, b: x * b)
+    for b in (0.5, 1.5, 2, 3, True, False, 4, math.inf, -0.0, 0.0, math.nan, 2.5, 2**20, 7):
+        for x in (X, X.astype(ms.int32), X.astype(ms.float16), X.sum()):
+            got, want = compiled(x, b), x * b
+            assert got.dtype is want.dtype
+            np.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
+
+
+def test_counters_lists_of_losses_and_rates():
+    def make():
+        own = types.SimpleNamespace(n=0, tau=1.0, losses=[], state=(ops.zeros(3), ops.ones(3)),
+                                    means={"w": ops.zeros(3)})
+
+        def step(x):
+            own.n += 1
+            own.tau *= 0.99
+            own.losses.append(x.sum())
+            h, c = own.state
+            own.state = (h + x, c * 0.5)
+            own.means["w"] = own.means["w"] * 0.9 + x * 0.1
+            y = x * own.tau + own.n
+            return y * 2 if own.n % 4 == 0 else y + own.means["w"]
+
+        return step, lambda: (own.n, own.tau, [float(loss) for loss in own.losses])
+
+    same(make, [(X * i,) for i in range(20)], 3)
+
+
+def test_a_cell_that_counts_and_accumulates_gradients():
+    def make():
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.w = Parameter(Tensor([1.0, 2.0, 3.0]), name="w")
+                self.calls = 0
+
+            def construct(self, x):
+                self.calls += 1
+                return (x * self.w).sum()
+
+        net = Net()
+        update = nn.SGD([net.w], 0.1)
+        kept = Parameter(ops.zeros(3), name="kept", requires_grad=False)
+        gradient = ms.value_and_grad(net, None, [net.w])
+        count = 0
+
+        def step(x):
+            nonlocal count
+            loss, gradients = gradient(x)
+            ops.assign_add(kept, gradients[0])
+            count += 1
+            if count % 3 == 0:
+                update((kept.value(),))
+                ops.assign(kept, ops.zeros(3))
+            return loss
+
+        return step, lambda: (net.calls, count, net.w.asnumpy().tolist())
+
+    same(make, [(X,)] * 12, 4)
+
+
+def test_a_list_that_is_read_too_and_one_that_is_emptied():
+    losses: list = []
+
+    def read(x):
+        losses.append(x.sum())
+        return x * len(losses)
+
+    compiled = jit(read)
+    for i in range(1, 5):
+        np.testing.assert_allclose(compiled(X).asnumpy(), X.asnumpy() * i)
+    seen: list = []
+    appending = jit(lambda x: (seen.append(x * 2), x)[1])
+    for i in range(6):
+        appending(X * i)
+        if i == 3:
+            seen.clear()
+    assert [float(t[0]) for t in seen] == [8.0, 10.0]
+    other = seen
+    appending(X)
+    assert len(other) == 3
+
+
+def test_numbers_changed_from_outside():
+    own = types.SimpleNamespace(scale=1.0, n=0)
+
+    def step(x):
+        own.n += 2
+        return x * own.scale + own.n
+
+    compiled = jit(step)
+    for i, scale in enumerate((1.0, 2.0, 3.5, 4.5, 5.5), 1):
+        own.scale = scale
+        np.testing.assert_allclose(compiled(X).asnumpy(), X.asnumpy() * scale + 2 * i)
+    own.n, own.scale = 100, 3  # of another type
+    np.testing.assert_allclose(compiled(X).asnumpy(), X.asnumpy() * 3 + 102)
+    own.scale = "no"
+    with pytest.raises(TypeError):
+        compiled(X)
