@@ -150,6 +150,8 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
     """What is assigned: a number that fits the type of `raw`, or a raw tensor of that type."""
     kind = type(value)
     if kind is float or kind is bool:
+        if raw.dtype is torch.float16 and abs(value) > 65504.0:  # older PyTorch refuses it
+            return torch.tensor(value, device=raw.device).to(raw.dtype)
         return value
     source = getattr(value, "_raw", None)
     if source is None or kind is type:

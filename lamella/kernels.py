@@ -9,6 +9,10 @@ import torch
 
 from .state import is_nested
 
+# at a bound, PyTorch up to 2.13 passes a clamped number's gradient as MindSpore does, later
+# versions stop it; where both sides of `fmax` are equal, those share it
+STOPS_AT_BOUNDS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 14)
+
 power_of_any_order: Any = None  # `a` ** `b` with right derivatives; `autodiff.power` puts it here
 
 

@@ -8,6 +8,8 @@ of a copy without a name (``y[b][:, 0] = 1.0``) and no other (``z = y[b]; z[:, 0
 
 from __future__ import annotations
 
+import functools
+import sys
 import weakref
 from sys import getrefcount
 from typing import Any
@@ -48,7 +50,7 @@ def write_back(references: int, copy: Any, index: Any, value: Any) -> None:
     set_item(copy, index, value)
     source = picked.get(id(copy))
     tensor = None if source is None else source.weak()
-    if source is None or tensor is None or in_graph() and references > _WITHOUT_NAME:
+    if source is None or tensor is None or in_graph() and references > _without_name():
         return
     tensor[source.index] = copy
 
@@ -62,5 +64,19 @@ class _Probe:
     count = 0
 
 
-_Probe()[0] = None
-_WITHOUT_NAME = _Probe.count
+def _counted() -> int:
+    _Probe()[0] = None
+    return _Probe.count
+
+
+@functools.cache
+def _counted_while_profiled() -> int:
+    return _counted()
+
+
+_WITHOUT_NAME = _counted()
+
+
+def _without_name() -> int:
+    """How many references an object without a name has; Python 3.10 adds one for a profiler."""
+    return _WITHOUT_NAME if sys.getprofile() is None else _counted_while_profiled()

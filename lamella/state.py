@@ -59,6 +59,8 @@ def numbers(raw: torch.Tensor) -> Any:
     if state.trace is None:
         if torch._C._are_functorch_transforms_active():
             raw = plain(raw)
+            with torch._C._DisableFuncTorch():
+                return raw.tolist()
         return raw.tolist()
     if raw.is_floating_point() or raw.is_complex() or raw.numel() > MOST_NUMBERS:
         state.trace.refuse("makes Python numbers of a tensor")

@@ -12,7 +12,7 @@ from lamella import doctor
 def test_facts_are_this_process():
     found = doctor.facts()
     assert found["packages"]["lamella"] == lamella.__version__
-    assert found["packages"]["torch"] == torch.__version__
+    assert torch.__version__.startswith(found["packages"]["torch"])  # "+cu126" is left out
     assert found["cpu"]["threads"] == torch.get_num_threads()
     assert found["cpu"]["cores"] >= 1
     assert found["gpu"]["available"] is torch.cuda.is_available()

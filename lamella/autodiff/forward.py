@@ -36,7 +36,8 @@ _dual_numbers = Lock()  # PyTorch has one level of them for the whole process
 def _load_rules() -> None:
     """Load PyTorch's forward-mode rules, which it compiles with what it calls deprecated itself."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        for kind in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", kind)
         importlib.import_module("torch._decomp.decompositions_for_jvp")
 
 

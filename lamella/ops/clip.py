@@ -10,6 +10,7 @@ import torch
 
 from ..errors import op
 from ..inplace import in_place
+from ..kernels import STOPS_AT_BOUNDS
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
@@ -54,6 +55,16 @@ def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:
     return [wrap(raw) for raw in scaled]
 
 
+def clamped(raw: torch.Tensor, low: Any, high: Any) -> torch.Tensor:
+    """A raw tensor between two bounds, with the gradient of all that is not outside of them."""
+    if not STOPS_AT_BOUNDS or not _one_by_one([raw, *(b for b in (low, high) if isinstance(
+            b, torch.Tensor))]):
+        return torch.clamp(raw, low, high)
+    if low is not None:
+        raw = torch.where(raw < low, low, raw)
+    return raw if high is None else torch.where(raw > high, high, raw)
+
+
 @op
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Each element brought between `min` and `max`; at the bounds the gradient passes.
@@ -76,7 +87,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise ValueError("For 'clamp', one of 'min' and 'max' must be given, but both are None.")
-    return wrap(torch.clamp(input._raw, *_bounds(input._raw, min, max)))
+    return wrap(clamped(input._raw, *_bounds(input._raw, min, max)))
 
 
 clip = clamp

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..kernels import STOPS_AT_BOUNDS
 from ..state import in_graph
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import axes, both, flag, spelled
@@ -123,7 +124,10 @@ def fmax(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.fmax(ms.Tensor([1.0, float("nan")]), 2))
         [2. 2.]
     """
-    return wrap(torch.fmax(*both(input, other)))
+    a, b = both(input, other)
+    if STOPS_AT_BOUNDS and a.is_floating_point():  # and shares the gradient where they are equal
+        return wrap(torch.where((a >= b) | b.isnan(), a, b))
+    return wrap(torch.fmax(a, b))
 
 
 @op
@@ -146,7 +150,10 @@ def fmin(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.fmin(ms.Tensor([1.0, float("nan")]), 2))
         [1. 2.]
     """
-    return wrap(torch.fmin(*both(input, other)))
+    a, b = both(input, other)
+    if STOPS_AT_BOUNDS and a.is_floating_point():
+        return wrap(torch.where((a <= b) | b.isnan(), a, b))
+    return wrap(torch.fmin(a, b))
 
 
 @op

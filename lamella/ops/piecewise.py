@@ -16,6 +16,7 @@ from ..errors import op
 from ..inplace import in_place
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
+from .clip import clamped
 
 __all__ = [
     "relu", "relu_", "relu6", "leaky_relu", "hardsigmoid", "hardswish", "hardtanh", "hardshrink",
@@ -109,7 +110,7 @@ def relu6(x: Tensor) -> Tensor:
         >>> print(ms.ops.relu6(ms.Tensor([-1.0, 4.0, 8.0])))
         [0. 4. 6.]
     """
-    return wrap(torch.relu(x._raw).clamp_max(6.0))
+    return wrap(clamped(torch.relu(x._raw), None, 6.0))
 
 
 @op

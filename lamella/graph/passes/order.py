@@ -12,7 +12,7 @@ from torch.fx import GraphModule
 
 from ...machine import cache
 from ..ir.draft import copied
-from ..ir.operations import must_stay
+from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
@@ -83,9 +83,9 @@ def improved_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
 def simplify(module: GraphModule) -> None:
     """Do less: no dead code, nothing twice, nothing without effect, no known values again."""
     graph = module.graph
-    graph.eliminate_dead_code(is_impure_node=must_stay)
+    sweep(graph)
     while share(graph) + fold(module) + remove_pointless(graph):
-        graph.eliminate_dead_code(is_impure_node=must_stay)
+        sweep(graph)
 
 
 def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.Tensor]

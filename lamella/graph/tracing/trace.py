@@ -23,7 +23,7 @@ from ...state import state
 from ...tensor import Tensor, wrap
 from ..guards.reach import Reach
 from ..guards.values import plain
-from ..ir.operations import must_stay
+from ..ir.operations import sweep
 from .changes import APPENDED, Before, Change, check_givable, given_unchanged
 from .effects import Later, prints_noted
 from .lines import nearest_line
@@ -323,6 +323,6 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before, given: 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
     """The graph without what nothing uses."""
-    graph.graph.eliminate_dead_code(is_impure_node=must_stay)
+    sweep(graph.graph)
     graph.recompile()
     return graph

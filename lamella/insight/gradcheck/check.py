@@ -450,7 +450,7 @@ def _wide(raw: Raw) -> Raw:
 
 
 def _dot(a: Raw, b: Raw) -> float:
-    return float((_parts(_wide(a)) * _parts(_wide(b))).sum())
+    return float((_parts(_wide(a)) * _parts(_wide(b))).sum().detach())
 
 
 def _largest(raw: Raw) -> float:

@@ -197,10 +197,15 @@ def adamax(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, b
     descend(params, kernels._foreach_div(m, kernels._foreach_add(v, eps)), lr)
 
 
+# PyTorch up to 2.7 makes a Python number of the rate, which no graph can hold
+_FUSED_TAKES_RATES = "tensor_lr" in torch.ops.aten._fused_adagrad_.overloads()
+
+
 def adagrad(params: Raws, grads: Raws, accums: Raws, lr: Any, eps: float = 0.0,
             update_slots: bool = True, decay: float = 0.0) -> None:
     """``a += g²``; ``p -= lr * g / (sqrt(a) + eps)`` (Duchi et al. 2011)."""
-    if update_slots and params[0].device.type == "cpu":
+    if update_slots and params[0].device.type == "cpu" and (
+            _FUSED_TAKES_RATES or not isinstance(lr, torch.Tensor)):
         step = torch.ones(())
         kernels._fused_adagrad_(params, grads, accums, [step] * len(params), lr=lr, lr_decay=0.0,
                               weight_decay=decay, eps=eps, maximize=False)

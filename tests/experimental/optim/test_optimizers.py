@@ -62,6 +62,7 @@ def new(kind=optim.SGD, lr=1.0, **options):
     return kind([ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")], lr=lr, **options)
 
 
+@pytest.mark.filterwarnings("ignore:The epoch parameter")  # PyTorch's own, of its own schedules
 def test_functions_of_the_epoch_and_sequences():
     rates = optim.lr_scheduler
     made = rates.LambdaLR(new(), lambda epoch: 0.5 ** epoch)

@@ -166,7 +166,7 @@ def test_a_function_that_waits_for_other_threads_calls_does_not_hang():
         thread.join()
         return x + found[-1]
 
-    with pytest.warns(UserWarning, match="threading.Thread"):
+    with pytest.warns(UserWarning, match=r"threading\."):
         assert waits(Tensor([1.0, 2.0])).asnumpy().tolist() == [4.0, 8.0]
     assert waits(Tensor([1.0, 2.0])).asnumpy().tolist() == [4.0, 8.0]
 
