@@ -185,14 +185,8 @@ class Parameter(Tensor):
         self._note()
         self._data = raw.detach()
 
-    # what a Parameter of which each process holds a part does otherwise; see `parallel.parts`
+    # what makes a gradient of a Parameter of which each process holds a part; see `parallel.parts`
     gradient_of: Any = None
-    recording: Any = None
-
-    @property
-    def _held(self) -> torch.Tensor:
-        """What a gradient call makes an alias of."""
-        return self._raw
 
     @property
     def name(self) -> str:

@@ -66,12 +66,10 @@ class Run:
             arg = given[p]
             given[p] = (self._aliased(arg) if type(arg) is Tensor
                         else map_tensors(self._aliased, arg))
-        around: Any = None
         for weight in weights:
             if weight.gradient_of is not None:
                 self.special[len(self.aliases)] = weight
-                around = around or weight.recording()
-            level.overlay[weight] = self._alias(weight, weight._held)
+            level.overlay[weight] = self._alias(weight)
             level.assigned[id(weight)] = []
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()
@@ -79,18 +77,15 @@ class Run:
         if not recording:
             torch.set_grad_enabled(True)
         try:
-            if around is None:
-                value = fn(*given, **kwargs)
-            else:
-                with around:
-                    value = fn(*given, **kwargs)
+            value = fn(*given, **kwargs)
             self.value = value if type(value) is Tensor else map_tensors(as_value, value)
         finally:
             state.level, state.overlay = before
             if not recording:
                 torch.set_grad_enabled(False)
 
-    def _alias(self, tensor: Tensor, raw: torch.Tensor) -> torch.Tensor:
+    def _alias(self, tensor: Tensor) -> torch.Tensor:
+        raw = tensor._raw
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
             # an unrecorded view of a tensor that requires grad gets none inside a backward pass
             linked = (torch.is_grad_enabled()
@@ -122,7 +117,7 @@ class Run:
         return alias
 
     def _aliased(self, tensor: Tensor) -> Tensor:
-        return wrap(self._alias(tensor, tensor._raw))
+        return wrap(self._alias(tensor))
 
     def backward(self, outputs: Any, sens: Any = None, again: bool = False):
         """The gradients by the aliases, one by one, of `outputs` summed, or weighted by `sens`.

@@ -186,8 +186,12 @@ def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Te
 
 
 def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequence[int]],
-               group: Group) -> list[torch.Tensor]:
-    """Part i goes to process i of the group; what comes from each, of the given shapes."""
+               group: Group, even: bool = False) -> list[torch.Tensor]:
+    """Part i goes to process i of the group; what comes from each, of the given shapes.
+
+    Args:
+        even: whether all parts of all processes are of one shape.
+    """
     if group.size == 1:
         return [parts[0].clone()]
     like = parts[0]
@@ -198,11 +202,12 @@ def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequen
     joined, sizes = torch.cat(given), [part.numel() for part in given]
 
     def call() -> None:
-        if group.compares:
+        if group.compares and not even:
             _compare_counts(name, sizes, counts, group)
         dist.all_to_all_single(out, joined, counts, sizes, group.process_group)
 
-    _exchanged(name, "all_to_all", group, joined.view(like.dtype), like.dtype, call, alike=False)
+    _exchanged(name, "all_to_all", group, joined.view(like.dtype), "even" if even else "", call,
+               alike=even)
     return [_from_bytes(part, shape, like)
             for part, shape in zip(out.split(counts), shapes, strict=True)]
 

@@ -94,7 +94,7 @@ class _ReduceScatter(torch.autograd.Function):
         ctx.name, ctx.op, ctx.group = name, op, group
         parts = [part.contiguous() for part in raw.chunk(group.size)]
         # gloo has no reduce-scatter for all types: each process adds up what comes to it
-        came = exchange.all_to_all(name, parts, [parts[0].shape] * group.size, group)
+        came = exchange.all_to_all(name, parts, [parts[0].shape] * group.size, group, even=True)
         return _combined(torch.stack(came), op)
 
     @staticmethod

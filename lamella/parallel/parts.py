@@ -1,15 +1,15 @@
 """Parameters of which each process holds one part: what ZeRO (Rajbhandari et al. 2020) is made of.
 
 A `PartParameter` keeps the rows of its part; whoever reads it gets the whole, gathered from the
-other processes. In a gradient call the alias is that of the part, so going back the gradient of the
-whole is scattered, and each process gets the part that belongs to its own. Such a gradient is a
-Tensor around a DTensor: norms of it are norms of the whole, and what can't be right raises.
+other processes. A gradient call gathers all wholes first, and scatters their gradients when it has
+all, both in the order of its Parameters: an order that followed the backward pass would be that of
+kernels, which each process chooses for itself. What it gives is a Tensor around a DTensor: norms of
+it are norms of the whole, and what can't be right raises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -34,15 +34,13 @@ class Placement:
     Attributes:
         group: the processes that hold the parts of one Parameter.
         others: the processes that hold the same part as this one, or None if there are none.
-        level: 1 and 2: the whole is kept from its use to the backward pass; 3: it is gathered again
-            there.
         divisor: what gradients, added up over all processes, are divided by.
         threshold: Parameters of fewer bytes are left whole.
     """
 
-    def __init__(self, group: Group, others: Group | None = None, level: int = 1, divisor: int = 1,
+    def __init__(self, group: Group, others: Group | None = None, divisor: int = 1,
                  threshold: int = 0):
-        self.group, self.others, self.level = group, others, level
+        self.group, self.others = group, others
         self.divisor, self.threshold = divisor, threshold
         self._mesh: Any = None
 
@@ -69,15 +67,13 @@ class Placement:
 
     def gather(self, part: torch.Tensor) -> torch.Tensor:
         """The whole, on the tape."""
-        whole = rules.all_gather("Parameter", part, self.group)
-        if self.level == 3 and whole.requires_grad:
-            whole._lamella_part = self, part.detach()  # type: ignore[attr-defined]  # `_pack` looks
-        return whole
+        return rules.all_gather("Parameter", part, self.group)
 
     def gradient(self, raw: torch.Tensor) -> Tensor:
-        """The gradient of a part, summed in its group already, as a part of the whole's."""
+        """The sum of all processes' gradients of a whole, of which each gets its part."""
         from torch.distributed.tensor import DTensor, Shard
 
+        raw = rules.reduce_scatter("Parameter", raw, "sum", self.group)
         if self.others is not None:
             raw = exchange.all_reduce("Parameter", raw, "sum", self.others)
         if self.divisor != 1:
@@ -96,15 +92,10 @@ class PartParameter(Parameter):
         return self.__dict__["placement"]
 
     @property
-    def _held(self) -> torch.Tensor:
-        """The part, as the running gradient call knows it; the whole where a Cell changed that."""
-        overlay = state.overlay
-        return self._data if overlay is None else overlay.get(self, self._data)
-
-    @property
     def _raw(self) -> torch.Tensor:  # type: ignore[override]
-        own = self._held
-        return self.placement.gather(own) if own.shape == self._data.shape else own
+        overlay = state.overlay
+        alias = None if overlay is None else overlay.get(self)
+        return self.placement.gather(self._data) if alias is None else alias
 
     @_raw.setter
     def _raw(self, raw: torch.Tensor) -> None:
@@ -158,30 +149,8 @@ class PartParameter(Parameter):
         super().assign_raw(self._own(raw))
 
     def gradient_of(self, raw: torch.Tensor) -> Tensor:
-        """A gradient by the part as a Tensor."""
+        """A gradient by the whole as a Tensor of which each process holds its part."""
         return self.placement.gradient(raw)
-
-    def recording(self) -> AbstractContextManager | None:
-        """What has to be around a recorded function, so that wholes aren't kept."""
-        if self.placement.level < 3:
-            return None
-        return torch.autograd.graph.saved_tensors_hooks(_pack, _unpack)
-
-
-def _pack(saved: torch.Tensor) -> Any:
-    """In place of a gathered whole, or a view of it, the part that it can be gathered from."""
-    base = saved if saved._base is None else saved._base
-    found = getattr(base, "_lamella_part", None)
-    if found is None or base.dtype is not saved.dtype:
-        return saved
-    return (*found, saved.size(), saved.stride(), saved.storage_offset())
-
-
-def _unpack(kept: Any) -> torch.Tensor:
-    if isinstance(kept, torch.Tensor):
-        return kept
-    placement, part, size, stride, offset = kept
-    return placement.gather(part).as_strided(size, stride, offset)
 
 
 def shard(parameter: Parameter, placement: Placement) -> None:
@@ -202,14 +171,12 @@ def place(parameters: Iterable[Parameter], placement: Placement | None) -> None:
             shard(parameter, placement)
 
 
-def placement_of(size: int = -1, threshold: int | None = None,
-                 level: int = 1) -> Placement | None:
+def placement_of(size: int = -1, threshold: int | None = None) -> Placement | None:
     """How Parameters are cut as the settings say; None in a world of one.
 
     Args:
         size: how many parts; -1: as many as there are processes.
         threshold: Parameters of fewer KB stay whole; default: the setting.
-        level: see `Placement`.
     """
     world = group_of(None, "parallel optimizer")
     if world.size == 1 or size == 1:
@@ -218,7 +185,7 @@ def placement_of(size: int = -1, threshold: int | None = None,
     least = (config["parallel_optimizer_threshold"] if threshold is None else threshold) << 10
     divisor = world.size if settings.get_auto_parallel_context("gradients_mean") else 1
     if size in (-1, world.size):
-        return Placement(world, None, level, divisor, least)
+        return Placement(world, None, divisor, least)
     if world.size % size:
         raise ValueError(f"Weights can't be cut in {size} parts among {world.size} processes: the "
                          f"number of processes must be a multiple.")
@@ -230,7 +197,7 @@ def placement_of(size: int = -1, threshold: int | None = None,
         create_group(name, ranks)
         if world.ranks[world.rank] in ranks:
             mine[kind] = group_of(name, "parallel optimizer")
-    return Placement(mine["part"], mine["same"], level, divisor, least)
+    return Placement(mine["part"], mine["same"], divisor, least)
 
 
 def is_part(raw: torch.Tensor) -> bool:

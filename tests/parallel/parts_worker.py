@@ -48,12 +48,12 @@ def state_of(step):
     return {p.name: p.asnumpy().tolist() for p in step.get_parameters()}
 
 
-def train(kind, rows, clips=False, level=None, steps=4):
+def train(kind, rows, clips=False, later=False, steps=4):
     """Train by `TrainOneStepCell`, or by a loop of one's own that clips gradients."""
     net = Net()
     optimizer = optimizer_of(kind, net)
-    if level is not None:  # states are there before the Parameters are cut
-        parts.place(net.trainable_params(), parts.placement_of(level=level))
+    if later:  # states are there before the Parameters are cut
+        parts.place(net.trainable_params(), parts.placement_of())
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
     reducer = nn.DistributedGradReducer(optimizer.parameters)
     loss = nn.MSELoss()
@@ -113,8 +113,8 @@ def main(folder):
     found["scaled"] = scaled(rank)
     found["lamb"] = complaint(train, "Lamb", rows)
     ms.set_auto_parallel_context(enable_parallel_optimizer=False)
-    found["level 3"] = state_of(train("Adam", rows, level=3))
-    net = train("Momentum", rows, level=3, steps=0)
+    found["later"] = state_of(train("Adam", rows, later=True))
+    net = train("Momentum", rows, later=True, steps=0)
     found["wrong"] = complaint(net.network.trainable_params()[0].set_data, ops.ones((2, 2)))
     seen = []
     exchange.watcher = seen.append

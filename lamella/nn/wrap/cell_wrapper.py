@@ -186,8 +186,9 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
         if reducer is not None:
             gradients = reducer(gradients)
     else:
-        whole = not any(run.level.assigned.values())  # else a gradient comes in several parts
-        for place, alias in enumerate(run.aliases if whole else ()):
+        # a gradient that comes in several pieces, or is scattered, is not ready on its way
+        early = not any(run.level.assigned.values()) and not run.special
+        for place, alias in enumerate(run.aliases if early else ()):
             if alias.requires_grad:
                 alias.register_hook(partial(reduction.ready, place))
         raws = [gradient._raw for gradient in run.backward(run.value, sens)]

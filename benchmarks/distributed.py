@@ -1,0 +1,220 @@
+"""Training in two processes beside PyTorch's DistributedDataParallel and FSDP2, in the same run.
+
+    python -m benchmarks.distributed [--steps 20] [--width 1024] [--batch 64]
+
+All contestants live in the same two processes and take turns, step by step, between barriers; a
+step's time is that of the slower process, and the figure is the median. Bytes are what the
+processes' TCP connections have sent; memory is what a process holds of weights, gradients and
+states between the backward pass and the update.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+_BYTES_SENT = 200  # where Linux keeps it in `struct tcp_info`
+
+
+def sent_bytes() -> int | None:
+    """What the TCP connections of this process have sent, as the kernel counts; None where it
+    doesn't."""
+    total = 0
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError, struct.error):
+            if not os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                continue
+            with socket.socket(fileno=os.dup(int(name))) as connection:
+                if connection.type == socket.SOCK_STREAM and connection.family in (
+                        socket.AF_INET, socket.AF_INET6):
+                    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+                    total += struct.unpack_from("=Q", info, _BYTES_SENT)[0]
+    return total or None
+
+
+class Contestant:
+    """One way to train the network: a step, and what it holds."""
+
+    def __init__(self, name: str, step: Callable[[], float], held: Callable[[], int]):
+        self.name, self.step, self.held = name, step, held
+        self.times: list[float] = []
+        self.losses: list[float] = []
+        self.sent: int | None = None
+
+
+def _weights(width: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    sizes = [256, width, width, width, 16]
+    return [(rng.standard_normal((n, m)) / m**0.5).astype(np.float32)
+            for m, n in zip(sizes, sizes[1:], strict=False)]
+
+
+def _data(batch: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(rank)
+    return (rng.standard_normal((batch, 256)).astype(np.float32),
+            rng.standard_normal((batch, 16)).astype(np.float32))
+
+
+def torch_contestant(name: str, width: int, batch: int, rank: int) -> Contestant:
+    import torch
+    from torch import nn
+
+    layers: list[Any] = []
+    for weight in _weights(width):
+        layer = nn.Linear(weight.shape[1], weight.shape[0])
+        layer.weight.data.copy_(torch.from_numpy(weight))
+        layer.bias.data.zero_()
+        layers += [layer, nn.ReLU()]
+    net: Any = nn.Sequential(*layers[:-1])
+    if name == "DDP":
+        net = nn.parallel.DistributedDataParallel(net)
+    else:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        mesh = init_device_mesh("cpu", (2,))
+        for layer in net:
+            if isinstance(layer, nn.Linear):
+                fully_shard(layer, mesh=mesh, reshard_after_forward=False)
+        fully_shard(net, mesh=mesh, reshard_after_forward=False)
+    optimizer = torch.optim.Adam(net.parameters(), 1e-3, fused=True)
+    x, y = map(torch.from_numpy, _data(batch, rank))
+    counted = 0
+
+    def nbytes(tensor: Any) -> int:
+        return getattr(tensor, "_local_tensor", tensor).nbytes
+
+    def step() -> float:
+        nonlocal counted
+        optimizer.zero_grad(set_to_none=True)
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        counted = sum(nbytes(p) + nbytes(p.grad) for p in net.parameters())
+        optimizer.step()
+        return float(loss.detach())
+
+    def held() -> int:
+        return counted + sum(nbytes(v) for state in optimizer.state.values()
+                             for v in state.values() if v.dim())
+
+    return Contestant(name, step, held)
+
+
+def lamella_contestant(name: str, width: int, batch: int, rank: int) -> Contestant:
+    import lamella as ms
+    from lamella import Tensor, nn
+
+    ms.set_auto_parallel_context(
+        parallel_mode="data_parallel", gradients_mean=True,
+        enable_parallel_optimizer=name != "Lamella, data parallel",
+        parallel_optimizer_config={"parallel_optimizer_threshold": 0})
+    layers: list[Any] = []
+    for weight in _weights(width):
+        layers += [nn.Dense(weight.shape[1], weight.shape[0], weight_init=Tensor(weight),
+                            bias_init="zeros"), nn.ReLU()]
+    net = nn.SequentialCell(*layers[:-1])
+    optimizer = nn.Adam(net.trainable_params(), 1e-3)
+    train = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    x, y = map(Tensor, _data(batch, rank))
+    update, counted = optimizer.construct, 0
+
+    def counting(gradients: Any) -> Any:
+        nonlocal counted
+        counted = sum(getattr(g._raw, "_local_tensor", g._raw).nbytes for g in gradients)
+        return update(gradients)
+
+    object.__setattr__(optimizer, "construct", counting)
+
+    def held() -> int:
+        return counted + sum(p._data.nbytes for p in train.get_parameters() if p._data.dim())
+
+    return Contestant(name, lambda: float(train(x, y)), held)
+
+
+NAMES = ("DDP", "Lamella, data parallel", "FSDP2", "Lamella, in parts")
+
+
+def _turns(contestants: list[Contestant], steps: int) -> Iterator[tuple[Contestant, float]]:
+    """Let the contestants take turns; the time of each step, of the slower process."""
+    import torch
+    import torch.distributed as dist
+
+    for _ in range(steps):
+        for each in contestants:
+            dist.barrier()
+            before = sent_bytes()
+            start = time.perf_counter()
+            each.losses.append(each.step())
+            taken = torch.tensor(time.perf_counter() - start, dtype=torch.float64)
+            after = sent_bytes()
+            if before is not None and after is not None:
+                each.sent = after - before
+            dist.all_reduce(taken, dist.ReduceOp.MAX)
+            yield each, float(taken)
+
+
+def work(given: argparse.Namespace) -> None:
+    """What each of the two processes does."""
+    warnings.simplefilter("ignore")
+    from lamella import communication
+
+    communication.init()
+    rank = communication.get_rank()
+    contestants = []
+    for name in NAMES:
+        make = lamella_contestant if name.startswith("Lamella") else torch_contestant
+        contestants.append(make(name, given.width, given.batch, rank))
+    for _ in _turns(contestants, 3):
+        pass  # warm up
+    for each, seconds in _turns(contestants, given.steps):
+        each.times.append(seconds)
+    if rank:
+        return
+    size = sum(weight.nbytes + 4 * len(weight) for weight in _weights(given.width))
+    print(f"Parameters: {size / 1e6:.2f} MB. Least that a process has to send in a step, "
+          f"2 P (N-1) / N: {size / 1e6:.2f} MB.\n")
+    print("| | ms a step | to PyTorch's | MB sent | MB held | last loss |")
+    print("|---|---|---|---|---|---|")
+    beside = 1.0
+    for each in contestants:
+        median = statistics.median(each.times)
+        if not each.name.startswith("Lamella"):
+            beside = median
+        sent = "" if each.sent is None else f"{each.sent / 1e6:.2f}"
+        print(f"| {each.name} | {median * 1e3:.1f} | {median / beside:.2f} | {sent} "
+              f"| {each.held() / 1e6:.2f} | {each.losses[-1]:.4f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--width", type=int, default=1024)
+    parser.add_argument("--batch", type=int, default=64)
+    given = parser.parse_args()
+    if "RANK" in os.environ:
+        work(given)
+        return
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    processes = [subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.distributed", *sys.argv[1:]],
+        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+             "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}) for rank in (0, 1)]
+    sys.exit(max(process.wait() for process in processes))
+
+
+if __name__ == "__main__":
+    main()
