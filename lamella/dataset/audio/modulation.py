@@ -1,0 +1,180 @@
+"""Effects with a delay that swings, and noise before rounding; after those of SoX."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..transforms.operation import Streams, Values
+from .enums import DensityFunction, Interpolation, Modulation
+from .operation import AudioOperation, choice, number, whole
+
+
+def _wave(kind: Modulation, size: int, low: float, high: float, phase: float) -> np.ndarray:
+    """One period of a wave between `low` and `high`, beginning at `phase`."""
+    place = (np.arange(size) + int(phase / math.pi / 2 * size + 0.5)) % size
+    if kind is Modulation.SINUSOIDAL:
+        wave = (np.sin(place / size * 2 * math.pi) + 1) / 2
+    else:
+        ramp, part = place * 2.0 / size, 4 * place // size
+        wave = np.select([part == 0, part == 3], [ramp + 0.5, ramp - 1.5], 1.5 - ramp)
+    return wave * (high - low) + low
+
+
+def _rate(operation: Any, value: Any) -> int:
+    if whole(operation, "sample_rate", value, -(2**31)) == 0:
+        raise ValueError(f"For '{type(operation).__name__}', 'sample_rate' must not be 0.")
+    return value
+
+
+class Phaser(AudioOperation):
+    """Sound and its echo, whose delay swings, with feedback.
+
+    Args:
+        sample_rate: in hertz.
+        gain_in: of what comes in, in [0, 1].
+        gain_out: of what goes out.
+        delay_ms: the longest delay in milliseconds, at most 5.
+        decay: of the echo, at most 0.99.
+        mod_speed: how often it swings in a second, in [0.1, 2].
+        sinusoidal: in a sine, else in a triangle.
+    """
+
+    def __init__(self, sample_rate: int, gain_in: float = 0.4, gain_out: float = 0.74,
+                 delay_ms: float = 3.0, decay: float = 0.4, mod_speed: float = 0.5,
+                 sinusoidal: bool = True):
+        self.sample_rate = _rate(self, sample_rate)
+        self.gain_in = number(self, "gain_in", gain_in, 0, 1)
+        self.gain_out = number(self, "gain_out", gain_out, 0, 1e9)
+        self.delay_ms = number(self, "delay_ms", delay_ms, 0, 5)
+        self.decay = number(self, "decay", decay, 0, 0.99)
+        self.mod_speed = number(self, "mod_speed", mod_speed, 0.1, 2)
+        if not isinstance(sinusoidal, bool):
+            raise TypeError(f"For 'Phaser', 'sinusoidal' must be a bool, but got {sinusoidal!r}.")
+        self.sinusoidal = sinusoidal
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        longest = int(self.delay_ms * 0.001 * self.sample_rate + 0.5)
+        if longest < 1:
+            raise RuntimeError("Phaser: 'delay_ms' is shorter than a sample.")
+        kind = Modulation.SINUSOIDAL if self.sinusoidal else Modulation.TRIANGULAR
+        swing = np.floor(_wave(kind, int(self.sample_rate / self.mod_speed + 0.5), 1.0, longest,
+                               math.pi / 2) + 0.5).astype(int).tolist()
+        sound = signal.reshape(-1, signal.shape[-1]).T * self.gain_in  # (time, channels)
+        echo, out = np.zeros((longest, sound.shape[1]), sound.dtype), np.empty_like(sound)
+        for time, now in enumerate(sound):
+            old = echo[(time + swing[time % len(swing)]) % longest]
+            out[time] = mixed = now + old
+            echo[(time + 1) % longest] = mixed * self.decay
+        return np.clip(out * self.gain_out, -1, 1).T.reshape(signal.shape)
+
+
+class Flanger(AudioOperation):
+    """Sound and a copy of it, whose delay swings; of (..., channel, time).
+
+    Args:
+        sample_rate: in hertz.
+        delay: the shortest delay in milliseconds, at most 30.
+        depth: how far it swings in milliseconds, at most 10.
+        regen: how much is fed back, in percent, in [-95, 95].
+        width: how loud the copy is, in percent.
+        speed: how often it swings in a second, in [0.1, 10].
+        phase: how far the channels' swings are apart, in percent.
+        modulation: the shape of the swing.
+        interpolation: between samples.
+    """
+
+    _rank = 2
+
+    def __init__(self, sample_rate: int, delay: float = 0.0, depth: float = 2.0,
+                 regen: float = 0.0, width: float = 71.0, speed: float = 0.5, phase: float = 25.0,
+                 modulation: Modulation = Modulation.SINUSOIDAL,
+                 interpolation: Interpolation = Interpolation.LINEAR):
+        self.sample_rate = _rate(self, sample_rate)
+        self.delay = number(self, "delay", delay, 0, 30)
+        self.depth = number(self, "depth", depth, 0, 10)
+        self.regen = number(self, "regen", regen, -95, 95)
+        self.width = number(self, "width", width, 0, 100)
+        self.speed = number(self, "speed", speed, 0.1, 10)
+        self.phase = number(self, "phase", phase, 0, 100)
+        self.modulation = choice(self, "modulation", modulation, Modulation)
+        self.interpolation = choice(self, "interpolation", interpolation, Interpolation)
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        channels, length = signal.shape[-2:]
+        feedback, copy = self.regen / 100, self.width / 100
+        gain = 1 / (1 + copy)
+        copy = copy / (1 + copy) * (1 - abs(feedback))
+        low = math.floor(self.delay / 1000 * self.sample_rate + 0.5)
+        size = int((self.delay + self.depth) / 1000 * self.sample_rate + 0.5) + 2
+        period = int(self.sample_rate / self.speed)
+        swing = _wave(self.modulation, period, low, size - 2.0,
+                      3 * math.pi / 2).astype(np.float32)
+        shift = (np.arange(channels) * period * (self.phase / 100) + 0.5).astype(int)
+        sound = np.moveaxis(signal.reshape(-1, channels, length), -1, 0)  # (time, batch, channels)
+        kept, last = np.zeros((size, *sound.shape[1:]), sound.dtype), np.zeros_like(sound[0])
+        out, each = np.empty_like(sound), np.arange(channels)
+        for time, now in enumerate(sound):
+            place = -(time + 1) % size
+            kept[place] = now + last * feedback
+            delay = swing[(time + shift) % period]
+            behind = delay.astype(int)
+            share = (delay - behind).astype(sound.dtype)
+            first, second = (kept[(place + behind + i) % size, :, each].T for i in (0, 1))
+            if self.interpolation is Interpolation.LINEAR:
+                last = first + (second - first) * share
+            else:
+                third = kept[(place + behind + 2) % size, :, each].T - first
+                second = second - first
+                bend, slope = third * 0.5 - second, second * 2 - third * 0.5
+                last = first + (bend * share + slope) * share
+            out[time] = now * gain + last * copy
+        return np.clip(np.moveaxis(out, 0, -1), -1, 1).reshape(signal.shape)
+
+
+class Dither(AudioOperation):
+    """Noise added before rounding to 16 bits, so that what is lost is no hum.
+
+    Args:
+        density_function: the noise: triangular, rectangular or Gaussian. The last two are made of
+            the sound's own samples, drawn at random.
+        noise_shaping: whether a sample's error is added to the next.
+    """
+
+    draws = True
+
+    def __init__(self, density_function: DensityFunction = DensityFunction.TPDF,
+                 noise_shaping: bool = False):
+        self.density_function = choice(self, "density_function", density_function, DensityFunction)
+        if not isinstance(noise_shaping, bool):
+            raise TypeError(f"For 'Dither', 'noise_shaping' must be a bool, but got "
+                            f"{noise_shaping!r}.")
+        self.noise_shaping = noise_shaping
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The sounds dithered."""
+        self._stream = streams.of(self)
+        return super().run(values, streams)
+
+    def _drawn(self, sound: np.ndarray) -> Any:
+        channel = self._stream.integer(0, sound.shape[0] - 1) if sound.shape[0] > 1 else 0
+        time = self._stream.integer(0, sound.shape[1] - 1) if sound.shape[1] > 1 else 0
+        return sound[channel, time]
+
+    def _changed(self, signal: np.ndarray) -> np.ndarray:
+        sound = signal.reshape(-1, signal.shape[-1])
+        scaled = sound * sound.dtype.type(2**15 - 2)
+        if self.density_function is DensityFunction.TPDF:
+            noise = np.bartlett(sound.shape[1] + 1)[:-1].astype(sound.dtype)
+        elif self.density_function is DensityFunction.RPDF:
+            noise = self._drawn(sound) - sound.dtype.type(0.5)
+        else:
+            noise = sum(self._drawn(sound) for _ in range(7))
+        steps = np.sign(scaled + noise) * np.floor(np.abs(scaled + noise) + 0.5)
+        out = steps / sound.dtype.type(2**15)
+        if self.noise_shaping:
+            error = out - sound
+            out[:, 1:] += error[:, :-1]
+        return out.reshape(signal.shape)

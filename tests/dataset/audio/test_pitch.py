@@ -1,0 +1,93 @@
+"""Pitch, tempo and swinging delays, against what MindSpore 2.10 gave: some of the numbers."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from lamella.dataset import audio as A  # noqa: N812
+
+RECORDED = json.loads(pathlib.Path(__file__).with_name("recorded_pitch.json").read_text())
+RNG = np.random.RandomState(3)
+TIME = np.arange(4000) / 16000
+ONE = (0.5 * np.sin(2764 * TIME) + 0.2 * np.sin(7753 * TIME) + 0.02 * RNG.randn(4000)).astype("f4")
+TWO = np.stack([ONE, ONE[::-1] * np.float32(0.7)])
+PAIRS = RNG.randn(2, 33, 20, 2).astype(np.float32)
+POWERS = (PAIRS**2).sum(-1)
+ADVANCE = np.linspace(0, 16 * np.pi, 33, dtype=np.float32)[:, None]
+SINE, TRIANGLE = A.Modulation.SINUSOIDAL, A.Modulation.TRIANGULAR
+LINES, BENT = A.Interpolation.LINEAR, A.Interpolation.QUADRATIC
+
+OPERATIONS = {
+    "vocoder": (lambda: A.PhaseVocoder(1.3, ADVANCE), PAIRS),
+    "stretch": (lambda: A.TimeStretch(16, 33, 1.4), PAIRS),
+    "stretch as it is": (lambda: A.TimeStretch(None, 33), PAIRS),
+    "higher": (lambda: A.PitchShift(16000, 4), TWO),
+    "lower": (lambda: A.PitchShift(16000, -3, 12, 256), ONE),
+    "phaser": (lambda: A.Phaser(16000), TWO),
+    "phaser, triangle": (lambda: A.Phaser(16000, sinusoidal=False), ONE.astype(np.float64)),
+    "flanger": (lambda: A.Flanger(16000, 1.0, 2.0, 10.0, 71.0, 0.5, 25.0, SINE, BENT), TWO),
+    "flanger, triangle": (lambda: A.Flanger(16000, 1.0, 2.0, 10.0, 71.0, 0.5, 25.0, TRIANGLE,
+                                            LINES), TWO),
+    "pitch": (lambda: A.DetectPitchFrequency(16000), TWO),
+    "pitch, short": (lambda: A.DetectPitchFrequency(16000, 0.02, 5, 100, 1000), ONE),
+    "dither": (lambda: A.Dither(), ONE),
+    "dither, shaped": (lambda: A.Dither(A.DensityFunction.TPDF, True), ONE),
+    "griffin": (lambda: A.GriffinLim(64, 3, rand_init=False), POWERS),
+    "griffin, plain": (lambda: A.GriffinLim(64, 3, rand_init=False, momentum=0.0), POWERS),
+}
+
+
+def some(values):
+    return values.ravel()[::max(1, values.size // 24)]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_as_recorded(name):
+    make, given = OPERATIONS[name]
+    found = make()(given)
+    shape, kind, numbers = RECORDED[name]
+    assert list(found.shape) == shape and str(found.dtype) == kind
+    near = 1e-7 if name.startswith("dither") else 5e-4
+    np.testing.assert_allclose(some(found), numbers, rtol=0, atol=near * np.abs(numbers).max())
+
+
+@pytest.mark.parametrize("density", ["RPDF", "GPDF"])
+def test_drawn_noise_is_of_a_few_steps(density):
+    found = A.Dither(A.DensityFunction[density])(ONE) * 2**15
+    np.testing.assert_array_equal(found, found.round())
+    assert 0 < np.abs(found - ONE * 2**15).max() < 8
+
+
+def test_a_spectrum_of_a_mel_scale_has_that_scale():
+    bank = A.melscale_fbanks(33, 0.0, 8000.0, 8, 16000)
+    wanted = np.swapaxes(np.swapaxes(POWERS, 1, 2) @ bank, 1, 2)
+    found = A.InverseMelScale(33, 8, 16000, max_iter=3000)(wanted)
+    assert found.shape == POWERS.shape and found.min() >= 0
+    again = np.swapaxes(np.swapaxes(found, 1, 2) @ bank, 1, 2)
+    assert np.abs(again - wanted).mean() < 0.02 * wanted.mean()
+
+
+def test_random_phases_give_a_sound_of_these_magnitudes():
+    powers = A.Spectrogram(256)(ONE)
+    back = A.GriffinLim(256)(powers)
+    again = A.Spectrogram(256)(back)
+    assert np.abs(np.sqrt(again) - np.sqrt(powers)).mean() < 0.2 * np.sqrt(powers).mean()
+
+
+@pytest.mark.parametrize("make, error", [
+    (lambda: A.Phaser(16000, gain_in=2.0), ValueError),
+    (lambda: A.Flanger(0), ValueError),
+    (lambda: A.PhaseVocoder(1.3, [1.0]), TypeError),
+    (lambda: A.PhaseVocoder(1.3, ADVANCE)(PAIRS[..., 0]), RuntimeError),
+    (lambda: A.TimeStretch(16, 30)(PAIRS), RuntimeError),
+    (lambda: A.GriffinLim(128)(POWERS), RuntimeError),
+    (lambda: A.InverseMelScale(33, 9)(POWERS), RuntimeError),
+    (lambda: A.DetectPitchFrequency(16000)(ONE[:500]), RuntimeError),
+    (lambda: A.Dither("TPDF"), TypeError),
+], ids=list("abcdefghi"))
+def test_what_is_refused(make, error):
+    with pytest.raises(error, match=r"Phaser|Flanger|PhaseVocoder|TimeStretch|GriffinLim|"
+                                    r"InverseMelScale|DetectPitch|Dither"):
+        make()
