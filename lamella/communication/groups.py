@@ -125,8 +125,7 @@ _RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK")
 _SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
 _LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
 _LOCAL_SIZE = ("LOCAL_WORLD_SIZE", "LOCAL_RANK_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
-_PATIENCE = datetime.timedelta(minutes=30)
-_patience = _PATIENCE  # how long an exchange may wait for another process
+_patience: datetime.timedelta | None = None  # how long an exchange may wait, as a program set it
 
 
 def init(backend_name: str | None = None) -> None:
@@ -190,10 +189,7 @@ def wait_for(patience: datetime.timedelta) -> None:
 
 
 def _wait_for() -> datetime.timedelta:
-    if _patience is not _PATIENCE:
-        return _patience
-    return datetime.timedelta(seconds=_number(
-        "HCCL_EXEC_TIMEOUT", default=int(_PATIENCE.total_seconds())))
+    return _patience or datetime.timedelta(seconds=_number("HCCL_EXEC_TIMEOUT", default=1800))
 
 
 def _join(size: int) -> None:
@@ -231,7 +227,7 @@ def release() -> None:
     _groups.clear()
     if _joined_here and dist.is_initialized():
         dist.destroy_process_group()
-    _local_size, _joined_here, _patience = 1, False, _PATIENCE
+    _local_size, _joined_here, _patience = 1, False, None
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = Backend.HCCL, HCCL_WORLD_COMM_GROUP
     GlobalComm.INITED = False
 
