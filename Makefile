@@ -5,6 +5,9 @@
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
+# make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
+# make test-with ENV=.venv-oldest PYTHON=python3.10 TORCH=torch==2.7.1 CONSTRAINTS=constraints-oldest.txt
+#              the tests in an environment of their own, with other versions (docs/reliability.md)
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs
@@ -15,7 +18,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz conformance docs clean
+.PHONY: setup demo test lint bench fuzz faults test-with conformance docs clean
 
 setup: $(STAMP)
 
@@ -46,6 +49,18 @@ bench: $(BENCH_STAMP)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+faults: setup
+	$(BIN)/python -m tests.fuzz.faults $(ARGS)
+
+ENV ?= .venv-other
+TORCH ?= torch
+INDEX ?= https://download.pytorch.org/whl/cpu
+test-with:
+	test -x $(ENV)/bin/python || $(PYTHON) -m venv $(ENV)
+	$(ENV)/bin/python -m pip install --quiet --extra-index-url $(INDEX) '$(TORCH)'
+	$(ENV)/bin/python -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[test]'
+	$(ENV)/bin/python -m pytest -p no:cacheprovider -n $(or $(WORKERS),auto) $(ARGS)
 
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)

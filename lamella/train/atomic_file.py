@@ -8,13 +8,14 @@ import itertools
 import os
 import platform
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 
-__all__ = ["replacing"]
+__all__ = ["folder_for", "replacing"]
 
 _numbers = itertools.count()
-_OWNER = re.compile(r"\.(?P<host>[^.]*)\.(?P<pid>\d+)-\d+\.tmp$")
+_OWNER = re.compile(r"\.(?P<host>[^.]*)\.(?P<pid>\d+)-\d+\.tmp(?P<folder>d?)$")
 
 
 @contextlib.contextmanager
@@ -60,6 +61,21 @@ def replacing(path: str) -> Iterator[str]:
         raise
 
 
+@contextlib.contextmanager
+def folder_for(new: str) -> Iterator[str]:
+    """A folder for as long as the block runs, for a library that writes several files to make one.
+
+    Args:
+        new: what `replacing` gave. What a killed process leaves there is removed as that is.
+    """
+    folder = f"{new}d"
+    os.mkdir(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _is_special(path: str) -> bool:
     """Whether something is there that is neither a file nor a folder."""
     try:
@@ -76,11 +92,11 @@ def _host() -> str:
 
 def _remove_abandoned(start: str) -> None:
     """Remove new files of processes of this machine that are no longer there."""
-    for left in glob.glob(f"{glob.escape(start)}*.tmp"):
+    for left in glob.glob(f"{glob.escape(start)}*.tmp*"):
         owner = _OWNER.fullmatch(left[len(start) - 1:])
         if owner and owner["host"] == _host() and not _is_running(int(owner["pid"])):
             with contextlib.suppress(OSError):
-                os.remove(left)
+                (shutil.rmtree if owner["folder"] else os.remove)(left)
 
 
 def _is_running(pid: int) -> bool:

@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save_file
 
-from .atomic_file import replacing
+from .atomic_file import folder_for, replacing
 from .checkpoint_format import CheckpointFileError
 
 __all__ = ["read_safetensors", "write_safetensors"]
@@ -69,11 +69,15 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
     with replacing(path) as new:
         open(new, "wb").close()
         mode = os.stat(new).st_mode
-        try:
-            save_file(tensors, new, metadata=metadata)
-        except SafetensorError as error:
-            raise OSError(f"the file '{path}' can't be written: {error}") from error
-        os.chmod(new, mode)  # safetensors lets only the owner read
+        # safetensors writes a file of its own and renames it, and lets only the owner read it
+        with folder_for(new) as folder:
+            made = os.path.join(folder, "made")
+            try:
+                save_file(tensors, made, metadata=metadata)
+            except SafetensorError as error:
+                raise OSError(f"the file '{path}' can't be written: {error}") from error
+            os.chmod(made, mode)
+            os.replace(made, new)
 
 
 def read_safetensors(source: Any, keep: Callable[[str], str | None] = lambda name: name,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -81,3 +85,12 @@ def test_many_calls(seed: int) -> None:
     # what a few calls allow of what `make fuzz` counts
     shown = sum(report.counts[kind] for kind in (judge.KERNEL, judge.RAW, judge.INSIDE))
     assert shown < 40, text
+
+
+def test_faults_are_survived(tmp_path) -> None:  # noqa: ANN001
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.faults", "--kills", "2", "--truncations", "20",
+         "--flips", "60", "--threads", "16", "--forks", "1", "--signals", "1", "--disks", "2"],
+        capture_output=True, text=True, timeout=600, env=os.environ | {"LAMELLA_CACHE": "0"})
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count(" held") == 7

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lamella as ms
 from lamella import Tensor
+from lamella.train.atomic_file import folder_for, replacing
 
 FULL = """
 import resource, signal, sys
@@ -47,3 +50,16 @@ def test_a_shape_that_no_tensor_can_have(tmp_path, shape) -> None:
     with pytest.raises(ValueError, match="can't be read"):
         ms.load_checkpoint(str(path), format="safetensors")
     assert Tensor([1.0]).shape == (1,)
+
+
+def test_what_a_killed_save_of_safetensors_leaves_is_found_again(tmp_path) -> None:
+    path = tmp_path / "net.safetensors"
+    ms.save_checkpoint([{"name": "w", "data": ms.ops.ones(10)}], str(path), format="safetensors")
+    with replacing(str(path)) as new, folder_for(new) as folder:
+        Path(new).write_bytes(path.read_bytes())
+        left = Path(folder.replace(f".{os.getpid()}-", ".999999999-"))
+        left.mkdir()
+        (left / ".tmpAbc").touch()
+    assert left.is_dir() and not Path(folder).exists()
+    ms.save_checkpoint([{"name": "w", "data": ms.ops.ones(10)}], str(path), format="safetensors")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
