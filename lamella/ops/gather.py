@@ -54,7 +54,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
                          f"{index.dim()} of 'input_indices', but got {batch_dims}.")
     if lead == 0:
         out = _slices(raw, axis, index.reshape(-1), "gather")
-        return wrap(out.reshape(*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:]))
+        return wrap(out.reshape((*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:])))
     places, index = index, _from_front(index, raw.shape[axis])
     batch = math.prod(raw.shape[:lead])
     data = raw.reshape(batch, *raw.shape[lead:]).movedim(axis - lead + 1, 1)

@@ -351,9 +351,9 @@ def _tensor_uniform(self: Tensor, from_: float = 0.0, to: float = 1.0,
 
 
 def _cauchy(self: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
-    """Numbers from Cauchy's distribution, in this tensor's shape, float32."""
+    """Numbers from Cauchy's distribution, in this tensor's shape and type."""
     even = draw("rand", self.shape, torch.float32, None)
-    return wrap(median + sigma * torch.tan(torch.pi * (even - 0.5)))
+    return wrap((median + sigma * torch.tan(torch.pi * (even - 0.5))).to(self._raw.dtype))
 
 
 def _log_normal(self: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:

@@ -11,6 +11,7 @@ from ..context import current_device
 from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, wrap
+from ..wrappers import differs
 from .arguments import as_int, as_shape, kind_or, raw_of, raw_or_number
 
 __all__ = [
@@ -118,6 +119,9 @@ def linspace(start: Any, end: Any, steps: int) -> Tensor:
                         f"but got {start.dtype} and {end.dtype}.")
     own = first if isinstance(start, Tensor) else last if isinstance(end, Tensor) else None
     kind = own.dtype if own is not None and own.is_floating_point() else torch.float32
+    if differs(first) or differs(last):  # numbers of the examples of a `vmap`
+        share = torch.linspace(0, 1, count, dtype=kind, device=current_device())
+        return wrap(first + (last - first) * share)
     return wrap(torch.linspace(_number(start, "linspace", "start"), _number(end, "linspace", "end"),
                                count, dtype=kind, device=current_device()))
 

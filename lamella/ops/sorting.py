@@ -274,9 +274,9 @@ def _tensor_argsort(self: Tensor, axis: int = -1, descending: bool = False, stab
 
 def _tensor_searchsorted(self: Tensor, v: Any, side: str = "left",
                          sorter: Tensor | None = None) -> Tensor:
-    """Where the values `v` would have to go into this sorted tensor."""
+    """Where the values `v` would have to go into this sorted tensor, as int32."""
     wanted = v if isinstance(v, Tensor) else wrap(as_raw(v).to(self._raw.device))
-    return searchsorted(self, wanted, side=side, sorter=sorter)
+    return searchsorted(self, wanted, out_int32=True, side=side, sorter=sorter)
 
 
 def _kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:

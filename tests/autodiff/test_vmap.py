@@ -372,3 +372,35 @@ def test_nothing_is_left_behind():
     assert state.level is None and state.overlay is None and torch.is_grad_enabled()
     out = ms.vmap(ms.grad(cubes))(M)
     assert type(out._raw) is torch.Tensor and not out._raw.requires_grad
+
+
+def test_optimizers_step_for_each_example() -> None:
+    x = ms.Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    for step, count in ((ops.ApplyMomentum(), 1), (ops.ApplyAdagrad(), 1)):
+        def states(count: int = count) -> list[ms.Parameter]:
+            return [ms.Parameter(x + 1, name=f"p{i}") for i in range(count + 1)]
+
+        def update(p, a, g, step=step):
+            return step(p, a, 0.1, g, 0.9) if isinstance(step, ops.ApplyMomentum) else \
+                step(p, a, 0.1, g)
+
+        whole, mapped = states(), states()
+        update(*whole, x)
+        out = ms.vmap(update)(*mapped, x)
+        for a, b in zip(whole, mapped, strict=True):
+            assert np.allclose(a.asnumpy(), b.asnumpy())
+        first = out[0] if isinstance(out, tuple) else out
+        assert np.allclose(first.asnumpy(), whole[0].asnumpy())
+
+
+def test_optimizers_refuse_a_parameter_that_all_examples_share() -> None:
+    shared = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="w")
+    step = ops.ApplyGradientDescent()
+    with pytest.raises(ValueError, match="all Parameters must be mapped over"):
+        ms.vmap(lambda g: step(shared, 0.1, g))(ops.ones((2, 3)))
+
+
+def test_linspace_between_numbers_of_each_example() -> None:
+    x = ms.Tensor([[0.0, 1.0], [2.0, 6.0]])
+    out = ms.vmap(lambda a: ops.linspace(a[0], a[1], 3))(x)
+    assert np.allclose(out.asnumpy(), [[0, 0.5, 1], [2, 4, 6]])

@@ -13,6 +13,7 @@ import json
 import linecache
 import sys
 import warnings
+from types import ModuleType
 from typing import Any
 
 from .arrays import tensor
@@ -36,6 +37,9 @@ _NO_KERNEL = (
     "not supported in CPU",
     "support CPU",
 )
+
+
+_MODULE = "conformance_case"
 
 
 def family(name: str) -> list[Case]:
@@ -77,10 +81,15 @@ def encode(ms: Any, result: Any) -> Any:
             "p": type(result).__name__,
             "r": repr(result) if not isinstance(result, float) else repr(_short(result)),
         }
-    return {
-        "p": "mindspore.dtype" if type(result).__module__.endswith("dtype") else "object",
-        "r": str(result).lower().split(".")[-1] if "dtype" in type(result).__module__ else "",
-    }
+    if "dtype" in type(result).__module__ or "typing" in type(result).__module__:
+        return {"p": "mindspore.dtype", "r": str(result).lower().split(".")[-1]}
+    return {"p": "object", "r": ""}
+
+
+def shown(result: Any) -> list[Any]:
+    """What can be said of random numbers: types and shapes."""
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return [(part.dtype, part.shape) for part in parts]
 
 
 class Runner:
@@ -95,6 +104,7 @@ class Runner:
             "Tensor": ms.Tensor,
             "np": importlib.import_module("numpy"),
             "filled": self.filled,
+            "shown": shown,
         }
         self.scope["P"] = importlib.import_module(
             "mindspore.ops.operations" if name == "mindspore" else "lamella.ops"
@@ -121,9 +131,11 @@ class Runner:
         source = "\n    ".join([f"def case({', '.join(names)}):", *lines]) + "\n"
         place = f"<case {expression}>"
         linecache.cache[place] = (len(source), None, source.splitlines(True), place)
-        scope = {**self.scope, "__name__": __name__}
-        exec(compile(source, place, "exec"), scope)
-        return scope["case"]
+        # a module of its own: MindSpore looks there for the names of functions inside of functions
+        module = sys.modules[_MODULE] = ModuleType(_MODULE)
+        module.__dict__.update(self.scope)
+        exec(compile(source, place, "exec"), module.__dict__)
+        return module.__dict__["case"]
 
     def run(self, case: Case) -> Any:
         """What a case gives, encoded."""

@@ -14,6 +14,7 @@ import torch
 from ...errors import describe
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
+from ...wrappers import differs, of_all_examples
 from ..primitive import Primitive
 from . import update_rules as rules
 from .update_states import fit_states
@@ -70,11 +71,27 @@ class Update(Primitive):
                *args: Any, **options: Any) -> tuple[Tensor, ...]:
         """Run `rule` on the raws of `parameters`, the gradient after the first, each in a list."""
         self._check(parameters, gradient)
+        held = [rules.held(p) for p in parameters]
+        if any(differs(raw) for raw in (*held, gradient._raw)):
+            self._apply_to_examples(rule, held, gradient._raw, *args, **options)
+            return tuple(wrap(raw) for raw in held)
         with torch.no_grad(), rules.off_tape(parameters):
             first, *others = ([rules.held(p)] for p in parameters)
             own = rules.like_parameters(parameters[:1], [gradient._raw])
             rule(first, own, *others, *args, **options)
         return tuple(wrap(rules.held(p)) for p in parameters)
+
+    def _apply_to_examples(self, rule: Callable[..., None], held: list[torch.Tensor],
+                           gradient: torch.Tensor, *args: Any, **options: Any) -> None:
+        """Run `rule` on what all examples of a `vmap` have: formulas are about single elements."""
+        first, *others = (of_all_examples(raw) for raw in held)
+        grads = of_all_examples(gradient)
+        if any(other.shape != first.shape for other in others) or grads.dim() > first.dim():
+            raise ValueError(f"For '{self.name}', inside 'vmap' all Parameters must be mapped "
+                             f"over, but some differ between the examples and some don't.")
+        with torch.no_grad(), torch._C._DisableFuncTorch():
+            grads = torch.empty_like(first).copy_(grads.to(first.dtype))
+            rule([first], [grads], *([other] for other in others), *args, **options)
 
     def _check(self, parameters: tuple[Any, ...], gradient: Any) -> None:
         for place, parameter in enumerate(parameters):

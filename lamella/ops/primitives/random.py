@@ -15,6 +15,7 @@ from ...random import fresh_generator, seeded
 from ...tensor import Tensor, wrap
 from ..arguments import as_int, as_shape, raw_of, raw_or_number
 from ..composite import prim_attr_register
+from ..operands import floating
 from ..primitive import Primitive
 from ..random import draw, laplace_from, standard_gamma
 from ..sampling import choice_with_mask, random_categorical, randperm
@@ -143,7 +144,9 @@ class RandomGamma(_Seeded):
     def __call__(self, shape: Any, alpha: Tensor) -> Tensor:
         a = raw_of(alpha, self.name, "alpha")
         full = (*as_shape(shape, self.name), *a.shape)
-        return wrap(standard_gamma(a.expand(full).contiguous(), self._stream))
+        kind = torch.float32 if a.itemsize == 2 else a.dtype  # PyTorch has no kernel for float16
+        drawn = standard_gamma(a.expand(full).to(kind).contiguous(), self._stream)
+        return wrap(drawn.to(a.dtype))
 
 
 class Poisson(_Seeded):
@@ -191,8 +194,8 @@ class Multinomial(Primitive):
     _stream = _Seeded._stream
 
     def __call__(self, x: Tensor, num_samples: int) -> Tensor:
-        out = torch.multinomial(raw_of(x, self.name, "x"), num_samples, True,
-                                generator=self._stream)
+        weights = floating(raw_of(x, self.name, "x"))
+        out = torch.multinomial(weights, num_samples, True, generator=self._stream)
         return wrap(out.to(to_raw(self.dtype, self.name)))
 
 
