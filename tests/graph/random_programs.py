@@ -1,385 +1,23 @@
 """Random programs with state, compiled against eager: ``python -m tests.graph.random_programs N``.
 
-A program is a few statements that read and change every kind of state: attributes of objects and
-Cells, containers, closures, globals, numbers, files, clocks, queues, threads, views that overlap.
-Between calls some of the state is changed from outside. Two copies of the state are made; after
-every call what the program gave, and all of the state, has to be the same.
+A program is a few statements (`random_statements`) that read and change every kind of state:
+attributes of objects and Cells, containers, closures, globals, numbers, files, clocks, queues,
+threads, views that overlap. Between calls some of the state is changed from outside. Two copies of
+the state are made; after every call what the program gave, and all state, has to be the same.
 """
 
 from __future__ import annotations
 
-import collections
-import io
-import os
-import queue
 import random
 import sys
-import threading
-import time
 import warnings
 
 import numpy as np
 
 import lamella as ms
-from lamella import Parameter, Tensor, jit, nn, ops
+from lamella import Tensor, jit
 
-SCALE = 1.0  # a global that programs read, and some change
-_before_scale = SCALE
-
-
-class Numbers(list):
-    """A list with attributes."""
-
-
-class Slotted:
-    __slots__ = ("factor",)
-
-    def __init__(self):
-        self.factor = 1.0
-
-
-class Inner(nn.Cell):
-    def __init__(self):
-        super().__init__()
-        self.weight = Parameter(Tensor([1.0, 2.0, 3.0]), name="weight")
-        self.total = Parameter(Tensor([0.0]), name="total")
-        self.factor = 1.0
-        self.calls = 0
-
-    def construct(self, x):
-        return x * self.weight * self.factor
-
-
-class State:
-    """What a program reads and changes."""
-
-    kind_factor = 1.0
-
-    def __init__(self):
-        self.number, self.count, self.tau = 1.0, 0, 1.0
-        self.kind, self.scale_a, self.scale_b = "a", 1.0, -1.0
-        self.items = [1.0, 2.0]
-        self.table = {"a": 1.0, "b": 2.0}
-        self.pair = (ops.zeros(3), ops.ones(3))
-        self.means = {"w": ops.zeros(3)}
-        self.losses = []
-        self.numbers = Numbers([1.0])
-        self.numbers.scale = 1.0
-        self.slotted = Slotted()
-        self.cell = Inner()
-        self.held = ops.ones(3)
-        self.held.scale = 1.0
-        self.buffer = ops.zeros(6)
-        self.array = np.ones(3, np.float32)
-        self.large = [0.5] * 2000
-        self.queue = queue.Queue()
-        self.text = io.StringIO()
-        self.lines = io.StringIO("".join(f"{n}\n" for n in range(100)))
-        self.recent = collections.deque([1.0], maxlen=3)
-        self.seen = set()
-        self.flag = True
-        self.optional = None
-        self.act = ops.tanh
-        factor = 1.0
-
-        def read():
-            return factor
-
-        def write(value):
-            nonlocal factor
-            factor = value
-
-        self.read, self.write = read, write
-
-    def __getattr__(self, name):
-        if name == "made_up":
-            return self.number + 1.0
-        raise AttributeError(name)
-
-    @property
-    def half(self):
-        return self.number / 2
-
-    def found(self):
-        """All of it, in a form that can be compared."""
-        cell = self.cell
-        return listed([
-            self.number, self.count, self.tau, self.items, self.table, self.pair, self.means,
-            self.losses, list(self.numbers), self.slotted.factor, cell.weight, cell.total,
-            cell.factor, cell.calls, self.held, self.buffer, self.array, self.queue.qsize(),
-            self.text.getvalue(), self.lines.tell(), list(self.recent), sorted(self.seen),
-            self.read(), SCALE, self.optional])
-
-
-def listed(value):
-    if isinstance(value, Tensor):
-        return value.asnumpy().tolist()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [listed(v) for v in value]
-    if isinstance(value, dict):
-        return {k: listed(v) for k, v in value.items()}
-    return value
-
-
-STATEMENTS = []
-CHANGES = []
-
-
-def statement(fn):
-    STATEMENTS.append(fn)
-    return fn
-
-
-def change(fn):
-    CHANGES.append(fn)
-    return fn
-
-
-# -- statements: of the state and a Tensor of three elements, another such Tensor ------------------
-
-@statement
-def by_number(s, x): return x * s.number
-@statement
-def by_property(s, x): return x + s.half
-@statement
-def by_computed_name(s, x): return x * getattr(s, "scale_" + s.kind)
-@statement
-def by_made_up(s, x): return x * 0.5 + s.made_up
-@statement
-def by_items(s, x): return x * sum(s.items) / max(len(s.items), 1)
-@statement
-def by_last_item(s, x): return x + (s.items[-1] if s.items else 0.0)
-@statement
-def by_table(s, x): return x * s.table.get("a", 2.0)
-@statement
-def by_keys(s, x): return x + float(len(s.table))
-@statement
-def by_list_attribute(s, x): return x * s.numbers.scale
-@statement
-def by_slot(s, x): return x * s.slotted.factor
-@statement
-def by_class_attribute(s, x): return x * s.kind_factor
-@statement
-def by_tensor_attribute(s, x): return x * s.held.scale
-@statement
-def by_global(s, x): return x * SCALE
-@statement
-def by_closure(s, x): return x * s.read()
-@statement
-def by_array(s, x): return x + Tensor(s.array)
-@statement
-def by_large(s, x): return x * s.large[3]
-@statement
-def by_cell(s, x): return s.cell(x)
-@statement
-def by_function(s, x): return s.act(x)
-@statement
-def by_recent(s, x): return x + sum(s.recent)
-@statement
-def by_optional(s, x): return x if s.optional is None else x * s.optional
-@statement
-def by_environment(s, x): return x * float(os.environ.get("LAMELLA_RANDOM_PROGRAM", "1"))
-@statement
-def by_flag(s, x): return x * 2 if s.flag else x - 1
-@statement
-def by_branch(s, x): return x * 0.5 if x.sum() > 0 else x + 1
-@statement
-def by_size_of_value(s, x): return x / 4 if float(ops.abs(x).max()) > 50 else x
-
-
-@statement
-def by_swallowed_number(s, x):
-    try:
-        value = float(x.asnumpy().sum())
-    except:  # noqa: E722
-        value = 0.0
-    return x + value / 10
-
-
-@statement
-def counts(s, x):
-    s.count += 1
-    return x
-
-
-@statement
-def every_third(s, x):
-    s.count += 1
-    return x * 2 if s.count % 3 == 0 else x
-
-
-@statement
-def decays(s, x):
-    s.tau *= 0.9
-    return x * s.tau
-
-
-@statement
-def keeps_a_pair(s, x):
-    a, b = s.pair
-    s.pair = (ops.tanh(a + x), b * 0.5)
-    return x + s.pair[1]
-
-
-@statement
-def keeps_means(s, x):
-    s.means["w"] = s.means["w"] * 0.9 + x * 0.1
-    return x + s.means["w"]
-
-
-@statement
-def appends(s, x):
-    s.losses.append(x.sum())
-    return x
-
-
-@statement
-def keeps_last(s, x):
-    s.held = x * 1.0
-    s.held.scale = 1.0
-    return x
-
-
-@statement
-def uses_last(s, x): return x * 0.5 + s.held * 0.1
-
-
-@statement
-def updates_weight(s, x):
-    s.cell.weight.set_data(s.cell.weight * 0.9 + x * 0.1)
-    return x
-
-
-@statement
-def assigns_add(s, x):
-    ops.assign_add(s.cell.total, x.sum().reshape(1))
-    return x + s.cell.total
-
-
-@statement
-def counts_in_cell(s, x):
-    s.cell.calls += 1
-    return x
-
-
-@statement
-def writes_into_a_view(s, x):
-    s.buffer[1:4] = x
-    return x + s.buffer[2:5]
-
-
-@statement
-def adds_in_place(s, x):
-    y = x * 1.0
-    y += s.held * 0.1
-    return y
-
-
-@statement
-def derives(s, x): return x + ms.grad(lambda y: (s.cell(y) ** 2).sum() * s.number)(x) * 0.01
-@statement
-def puts(s, x):
-    s.queue.put(1)
-    return x
-@statement
-def writes(s, x):
-    s.text.write("a")
-    return x
-@statement
-def reads_a_line(s, x): return x + float(s.lines.readline() or 0) * 0.1
-@statement
-def asks_the_time(s, x): return x if time.perf_counter() >= 0 else x * 0
-@statement
-def remembers(s, x):
-    s.recent.append(float(len(s.recent)))
-    return x
-@statement
-def notes(s, x):
-    s.seen.add(len(s.seen) % 4)
-    return x
-@statement
-def writes_closure(s, x):
-    s.write(s.read() * 0.5 + 0.5)
-    return x
-
-
-@statement
-def changes_global(s, x):
-    global SCALE
-    SCALE = SCALE * 0.5 + 0.25
-    return x
-
-
-@statement
-def changes_array(s, x):
-    s.array[0] += 1
-    return x
-
-
-@statement
-def starts_a_thread(s, x):
-    other = threading.Thread(target=s.queue.put, args=(2,))
-    other.start()
-    other.join()
-    return x
-
-
-@statement
-def copies_a_parameter(s, x):
-    s.optional = None
-    return x + s.cell.weight.copy()
-
-
-# -- changes from outside, of the state and a random number ----------------------------------------
-
-for name in ("number", "tau", "scale_a", "scale_b"):
-    CHANGES.append(lambda s, r, name=name: setattr(s, name, round(r, 2)))
-
-
-@change
-def other_kind(s, r): s.kind = "a" if s.kind == "b" else "b"
-@change
-def other_item(s, r): s.items[0] = round(r, 2)
-@change
-def one_more_item(s, r): s.items.append(round(r, 2))
-@change
-def other_entry(s, r): s.table["a"] = round(r, 2)
-@change
-def one_more_entry(s, r): s.table[f"k{len(s.table)}"] = 1.0
-@change
-def other_list_attribute(s, r): s.numbers.scale = round(r, 2)
-@change
-def other_slot(s, r): s.slotted.factor = round(r, 2)
-@change
-def other_tensor_attribute(s, r): s.held.scale = round(r, 2)
-@change
-def other_instance_attribute(s, r): s.kind_factor = round(r, 2)
-@change
-def other_closure(s, r): s.write(round(r, 2))
-@change
-def other_array(s, r): s.array[1] = r
-@change
-def other_large(s, r): s.large[3] = round(r, 2)
-@change
-def other_factor(s, r): s.cell.factor = round(r, 2)
-@change
-def other_weight(s, r): s.cell.weight.set_data(Tensor([r, 1.0, r], ms.float32))
-@change
-def other_held(s, r):
-    s.held = Tensor([r, r, 1.0], ms.float32)
-    s.held.scale = 1.0
-@change
-def other_flag(s, r): s.flag = not s.flag
-@change
-def other_function(s, r): s.act = ops.sin if s.act is ops.tanh else ops.tanh
-@change
-def other_optional(s, r): s.optional = None if s.optional is not None else round(r, 2)
-@change
-def emptied(s, r): s.losses.clear()
-@change
-def other_pair(s, r): s.pair = (s.pair[1], s.pair[0])
+from . import random_statements as grammar
 
 
 class Difference(AssertionError):
@@ -392,38 +30,45 @@ def check(seed: int, calls: int = 6) -> dict:
     Raises:
         Difference: if they differ.
     """
-    global SCALE
+    try:
+        return _checked(seed, calls)
+    finally:
+        grammar.SCALE, grammar.Shared.total = 1.0, 0
+        grammar.State.kind_factor = 1.0
+
+
+def _checked(seed: int, calls: int) -> dict:
     rng = random.Random(seed)
-    program = [rng.choice(STATEMENTS) for _ in range(rng.randint(1, 5))]
+    program = [rng.choice(grammar.STATEMENTS) for _ in range(rng.randint(1, 5))]
 
     def run(s, x):
         for part in program:
             x = part(s, x)
         return x
 
-    eager, own = State(), State()
+    eager, own = grammar.State(), grammar.State()
     compiled = jit(lambda x: run(own, x), jit_level="O0")
-    scales = [1.0, 1.0]
+    shared = [(1.0, 0), (1.0, 0)]
     for call in range(calls):
         if rng.random() < 0.4:
-            changed, value = rng.choice(CHANGES), rng.uniform(-2, 2)
+            changed, value = rng.choice(grammar.CHANGES), rng.uniform(-2, 2)
             changed(eager, value)
             changed(own, value)
         x = np.array([rng.uniform(-1, 1) for _ in range(3)], np.float32)
         results = []
         for number, (call_it, state) in enumerate(
                 ((lambda x: run(eager, x), eager), (compiled, own))):
-            SCALE = scales[number]
+            grammar.SCALE, grammar.Shared.total = shared[number]
+            ms.set_seed(call)
             try:
                 out = call_it(Tensor(x)).asnumpy().tolist()
             except Exception as error:  # noqa: BLE001  (compared)
                 out = [type(error).__name__, str(error)]
             results.append((out, state.found()))
-            scales[number] = SCALE
+            shared[number] = grammar.SCALE, grammar.Shared.total
         if not same(*results):
             raise Difference(f"seed {seed}, call {call}: {[p.__name__ for p in program]}\n"
                              f"eager    {results[0]}\ncompiled {results[1]}\n{compiled.report()}")
-    SCALE = _before_scale
     return compiled.report()
 
 
