@@ -27,6 +27,8 @@ from ..tracing.lines import users_level
 from ..tracing.results import rebuilt
 from ..tracing.symbolic import Symbolic, preparation, record
 from ..tracing.trace import CannotTrace, run_traced
+from . import audit as audit_module
+from .audit import Audit
 from .gate import gate
 from .kept import Kept
 from .plan import KernelFailed
@@ -108,6 +110,9 @@ class Compiled(StandsFor):
             place, applying, numbers = self._of_any_number(key, args, kwargs)
         if applying is None and self._sizes:
             place, applying = self._of_any_size(key, args, kwargs)
+        audit = None
+        if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying:
+            audit = Audit(self._eagerly, self.fn, args, kwargs)
         entered = gate.enter()
         try:
             found = self._replayed(place, applying or (), inputs, numbers)
@@ -119,7 +124,11 @@ class Compiled(StandsFor):
                 gate.leave()
         if found is None:
             return self._recorded(key, entries, inputs, args, kwargs)
-        return _given(*found, args, kwargs)
+        if audit is None:
+            return _given(*found, args, kwargs)
+        given = _given(*found, args, kwargs)
+        audit.check(given, found[0], self.name)
+        return given
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()

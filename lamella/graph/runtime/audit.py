@@ -1,0 +1,138 @@
+"""Checking replays against the function itself: ``LAMELLA_AUDIT=n``, for every n-th replay.
+
+The function is run eagerly on copies, and everything that it changes is put back, before the graph
+is replayed. Then results and Tensors have to be the same, up to the rounding that machine code is
+allowed. It is meant for tests: an audited call costs more than an eager one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...autodiff.tree import map_tensors
+from ...parameter import Parameter
+from ...tensor import Tensor, wrap
+from ..guards.reach import Reach
+from ..tracing.changes import Before
+from ..tracing.lines import NOWHERE
+from ..tracing.results import New
+
+if TYPE_CHECKING:
+    from .replay import Path
+
+EVERY = int(os.environ.get("LAMELLA_AUDIT") or 0)  # so many replays, one is checked; 0: none
+RELATIVE, ABSOLUTE = 1e-3, 1e-5
+
+
+class Audit:
+    """What a call gives eagerly, on copies; nothing has changed afterwards.
+
+    Args:
+        call: runs the function eagerly.
+        fn: the function.
+    """
+
+    def __init__(self, call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict):
+        self.reach = Reach.of_call(fn, args, kwargs)
+        with undone(self.reach), contextlib.redirect_stdout(io.StringIO()):
+            own_args, own_kwargs = map_tensors(copied, (args, kwargs))
+            self.wanted = _snapshot(call(own_args, own_kwargs))
+            self.held = [(t, t._raw.detach().clone()) for t in self._held()]
+
+    def _held(self) -> list[Tensor]:
+        return [*self.reach.parameters, *(t for t, _ in self.reach.tensors)]
+
+    def check(self, found: Any, path: Path, name: str) -> None:
+        """Compare with what a replay gave and left.
+
+        Raises:
+            RuntimeError: if anything differs.
+        """
+        for place, got, want in _pairs(found, self.wanted, "its result"):
+            if not _same(got, want):
+                raise RuntimeError(
+                    f"For 'jit', the audit of '{name}' failed: {place} is {_short(got)} in a "
+                    f"replay, but {_short(want)} eagerly{_kernel(path, place)}.")
+        for tensor, want in self.held:
+            if not _same(tensor, want):
+                called = tensor.name if isinstance(tensor, Parameter) else "a Tensor"
+                raise RuntimeError(
+                    f"For 'jit', the audit of '{name}' failed: a replay leaves {_short(tensor)} in "
+                    f"{called}, but eagerly it is {_short(want)}.")
+
+
+@contextmanager
+def undone(reach: Reach) -> Iterator[None]:
+    """A block after which all that can be reached, and random states, are as before."""
+    data = [(p, p._data, p._data.clone()) for p in reach.parameters]
+    others = [(t, t._raw, t._raw.clone()) for t, _ in reach.tensors]
+    before = Before(reach)
+    try:
+        yield
+    finally:
+        before.restore()
+        for parameter, own, copy in data:
+            parameter._data = own.copy_(copy)
+        for tensor, own, copy in others:
+            tensor._raw = own.copy_(copy)
+
+
+def copied(tensor: Any) -> Any:
+    """A copy of a Tensor; a Parameter is itself."""
+    return tensor if isinstance(tensor, Parameter) else wrap(tensor._raw.clone())
+
+
+def _snapshot(tree: Any) -> Any:
+    return map_tensors(lambda t: wrap(t._raw.detach().clone()), tree)
+
+
+def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+    """The parts of two results, with what a message calls them."""
+    if isinstance(wanted, (tuple, list)) and isinstance(found, (tuple, list)):
+        if len(wanted) != len(found):
+            yield f"the length of {place}", len(found), len(wanted)
+            return
+        for number, parts in enumerate(zip(found, wanted, strict=True)):
+            yield from _pairs(*parts, f"{place}[{number}]")
+    elif isinstance(wanted, dict) and isinstance(found, dict) and list(wanted) == list(found):
+        for key in wanted:
+            yield from _pairs(found[key], wanted[key], f"{place}[{key!r}]")
+    else:
+        yield place, found, wanted
+
+
+def _same(got: Any, want: Any) -> bool:
+    a, b = (v._raw if isinstance(v, Tensor) else v for v in (got, want))
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        return (a.shape == b.shape and a.dtype is b.dtype and torch.allclose(
+            a.detach(), b.detach(), RELATIVE, ABSOLUTE, equal_nan=True))
+    return type(a) is not type(b) if isinstance(a, torch.Tensor) else (
+        not isinstance(want, (bool, int, float, str, bytes)) or repr(got) == repr(want))
+
+
+def _kernel(path: Path, place: str) -> str:
+    """Which kernel a result comes from, and its line."""
+    form: Any = path.out_tree[0]
+    for key in place.replace("its result", "").replace("]", "").split("[")[1:]:
+        form = form[int(key) if key.isdigit() else key.strip("'")]
+    if type(form) is not New:
+        return ""
+    output = next(n for n in reversed(path.graph.graph.nodes) if n.op == "output")
+    results: Any = output.args[0]
+    node = results[len(path.expected) + form.number]
+    return f"; it is given by {node.target}{node.meta.get('line', NOWHERE)}"
+
+
+def _short(value: Any) -> str:
+    raw = value._raw if isinstance(value, Tensor) else value
+    if not isinstance(raw, torch.Tensor):
+        return repr(value)
+    text = ", ".join(f"{v:.6g}" for v in raw.detach().reshape(-1)[:4].tolist())
+    return f"[{text}{', ...' if raw.numel() > 4 else ''}] of shape {list(raw.shape)}"

@@ -1,0 +1,82 @@
+"""Audited replays: what a graph gives is compared with what the function gives."""
+
+import pytest
+import torch
+
+import lamella as ms
+from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.runtime import audit
+
+X = Tensor([1.0, -2.0, 3.0])
+
+
+@pytest.fixture(autouse=True)
+def every(monkeypatch):
+    monkeypatch.setattr(audit, "EVERY", 1)
+
+
+def test_right_replays_pass_and_change_what_they_do_once(capsys):
+    weight = Parameter(Tensor([1.0, 1.0, 1.0]), name="w")
+    seen: list = []
+
+    def step(x):
+        ops.assign_add(weight, x)
+        seen.append(x.sum())
+        print("step")
+        return {"a": (x * weight, ops.rand(2)), "n": len(x)}
+
+    compiled = jit(step)
+    for i in range(1, 6):
+        compiled(X)
+        assert weight.asnumpy().tolist() == [1.0 + i, 1.0 - 2 * i, 1.0 + 3 * i] and len(seen) == i
+    assert compiled.report()["replays"] >= 2
+    assert capsys.readouterr().out == "step\n" * 5
+
+
+def test_a_training_step_passes():
+    net = nn.Dense(3, 2)
+    update = nn.Adam(net.trainable_params(), 0.1)
+    gradient = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
+
+    @jit
+    def step(x):
+        loss, gradients = gradient(x)
+        update(gradients)
+        return loss
+
+    for _ in range(4):
+        step(X.reshape(1, 3))
+    assert step.report()["replays"] == 3
+
+
+def test_a_wrong_result_is_an_error_that_names_it():
+    compiled = jit(lambda x: (x + 1, x * 2))
+    compiled(X)
+    path = compiled.paths(X)[0]
+    run = path.run
+
+    def wrong(*args):
+        found = run(*args)
+        return found and [found[0], found[1] * 1.5]
+
+    path.run = wrong
+    with pytest.raises(RuntimeError, match=r"its result\[1\] is .*aten.mul.Tensor .*test_audit.py:"):
+        compiled(X)
+
+
+def test_a_wrong_change_is_an_error():
+    weight = Parameter(Tensor([1.0]), name="weight")
+    compiled = jit(lambda x: ops.assign_add(weight, x.sum().reshape(1)) * 1)
+    compiled(X)
+    path = compiled.paths(X)[0]
+    run = path.run
+
+    def wrong(*args):
+        found = run(*args)
+        with torch.no_grad():
+            weight._data.add_(1)
+        return found
+
+    path.run = wrong
+    with pytest.raises(RuntimeError, match="leaves .* in weight"):
+        compiled(X)
