@@ -23,7 +23,7 @@ from .serialization import (
 LAZY = {name: room for room, names in {
     "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping History LambdaCallback
         LearningRateScheduler LossMonitor ModelCheckpoint OnRequestExit ReduceLROnPlateau
-        RunCheckpoint RunContext SummaryCollector TimeMonitor""",
+        ProgressBar RunCheckpoint RunContext SummaryCollector TimeMonitor""",
     "exporting": "export load",
     "feeding": "DatasetHelper connect_network_with_dataset data_sink",
     "metrics": """Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1

@@ -1,5 +1,9 @@
 """Operations on rows of any kind: types, masks, padding, random choices among operations."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from .transforms import (
     Compose,
     Concatenate,
@@ -18,3 +22,10 @@ from .transforms import (
     Unique,
     not_random,
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "vision":  # programs reach it here too
+        from .. import vision
+        return vision
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,11 +12,12 @@ from .history import History
 from .learning_rate import LearningRateScheduler, ReduceLROnPlateau
 from .monitors import LossMonitor, TimeMonitor
 from .on_request_exit import OnRequestExit
+from .progress import ProgressBar
 from .run_checkpoint import RunCheckpoint
 from .stopping import EarlyStopping
 from .summary_collector import SummaryCollector
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History",
            "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
-           "OnRequestExit", "ReduceLROnPlateau", "RunCheckpoint", "RunContext",
+           "OnRequestExit", "ProgressBar", "ReduceLROnPlateau", "RunCheckpoint", "RunContext",
            "SummaryCollector", "TimeMonitor"]

@@ -1,0 +1,81 @@
+"""ProgressBar: how far an epoch is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .base import Callback, RunContext, _handle_loss
+
+__all__ = ["ProgressBar"]
+
+
+class ProgressBar(Callback):
+    """A bar of tqdm's for each epoch of a training, with the loss and what `Model.fit` evaluated.
+
+    Args:
+        file: where it is drawn; default: the standard error.
+        leave: whether the bars of epochs that are over stay.
+
+    Examples:
+        >>> import io
+        >>> import numpy as np
+        >>> import lamella as ms
+        >>> from lamella.train import Model, ProgressBar
+        >>> x = np.ones((4, 2), np.float32)
+        >>> data = ms.dataset.NumpySlicesDataset((x, x), shuffle=False).batch(2)
+        >>> net, screen = ms.nn.Dense(2, 2, "ones", "zeros"), io.StringIO()
+        >>> model = Model(net, ms.nn.MSELoss(), ms.nn.SGD(net.trainable_params(), 0.0))
+        >>> model.train(1, data, ProgressBar(screen))
+        >>> "epoch 1 of 1: 100%" in screen.getvalue(), "loss=1" in screen.getvalue()
+        (True, True)
+    """
+
+    def __init__(self, file: Any = None, leave: bool = True):
+        super().__init__()
+        self._file, self._leave, self._bar = file, leave, None
+
+    _bar: Any
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Draw an empty bar."""
+        from tqdm import tqdm
+
+        params = run_context.original_args()
+        self._close()
+        self._bar = tqdm(total=params.batch_num, leave=self._leave, unit="step",
+                         desc=f"epoch {params.cur_epoch_num} of {params.epoch_num}",
+                         file=self._file or sys.stderr)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Move on by a step."""
+        if self._bar is None:
+            return
+        params = run_context.original_args()
+        done = (params.cur_step_num - 1) % params.batch_num + 1
+        last = done == params.batch_num
+        if last or self._bar.miniters <= 1 or not done % 10:  # a loss costs a wait for the step
+            loss = _handle_loss(params.net_outputs)
+            if isinstance(loss, (int, float)):
+                self._bar.set_postfix(loss=f"{loss:.4g}", refresh=last)
+        self._bar.update(done - self._bar.n)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Show what was evaluated, and end the bar."""
+        found = run_context.original_args().get("metrics")
+        if found and self._bar is not None:
+            self._bar.set_postfix({name: value if not isinstance(value, float) else f"{value:.4g}"
+                                   for name, value in found.items()})
+        self._close()
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """End the bar of a training that was stopped in an epoch."""
+        self._close()
+
+    def __exit__(self, *error: Any) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            bar.close()

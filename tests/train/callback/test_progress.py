@@ -1,0 +1,34 @@
+"""ProgressBar: what it draws, also of an evaluation and of a training that is stopped."""
+
+import io
+
+import numpy as np
+
+import lamella as ms
+from lamella import dataset, nn
+from lamella.train import LambdaCallback, Model, ProgressBar
+
+X = np.ones((6, 2), np.float32)
+
+
+def drawn(run):
+    net, screen = nn.Dense(2, 2, "ones", "zeros"), io.StringIO()
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.0), metrics={"mse"})
+    run(model, dataset.NumpySlicesDataset((X, X), shuffle=False).batch(2), ProgressBar(screen))
+    return screen.getvalue()
+
+
+def test_bars_of_two_epochs_with_loss_and_metrics():
+    text = drawn(lambda model, data, bar: model.fit(2, data, data, callbacks=bar))
+    assert "epoch 1 of 2: 100%" in text and "epoch 2 of 2: 100%" in text
+    assert "3/3" in text and "loss=1" in text and "mse=2" in text  # of two columns
+
+
+def test_a_training_that_is_stopped_ends_its_bar():
+    stop = LambdaCallback(on_train_step_end=lambda context: context.request_stop())
+    text = drawn(lambda model, data, bar: model.train(2, data, [bar, stop]))
+    assert "1/3" in text and "epoch 2" not in text
+
+
+def test_vision_is_reached_by_transforms_too():
+    assert ms.dataset.transforms.vision is ms.dataset.vision
