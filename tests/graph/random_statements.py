@@ -413,13 +413,6 @@ def writes_where_another_reads(s, x):
 
 
 @statement
-def holds_the_argument(s, x):
-    s.held = x
-    s.held.scale = 1.0
-    return x
-
-
-@statement
 def ignores_errors(s, x):
     with contextlib.suppress(Exception):
         s.count += 1
@@ -429,26 +422,15 @@ def ignores_errors(s, x):
 
 
 @statement
-def draws(s, x):
-    return x + ops.rand(3) * 0.1
-
-
+def draws(s, x): return x + ops.rand(3) * 0.1
 @statement
-def by_masks(s, x):
-    return x + x[x > 0].sum()
+def by_masks(s, x): return x + x[x > 0].sum()
 
 
 @statement
 def computes_in_numbers(s, x):
     s.number = s.number * 0.5 + 0.25
     return x * (1 - s.number) if s.number < 0.6 else x + s.number
-
-
-@statement
-def steps_a_rate(s, x):
-    rate = s.tau / (1 + s.count)
-    s.tau = max(rate, 0.1)
-    return x - rate
 
 
 # -- changes from outside, of the state and a random number ----------------------------------------
