@@ -1,0 +1,167 @@
+"""The short way of calls: taken where a call is like the last, and never where it isn't."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn, ops
+from lamella.graph.runtime import program
+from lamella.graph.runtime.compiled import MOST_TRIES, Compiled
+
+SCALE = 2.0
+
+
+@pytest.fixture(autouse=True)
+def _built():
+    if program.extension.module is None:
+        pytest.skip("the C++ executor isn't there")
+
+
+def ready(fn, *args):
+    compiled = Compiled(fn)
+    for _ in range(4):
+        compiled(*args)
+    assert compiled._direct is not None
+    return compiled
+
+
+def long_ways(compiled, monkeypatch):
+    """A list that gets longer with each call that goes the long way."""
+    seen = []
+    whole = compiled._replayed
+    monkeypatch.setattr(compiled, "_replayed", lambda *args: seen.append(1) or whole(*args))
+    return seen
+
+
+def test_calls_go_the_short_way(monkeypatch):
+    x = ops.ones((3, 2))
+    compiled = ready(lambda x, y: x * y + 1, x, x * 2)
+    seen = long_ways(compiled, monkeypatch)
+    for number in range(5):
+        out = compiled(x * number, x)
+        assert type(out) is Tensor and out.asnumpy().tolist() == [[number + 1.0] * 2] * 3
+    assert not seen and compiled.report()["replays"] == 3 + 5
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: x[:2], lambda x: x.T, lambda x: x.astype(ms.float64), lambda x: x[0],
+    lambda x: ops.ones((6, 3))[::2][:, 1:]], ids=range(5))
+def test_other_forms_go_the_long_way(make, monkeypatch):
+    x = ops.ones((3, 2))
+    compiled = ready(lambda x: x * 2, x)
+    seen = long_ways(compiled, monkeypatch)
+    other = make(x)
+    assert compiled(other).shape == other.shape and compiled(other).dtype == other.dtype
+    assert compiled(x).asnumpy().tolist() == [[2.0, 2.0]] * 3 and seen
+
+
+def test_what_is_given_twice_is_another_call():
+    x, y = ops.ones((2,)), ops.zeros((2,))
+    compiled = ready(lambda x, y: x + y if x is not y else x * 10, x, y)
+    assert compiled(x, x).asnumpy().tolist() == [10.0, 10.0]
+    assert compiled(x, y).asnumpy().tolist() == [1.0, 1.0]
+
+
+def test_what_is_read_is_guarded(monkeypatch):
+    net = nn.Dense(2, 2)
+    net.factor = 2.0
+    compiled = ready(lambda x: net(x) * net.factor * SCALE, ops.ones((1, 2)))
+    x = ops.ones((1, 2))
+    before = compiled(x).asnumpy()
+    net.factor = 4.0
+    np.testing.assert_allclose(compiled(x).asnumpy(), before * 2, rtol=1e-6)
+    monkeypatch.setitem(globals(), "SCALE", 4.0)
+    np.testing.assert_allclose(compiled(x).asnumpy(), before * 4, rtol=1e-6)
+    net.weight.set_data(net.weight * 2)
+    net.bias.set_data(net.bias * 2)
+    np.testing.assert_allclose(compiled(x).asnumpy(), before * 8, rtol=1e-6)
+    weight = Parameter(ops.zeros((2, 2)), name="weight")
+    net.weight = weight
+    np.testing.assert_allclose(compiled(x).asnumpy(), net.bias.asnumpy()[None] * 16, rtol=1e-6)
+
+
+def test_data_that_is_replaced_is_seen():
+    weight = Parameter(ops.ones((2,)), name="weight")
+    compiled = ready(lambda x: x * weight, ops.ones((2,)))
+    for number in range(2 * MOST_TRIES):
+        weight.assign_raw((ops.ones((2,)) * number)._raw)
+        assert compiled(ops.ones((2,))).asnumpy().tolist() == [number] * 2
+
+
+def test_tensors_that_are_held_may_change():
+    held = ops.ones((2,))
+    compiled = ready(lambda x: x + held, ops.ones((2,)))
+    held[0] = 5.0
+    assert compiled(ops.ones((2,))).asnumpy().tolist() == [6.0, 2.0]
+    held.scale = 3
+    assert compiled(ops.ones((2,))).asnumpy().tolist() == [6.0, 2.0]
+
+
+def test_gradients_and_attributes_and_keywords_go_the_long_way():
+    x = ops.ones((2,))
+    compiled = ready(lambda x: (x * x * 3).sum(), x)
+    assert ms.grad(compiled)(x).asnumpy().tolist() == [6.0, 6.0]
+    assert float(compiled(x=x)) == 6.0
+    x.scale = 2
+    assert float(compiled(x)) == 6.0
+    assert float(compiled(Parameter(ops.ones((2,)), name="p"))) == 6.0
+    with pytest.raises(TypeError):
+        compiled(x, x, x)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: (x, x * 2), lambda x: print("") or x * 2, lambda x: ops.rand_like(x),
+    lambda x: x.add_(1), lambda x: x * 2 if float(x.sum()) > 0 else x], ids=range(5))
+def test_what_does_more_has_no_short_way(fn, capsys):
+    compiled = Compiled(fn)
+    for _ in range(4):
+        compiled(ops.ones((2,)))
+    assert compiled._direct is None
+
+
+def test_an_interrupt_is_no_miss(monkeypatch):
+    x = ops.ones((2,))
+    compiled = ready(lambda x: x * 2, x)
+
+    class Interrupted:
+        def __eq__(self, other):
+            raise KeyboardInterrupt
+
+    (entry,), = compiled._entries.values()
+    watch = entry[0]
+    snapshot = watch._snapshot
+    monkeypatch.setattr(snapshot, "values", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        compiled(x)
+
+
+def test_threads_that_replace_data_meanwhile():
+    """Each result is of one of the data that there have been, whole."""
+    weight = Parameter(ops.zeros((512,)), name="weight")
+    x = ops.ones((512,))
+    compiled = ready(lambda x: x * weight, x)
+    stop, wrong = threading.Event(), []
+
+    def replace():
+        number = 0
+        while not stop.is_set():
+            number += 1
+            weight.assign_raw((ops.ones((512,)) * (number % 7))._raw)
+
+    def call():
+        for _ in range(300):
+            found = compiled(x).asnumpy()
+            if len(set(found.tolist())) != 1:
+                wrong.append(found)
+
+    replacing, callers = threading.Thread(target=replace), [
+        threading.Thread(target=call) for _ in range(3)]
+    for thread in (replacing, *callers):
+        thread.start()
+    for thread in callers:
+        thread.join()
+    stop.set()
+    replacing.join()
+    assert not wrong
