@@ -34,6 +34,12 @@ def keep_freed_memory() -> bool:
     return bool(large and mallopt(_TRIM_THRESHOLD, _LARGEST))
 
 
+def release() -> None:
+    """Give freed memory back to the system: what was needed once won't be taken again."""
+    if _is_glibc():
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def _is_glibc() -> bool:
     try:
         return (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc")

@@ -71,20 +71,27 @@ class Way(NamedTuple):
 
     Attributes:
         suits: whether it is worth a try for this convolution.
-        forward: (convolution, x, weight) -> the result, and what `backward` needs.
-        backward: (convolution, gradient, x, weight, *kept) -> the gradients by weights and, if
+        prepare: (convolution, x, weight) -> what `forward` and `backward` work on. Each makes it
+            anew: it is larger than the input, and would be alive from the one to the other.
+        forward: (convolution, x, weight, *prepared) -> the result.
+        backward: (convolution, gradient, x, weight, *prepared) -> the gradients by weights and, if
             wanted, by input.
         any_layout: whether weights in another layout than the recorded one are as good.
     """
 
     suits: Callable[[Convolution], bool]
-    forward: Callable[..., Tensors]
+    prepare: Callable[..., Tensors]
+    forward: Callable[..., torch.Tensor]
     backward: Callable[..., Tensors]
     any_layout: bool = False
 
 
-def _direct(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
-    return (c.direct(x, weight),)
+def _nothing(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+    return ()
+
+
+def _direct(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return c.direct(x, weight)
 
 
 def _direct_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
@@ -97,8 +104,13 @@ def _is_small_window(c: Convolution) -> bool:
     return c.weight.shape[2:] == (3, 3) and c.stride == (1, 1) and min(c.weight.shape[:2]) >= 16
 
 
-def _winograd(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
-    return winograd.forward(x, weight, c.padding)
+def _transformed(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+    return winograd.transformed(x, weight, c.padding)
+
+
+def _winograd(c: Convolution, x: torch.Tensor, weight: torch.Tensor, seen: torch.Tensor,
+              weights: torch.Tensor) -> torch.Tensor:
+    return winograd.forward(seen, weights, c.x.shape, c.padding)
 
 
 def _winograd_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
@@ -112,19 +124,19 @@ def _is_moderate(c: Convolution) -> bool:
     return n * rows * columns * channels * height * width <= LARGEST
 
 
-def _windows(c: Convolution, x: torch.Tensor) -> torch.Tensor:
+def _windows(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
     """All windows of the input: (N, C height width, rows columns)."""
     height, width = c.weight.shape[2:]
     above, left = c.padding
     padded = F.pad(x, (left, left, above, above)) if above or left else x
     found = padded.unfold(2, height, c.stride[0]).unfold(3, width, c.stride[1])
-    return found.permute(0, 1, 4, 5, 2, 3).reshape(x.shape[0], x.shape[1] * height * width, -1)
+    found = found.permute(0, 1, 4, 5, 2, 3)
+    return (found.reshape(x.shape[0], x.shape[1] * height * width, -1),)
 
 
-def _written_out(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
-    windows = _windows(c, x)
-    flat = weight.reshape(weight.shape[0], -1)
-    return torch.matmul(flat, windows).view(c.y.shape), windows
+def _written_out(c: Convolution, x: torch.Tensor, weight: torch.Tensor, windows: torch.Tensor
+                 ) -> torch.Tensor:
+    return torch.matmul(weight.reshape(weight.shape[0], -1), windows).view(c.y.shape)
 
 
 def _written_out_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
@@ -156,14 +168,14 @@ def _with_input(c: Convolution, of_weight: torch.Tensor, gradient: torch.Tensor,
 
 
 WAYS: dict[str, Way] = {
-    "torch": Way(lambda c: True, _direct, _direct_backward),
-    "winograd": Way(_is_small_window, _winograd, _winograd_backward, True),
-    "windows": Way(lambda c: _is_moderate(c) and c.weight.shape[1] <= 16, _written_out,
+    "torch": Way(lambda c: True, _nothing, _direct, _direct_backward),
+    "winograd": Way(_is_small_window, _transformed, _winograd, _winograd_backward, True),
+    "windows": Way(lambda c: _is_moderate(c) and c.weight.shape[1] <= 16, _windows, _written_out,
                    _written_out_backward),
-    "rows": Way(_is_moderate, _direct, _rows_backward),
+    "rows": Way(_is_moderate, _nothing, _direct, _rows_backward),
 }
 
-known = Measured("convolutions", WAYS)
+known = Measured("convolutions-2", WAYS)
 
 
 def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
@@ -256,12 +268,13 @@ def fastest(c: Convolution) -> str:
             for name in list(best):
                 weight = weights[c.kept if WAYS[name].any_layout else c.weight]
                 begin = time.perf_counter()
-                y, *kept = WAYS[name].forward(c, x, weight)
-                found = WAYS[name].backward(c, gradient, x, weight, *kept)
+                way = WAYS[name]
+                y = way.forward(c, x, weight, *way.prepare(c, x, weight))
+                found = way.backward(c, gradient, x, weight, *way.prepare(c, x, weight))
                 for value, form in zip((y, *found), (c.y, c.weight, c.x), strict=False):
                     _in_form(value, form)
                 best[name] = min(best[name], time.perf_counter() - begin)
-                del y, kept, found
+                del y, found
             hopeful = HOPELESS * min(best.values())
             best = {k: v for k, v in best.items() if v <= hopeful or k == "torch"}
             if len(best) == 1 or (number and time.perf_counter() - start > PATIENCE):
@@ -287,20 +300,20 @@ def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, af
     values = [x, weight] if bias is None else [x, weight, bias]
 
     def forward(x: torch.Tensor, weight: torch.Tensor, *bias: torch.Tensor) -> Tensors:
-        y, *kept = way.forward(c, x, weight)
+        y = way.forward(c, x, weight, *way.prepare(c, x, weight))
         if bias:
             y = y + bias[0].view(-1, 1, 1)
-        return _in_form(y, c.y), *kept
+        return (_in_form(y, c.y),)
 
-    def backward(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor,
-                 *kept: torch.Tensor) -> Tensors:
-        of_weight, *of_input = way.backward(c, gradient, x, weight, *kept)
+    def backward(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+        prepared = way.prepare(c, x, weight)
+        of_weight, *of_input = way.backward(c, gradient, x, weight, *prepared)
         found = [*(of_input or [None]), of_weight, gradient.sum((0, 2, 3))]
         return tuple([_in_form(found[i], form) for i, form in forms.items()])
 
-    y, *kept = inserted(module, before, forward, values)  # type: ignore[arg-type]
+    (y,) = inserted(module, before, forward, values)  # type: ignore[arg-type]
     found = inserted(module, after, backward,
-                     [gradient, x, weight, *kept])  # type: ignore[list-item]
+                     [gradient, x, weight], again=True)  # type: ignore[list-item]
     graph = module.graph
     places = dict(zip(forms, found, strict=True))
     for user in list(after.users):

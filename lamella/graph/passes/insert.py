@@ -13,7 +13,7 @@ from .forms import describe, form_of
 
 
 def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[torch.Tensor]],
-             arguments: Sequence[Node]) -> list[Node]:
+             arguments: Sequence[Node], again: bool = False) -> list[Node]:
     """Record the kernels that a function calls on values of these forms, before a node.
 
     Args:
@@ -21,6 +21,7 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
         place: the node.
         function: from tensors to several tensors; it runs once, on zeros.
         arguments: the nodes of the values it takes, all of known form.
+        again: whether what the graph has computed before is computed again, to hold less memory.
 
     Returns:
         The nodes of what it gives.
@@ -38,6 +39,7 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     describe(part.graph, [*given, *recorder.constants])
     for node in part.graph.nodes:  # what it stands for comes from that line
         node.meta["line"] = place.meta.get("line", NOWHERE)
+        node.meta["again"] = again
     graph = module.graph
     starts = [n for n in part.graph.nodes if n.op == "placeholder"]
     with graph.inserting_before(place):

@@ -82,3 +82,25 @@ class Memory:
 def reshapes_in_place(graph: Graph) -> bool:
     """Whether an operation changes the form of a tensor in place: no rewriting looks at that."""
     return any(torch.Tag.inplace_view in getattr(n.target, "tags", ()) for n in graph.nodes)
+
+
+def peak(graph: Graph) -> int:
+    """The most bytes that a graph's own values take at a time (liveness), without its inputs."""
+    nodes = list(graph.nodes)
+    bases = bases_of(nodes)
+    gone: dict[Node, int] = {}
+    for place, node in enumerate(nodes):
+        for used in (*node.all_input_nodes, node):
+            for base in bases[used]:
+                gone[base] = place
+    ends: dict[int, int] = {}
+    alive = most = 0
+    for place, node in enumerate(nodes):
+        form = node.meta.get("form")
+        if node.op == "call_function" and node in bases[node] and form is not None:
+            size = form.size * form.dtype.itemsize
+            alive += size
+            ends[gone[node]] = ends.get(gone[node], 0) + size
+        most = max(most, alive)
+        alive -= ends.pop(place, 0)
+    return most

@@ -20,7 +20,7 @@ from .constants import fold
 from .convolutions import convolutions
 from .forms import describe
 from .halves import halves
-from .memory import reshapes_in_place
+from .memory import peak, reshapes_in_place
 from .pointless import remove_pointless
 from .routes import route
 from .shared import share
@@ -28,6 +28,7 @@ from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
+MEMORY = 1.1  # times what the recorded graph's values take: the most that a rewritten one's may
 FORMAT = 7  # of what is remembered; a change makes everything from before unknown
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
@@ -102,6 +103,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
         known[name] = pays(graph, other, inputs)
         graph.meta["open"] = True
         return graph
+    bound = peak(graph.graph)
     for group in ATTEMPTS:
         base = graph
         paid = [name for name in group if known.get(name)]
@@ -122,6 +124,9 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
                 continue
             simplify(other)
             other.recompile()
+            if known.get(name) is None and peak(other.graph) > MEMORY * bound:
+                known[name] = False
+                continue
             if known.get(name) is None:
                 if time.perf_counter() - start > LONG:
                     recorded.meta["made"] = name, copied(graph), other  # tried in the next call

@@ -22,6 +22,8 @@ def share(graph: Graph) -> int:
     for node in list(graph.nodes):
         if node.op != "call_function" or must_stay(node) or node in memory.results:
             continue
+        if node.meta.get("again"):  # memory is worth more than time there
+            continue
         if not memory.is_view(node) and (memory.writes(node) or memory.escapes(node)):
             continue
         version = memory.version(node.all_input_nodes, memory.place[node])

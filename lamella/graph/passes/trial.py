@@ -9,14 +9,13 @@ from collections.abc import Sequence
 import torch
 from torch.fx import GraphModule
 
-from ..ir.agreement import agree, units
+from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.stages import written_inputs
 from ..ir.streams import streams_of, undrawn
 
 GAIN = 0.95  # of the time before: what it must be to be worth a change
 HOPELESS = 1.1  # times the time before
 FEWEST, MOST = 3, 25  # runs of each
-FACTOR = 8.0  # times the difference that one unit in the inputs makes: still rounding
 PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
 
 Values = list[torch.Tensor]
@@ -60,23 +59,19 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
 
 def is_right(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],
              streams: Sequence[torch.Generator]) -> bool:
-    """Whether each element that `other` gives and changes is that of `graph`, up to rounding.
-
-    Rounding decides on which side of a kink a value near it falls, and is all there is of a
-    gradient that should be zero. Where results differ by more than a few units, they may do so as
-    far as those of `graph` itself do when its inputs differ by one unit.
-    """
+    """Whether each element that `other` gives and changes is that of `graph`, up to rounding."""
     with undrawn(streams):
         wanted = _results(graph, inputs)
     with undrawn(streams):
         got = _results(other, inputs)
     if [x.stride() for x in wanted] != [x.stride() for x in got]:
         return False
-    if agree(wanted, got):
-        return True
-    with undrawn(streams):
-        near = _results(graph, [_next_to(x) for x in inputs])
-    return agree(wanted, got, [FACTOR * units(a, b) for a, b in zip(wanted, near, strict=True)])
+
+    def again() -> Values:
+        with undrawn(streams):
+            return _results(graph, [next_to(x) for x in inputs])
+
+    return agree_but_for_kinks(wanted, got, again)
 
 
 def _results(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
@@ -84,15 +79,6 @@ def _results(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
     own = copies(graph, inputs)
     found = _run(graph, own)
     return [*found, *(own[i] for i in written_inputs(graph))]
-
-
-def _next_to(x: torch.Tensor) -> torch.Tensor:
-    """The same numbers, each off by up to one unit in the last place."""
-    if not x.is_floating_point():
-        return x
-    stream = torch.Generator(x.device).manual_seed(0)
-    signs = torch.empty_like(x).bernoulli_(0.5, generator=stream).mul_(2).sub_(1)
-    return signs.mul_(torch.finfo(x.dtype).eps).add_(1).mul_(x)
 
 
 def _run(graph: GraphModule, inputs: Values) -> Values:

@@ -37,9 +37,9 @@ def tiles_of(length: int) -> int:
     return -(-length // TILE)
 
 
-def forward(x: torch.Tensor, weight: torch.Tensor, padding: tuple[int, int]
-            ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The convolution, and what its gradients need of input and weights.
+def transformed(x: torch.Tensor, weight: torch.Tensor, padding: tuple[int, int]
+                ) -> tuple[torch.Tensor, torch.Tensor]:
+    """Input and weights as the products take them.
 
     Args:
         x: (N, C, H, W).
@@ -47,19 +47,35 @@ def forward(x: torch.Tensor, weight: torch.Tensor, padding: tuple[int, int]
         padding: of rows and columns.
 
     Returns:
-        (N, K, rows, columns) with the channels last in memory; (36, tiles, C); (36, K, C).
+        (36, tiles, C); (36, K, C).
     """
-    n, c, height, width = x.shape
-    k = weight.shape[0]
+    seen = _seen(x, padding, *(tiles_of(n + 2 * p - 2) for n, p in zip(x.shape[2:], padding,
+                                                                      strict=True)))
+    weights = torch.mm(_matrix("weight"), _by_place(weight)).view(-1, *weight.shape[:2])
+    return seen, weights
+
+
+def forward(seen: torch.Tensor, weights: torch.Tensor, shape: tuple[int, ...],
+            padding: tuple[int, int]) -> torch.Tensor:
+    """The convolution.
+
+    Args:
+        seen, weights: from `transformed`.
+        shape: of the input.
+        padding: of rows and columns.
+
+    Returns:
+        (N, K, rows, columns) with the channels last in memory.
+    """
+    n, _, height, width = shape
+    k = weights.shape[1]
     rows, columns = height + 2 * padding[0] - 2, width + 2 * padding[1] - 2
     down, across = tiles_of(rows), tiles_of(columns)
-    seen = _seen(x, padding, down, across)
-    weights = torch.mm(_matrix("weight"), _by_place(weight)).view(-1, k, c)
     products = torch.bmm(seen, weights.transpose(1, 2))
     found = torch.mm(_matrix("result"), products.view(products.shape[0], -1))
     found = found.view(TILE, TILE, n, down, across, k).permute(2, 3, 0, 4, 1, 5)
     found = found.reshape(n, down * TILE, across * TILE, k)[:, :rows, :columns]
-    return found.permute(0, 3, 1, 2), seen, weights
+    return found.permute(0, 3, 1, 2)
 
 
 def _seen(x: torch.Tensor, padding: tuple[int, int], down: int, across: int) -> torch.Tensor:
@@ -86,9 +102,9 @@ def backward(gradient: torch.Tensor, seen: torch.Tensor, weights: torch.Tensor,
 
     Args:
         gradient: (N, K, rows, columns).
-        seen, weights: from `forward`.
+        seen, weights: from `transformed`.
         shape: of the input.
-        padding: as in `forward`.
+        padding: of rows and columns.
         of_input: whether its gradient is wanted.
 
     Returns:

@@ -9,15 +9,17 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..aoti.native import Native
-from ..ir.agreement import agree
+from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, written_by
 from ..ir.stages import Cut, lift_constants
 from ..ir.streams import streams_of, undrawn
 from .capture import Captured
 from .choice import Choice, Run
+from .density import dense_share
 from .program import program
 
 FEWEST = 3  # operations that are worth compiling
+MOST_DENSE = 0.75  # of the time: products and the like, which a compiler calls as replay does
 MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
 
 
@@ -155,6 +157,9 @@ class Stage:
                 self._decide(fastest, way)
                 return
         if hot and not self.native.asked:
+            if dense_share(self.module, values) > MOST_DENSE:  # nothing to win
+                self._decide("replay", None)
+                return
             self.native.ask()
         if self.native.made and self.run is self.replay:
             self._compare(values)
@@ -193,7 +198,10 @@ class Stage:
             wanted = self.replay(values)
         try:
             with undrawn(streams):
-                return agree(wanted, native(values))
+                found = native(values)
+            with undrawn(streams):
+                return agree_but_for_kinks(
+                    wanted, found, lambda: self.replay([next_to(v) for v in values]))
         except RuntimeError:
             return False
 

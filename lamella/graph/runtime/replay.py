@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -11,6 +12,8 @@ import torch
 from torch.fx import GraphModule
 
 from ...forking import Lock
+from ...machine.memory import release
+from ...machine.quiet import share_of
 from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor
@@ -26,6 +29,7 @@ from .plan import Plan
 from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
+FEWEST, MOST, PATIENCE = 9, 54, 1.0  # runs that a trial takes; seconds, unless the fewest take more
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 
 
@@ -93,6 +97,8 @@ class Path:
         self._settling = Lock()
         self._measured = False
         self.settled = level == "O0"
+        self._share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
+        self._tried = 0.0  # seconds
         self._lowered = False  # whether it is known which executor replays it
         self.trouble: Exception | None = None
         self.graph = graph
@@ -118,6 +124,7 @@ class Path:
                     if self.nodes <= MOST_AT_ONCE and improved_before(self.graph, values):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
+                release()  # what recording took
             return self.plan
 
     def _computed(self, numbers: Sequence[Any]) -> Sequence[Any] | None:
@@ -209,9 +216,8 @@ class Path:
                 return
             with undrawn(self.streams):
                 if hot and not self._measured:
-                    better = improve(self.graph, values[:count], measure=True)
-                    self._measured = not better.meta.get("open")  # one trial in each run
-                    self.plan = Plan(better, self.expected, self.arguments, True)
+                    if self._can_afford_a_trial():
+                        self._try(values[:count])
                 elif plan is self.plan and (hot or self.nodes <= MOST_AT_ONCE):
                     plan.settle(values, hot)
                     self.settled = plan.settled and (self._measured or not hot)
@@ -228,6 +234,21 @@ class Path:
         if not built and extension.load() is not None:
             plan.lower()
         self._lowered = extension.is_over
+
+    def _can_afford_a_trial(self) -> bool:
+        """Whether trials would stay within their share of the time that runs have taken."""
+        run = self.spent / self.runs
+        cost = max(FEWEST * run, min(MOST * run, PATIENCE))
+        return self._share >= 1.0 or self._tried + cost <= self._share * self.spent
+
+    def _try(self, values: list[torch.Tensor]) -> None:
+        """Try one rewriting, if there is any left."""
+        start = time.perf_counter()
+        better = improve(self.graph, values, measure=True)
+        self._measured = not better.meta.get("open")
+        self.plan = Plan(better, self.expected, self.arguments, True)
+        release()
+        self._tried += time.perf_counter() - start
 
     def graphs(self) -> list[GraphModule]:
         """The graphs that are run, one after another."""

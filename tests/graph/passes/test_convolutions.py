@@ -24,7 +24,8 @@ def test_winograd(shape, padding, monkeypatch):
     gradient = torch.randn_like(wanted)
     of_x, of_w = torch.autograd.grad(wanted, (x, w), gradient)
     for weight in (w.detach(), w.detach().to(memory_format=torch.channels_last)):
-        y, *kept = winograd.forward(x.detach(), weight, padding)
+        kept = winograd.transformed(x.detach(), weight, padding)
+        y = winograd.forward(*kept, shape, padding)
         torch.testing.assert_close(y, wanted.detach())
         found = winograd.backward(gradient, kept[0], kept[1], x.shape, padding, True)
         for got, value in zip(found, (of_w, of_x), strict=True):
@@ -44,7 +45,8 @@ def test_errors_in_float32_are_small():
     x, w = torch.randn(2, 64, 28, 28), torch.randn(64, 64, 3, 3)
     exact = F.conv2d(x.double(), w.double(), padding=1)
     direct = (F.conv2d(x, w, padding=1) - exact).norm() / exact.norm()
-    ours = (winograd.forward(x, w, (1, 1))[0] - exact).norm() / exact.norm()
+    y = winograd.forward(*winograd.transformed(x, w, (1, 1)), x.shape, (1, 1))
+    ours = (y - exact).norm() / exact.norm()
     assert ours < 1e-5 and ours < 20 * direct
 
 

@@ -1,0 +1,50 @@
+"""How much of a graph's time libraries take whose kernels a compiler calls, too."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter
+
+_DENSE = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward",
+          "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_linear_pointwise",
+          "_convolution_pointwise")
+
+
+def is_dense(target: Any) -> bool:
+    """Whether an operation is a product, a convolution, attention or a recurrent layer."""
+    name = str(target).split(".")[1:2]
+    return bool(name) and (name[0] in _DENSE or "scaled_dot_product" in name[0])
+
+
+def dense_share(module: GraphModule, values: list[torch.Tensor]) -> float:
+    """The share of the time of a run that dense operations take; 0 on other devices than the CPU.
+
+    Args:
+        module: a graph that changes nothing.
+        values: its inputs.
+    """
+    if any(v.device.type != "cpu" for v in values):
+        return 0.0
+    timed = _Timed(module)
+    with torch.enable_grad():
+        timed.run(*values)
+    return timed.dense / max(timed.seconds, 1e-9)
+
+
+class _Timed(Interpreter):
+    """Runs a graph, and times its kernels."""
+
+    def __init__(self, module: GraphModule):
+        super().__init__(module)
+        self.seconds = self.dense = 0.0
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        start = time.perf_counter()
+        found = super().call_function(target, args, kwargs)
+        took = time.perf_counter() - start
+        self.seconds += took
+        self.dense += took * is_dense(target)
+        return found
