@@ -194,15 +194,15 @@ class Compiled(StandsFor):
             watch, seen, path = entry
             if watch is not watched:
                 watched, values = watch, watch.values()
-            if seen != values:
+            if seen is not values and seen != values:
                 continue
             found = path.run(inputs, numbers)
             if found is None:
                 self.misses += 1
                 continue
             self.replays += 1
-            if entry is not entries[0]:
-                self._put_first(key, entry)
+            if entry is not entries[0] or seen is not values:  # the same object compares faster
+                self._put_first(key, (watch, values, path))
             _assign(path, found)
             return path, watch.reach, found
         return None
@@ -245,7 +245,7 @@ class Compiled(StandsFor):
 
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
         with self._changing:  # other threads go on with the list they have
-            others = [e for e in self._entries.get(key, ()) if e is not entry]
+            others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
             self._entries[key] = [entry, *others]
             while len(self._entries) > MOST_KINDS:
                 del self._entries[next(iter(self._entries))]

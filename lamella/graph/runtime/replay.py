@@ -30,6 +30,7 @@ from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
 FEWEST, MOST, PATIENCE = 9, 54, 1.0  # runs that a trial takes; seconds, unless the fewest take more
+SOON, TINY = 64, 5e-5  # runs, and seconds of one that no compiler makes shorter
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 
 
@@ -193,7 +194,8 @@ class Path:
                 return None
             self.runs += 1
             self.spent += time.perf_counter() - start
-            if not (self.settled and self._lowered) and (self.runs == 1 or self.spent > HOT):
+            if not (self.settled and self._lowered) and (
+                    self.runs in (1, SOON) or self.spent > HOT):
                 self._settle(plan, values, count)
         found: list[Any] = [values[i] for i in plan.results]
         if computed is not None:
@@ -212,6 +214,7 @@ class Path:
             hot = self.spent > HOT and self.runs > 1  # the first has made the plan
             if not self._lowered:
                 self._lower(plan, hot)
+            self.settled |= self.runs == SOON and self.spent < SOON * TINY
             if self.settled:
                 return
             with undrawn(self.streams):
