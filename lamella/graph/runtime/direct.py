@@ -37,6 +37,7 @@ def direct(path: Path, watch: Watch, seen: Any, args: tuple) -> Callable[[tuple]
     stage = plan.stages[0]
     arguments = [a._raw for a in args if type(a) is Tensor]
     more = (path.expected, path.fresh, path.streams, path.slots, path.assigned(), path.sizes,
+            path.compute, path.spots,
             plan.changing is not None, len(args) != len(arguments) or None)
     if (any(more) or not path.gives_one or len(arguments) != path.arguments
             or len(path.held) > MOST or stage.backend != "replay"

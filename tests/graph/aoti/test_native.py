@@ -245,7 +245,7 @@ def _run(kept, hot, folder, patience=PATIENCE):
     done = subprocess.run([sys.executable, str(folder / "program" / "main.py"), hot, str(patience)],
                           cwd=folder,
                           capture_output=True, text=True, check=True, timeout=1200,
-                          env={**os.environ, "LAMELLA_CACHE": str(kept)})
+                          env={**os.environ, "LAMELLA_CACHE": str(kept), "LAMELLA_CPP": "0"})
     assert not (folder / "ran").exists(), (folder / "ran").read_text()
     return json.loads(done.stdout)
 
@@ -352,7 +352,8 @@ time.sleep(0.5)
 print(background._running[0].pid, flush=True)
 """
     done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True,
-                          env={**os.environ, "LAMELLA_CACHE": str(tmp_path)}, timeout=600)
+                          timeout=600, env={
+                              **os.environ, "LAMELLA_CACHE": str(tmp_path), "LAMELLA_CPP": "0"})
     group = int(done.stdout)
     until = time.monotonic() + PATIENCE
     while _members(group) or list(tmp_path.glob("draft-*")):
