@@ -29,18 +29,15 @@ from ..tracing.symbolic import Symbolic, preparation, record
 from ..tracing.trace import CannotTrace, run_traced
 from . import audit as audit_module
 from .audit import Audit
-from .direct import direct
 from .gate import gate
 from .kept import Kept
 from .plan import KernelFailed
-from .program import extension
 from .replay import Path
 from .sizes import Sizes
 from .varying import Rehearsal, Varying, apart
 
 MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
 MOST_WARNINGS = 4  # runs that showed one, before the function runs eagerly
-MOST_TRIES = 16  # to make a short way for one graph; where calls differ it wouldn't be taken
 MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
 
 
@@ -73,8 +70,6 @@ class Compiled(StandsFor):
         self._opened: dict[int, Any] = {}
         self._changing = Lock()
         self._recording = Lock()
-        self._direct: Callable[[tuple], Any] | None = None
-        self._holds_for: Any = None
         self.traces = self.misses = self.replays = self.failures = 0
 
     def __deepcopy__(self, memo: dict) -> Compiled:
@@ -101,13 +96,6 @@ class Compiled(StandsFor):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
             return self._eagerly(args, kwargs)  # part of a larger run
-        if (self._direct is not None and not kwargs and not audit_module.EVERY
-                and self._holds_for == (context.current_device(),
-                                        torch.are_deterministic_algorithms_enabled())):
-            out = self._direct(args)
-            if out is not None:
-                self.replays += 1
-                return out
         inputs = _raws(args, kwargs)
         key = _key(args, kwargs, form_of, inputs)
         if key in self._eager:
@@ -137,25 +125,10 @@ class Compiled(StandsFor):
         if found is None:
             return self._recorded(key, entries, inputs, args, kwargs)
         if audit is None:
-            if found[0].tries < MOST_TRIES and not kwargs:
-                self._go_directly(found[0], place, args)
             return _given(*found, args, kwargs)
         given = _given(*found, args, kwargs)
         audit.check(given, found[0], self.name)
         return given
-
-    def _go_directly(self, path: Path, place: Any, args: tuple) -> None:
-        """Take the short way in calls like this one, as soon as the graph is settled."""
-        if not path.settled or extension.module is None:
-            return
-        path.tries += 1
-        watch, seen = next(((w, s) for w, s, p in self._entries.get(place, ()) if p is path),
-                           (None, None))
-        made = None if watch is None else direct(path, watch, seen, args)
-        if made is not None:
-            self._holds_for = (context.current_device(),
-                               torch.are_deterministic_algorithms_enabled())
-            self._direct = made
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()
@@ -428,7 +401,6 @@ class Compiled(StandsFor):
         """
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
-        self._direct = None
         self._eager[key] = reason
         if len(self._eager) > MOST_KINDS:
             del self._eager[next(iter(self._eager))]

@@ -53,7 +53,6 @@ class Path:
         settled: whether it is decided how it is run from now on.
         trouble: what went wrong in finding that; None if nothing did.
         plan: how it is run now; None before the first run.
-        tries: how often a short way for calls has been made, or tried to be (`direct`).
         sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
     """
 
@@ -104,7 +103,6 @@ class Path:
         self.trouble: Exception | None = None
         self.graph = graph
         self.plan: Plan | None = None
-        self.tries = 0
         try:
             check_guards(graph, len(self.expected))
         except CannotCut as found:
