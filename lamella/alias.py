@@ -160,7 +160,7 @@ _LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
 
 # Functions that MindSpore shows where it has a file of the same name.
 _FUNCTIONS = frozenset(
-    ["data_sink", "lazy_inline", "mutable", "recompute", "seed", "tensor"])
+    ["data_sink", "lazy_inline", "linear_sum_assignment", "mutable", "recompute", "seed", "tensor"])
 
 # faces whose `import *` gives only classes, as MindSpore's modules of primitives do
 _CLASSES_ONLY = ("ops.operations", "ops.auto_generate")

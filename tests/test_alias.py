@@ -68,6 +68,8 @@ def test_a_function_wins_over_the_submodule_of_its_name(mindspore):
     assert mindspore.common.tensor is lamella.tensor
     importlib.import_module("mindspore.train.data_sink")
     assert not isinstance(getattr(mindspore.train, "data_sink", None), ModuleType)
+    importlib.import_module("mindspore.scipy.optimize.linear_sum_assignment")
+    assert not isinstance(mindspore.scipy.optimize.linear_sum_assignment, ModuleType)
 
 
 @pytest.mark.parametrize("path", ["alias", "errors", "ops.arithmetic", "nn.dense", "train.nothing"])

@@ -101,11 +101,7 @@ class Compiled(StandsFor):
         if key in self._eager:
             return self._eagerly(args, kwargs)
         entries = self._entries.get(key)
-        if entries is None and len(key) > _PARTS:  # perhaps it doesn't matter which are the same
-            applying = self._entries.get(key[:_PARTS])
-        else:
-            applying = entries
-        place, numbers = key, ()
+        applying, place, numbers = entries, key, ()
         if applying is None and self._varying:
             place, applying, numbers = self._of_any_number(key, args, kwargs)
         if applying is None and self._sizes:
@@ -440,9 +436,6 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
     for call, printed in zip(path.later, later, strict=True):
         call(printed)
     return out
-
-
-_PARTS = 4  # of a key where no argument is given twice
 
 
 def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,

@@ -262,3 +262,11 @@ def train_step(wrap):
 
     call = wrap(f)
     return [plain(call(X())) for i in range(4)] + [plain(net.weight)]
+
+
+@program
+def the_same_argument_twice(wrap):
+    call = wrap(lambda x, y: x + y if x is not y else x * 10)
+    a, b = ops.ones(3), ops.ones(3) * 2
+    return [plain(found) for _ in range(2)
+            for found in (call(a, b), call(a, a), call(b, b), call(b, a))]
