@@ -31,6 +31,7 @@ import numpy as np
 import torch
 
 MOST_PARTS = 1000  # of a container that is looked into before code is known to read it
+MOST_READS = 1000  # of a container that other threads change
 MOST_BYTES = 2**16  # of such an array
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 _KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
@@ -92,6 +93,20 @@ def has_hidden_state(kind: type) -> bool:
             isinstance(value, types.GetSetDescriptorType) and name[:2] != "__"
             for name, value in vars(cls).items())
         for cls in kind.__mro__ if isinstance(cls.__module__, str))
+
+
+def parts_of(container: Any) -> list[Any]:
+    """The items of a mapping, or the elements of another container, as of one moment.
+
+    It is read again if another thread has changed it meanwhile.
+    """
+    mapping = isinstance(container, (dict, types.MappingProxyType))
+    for _ in range(MOST_READS):
+        try:
+            return list(container.items() if mapping else container)
+        except RuntimeError:
+            continue
+    return list(container.items() if mapping else container)
 
 
 def behind(proxy: Any) -> Any:

@@ -40,6 +40,7 @@ from .kinds import (
     is_users,
     is_users_code,
     names_of,
+    parts_of,
     slots_of,
 )
 
@@ -220,14 +221,14 @@ class Reach:
             self.slotted.append((thing, ("func", "args", "keywords")))
             self._visit_all((thing.func, thing.args, thing.keywords))
         elif isinstance(thing, (tuple, list, deque)):
-            self._visit_items(self._place(thing, around, key), enumerate(thing))
+            self._visit_items(self._place(thing, around, key), enumerate(parts_of(thing)))
         elif isinstance(thing, (dict, types.MappingProxyType)):
-            self._visit_items(self._place(thing, around, key), list(thing.items()))
+            self._visit_items(self._place(thing, around, key), parts_of(thing))
         elif isinstance(thing, weakref.ReferenceType):
             self._visit(thing())
         elif isinstance(thing, (set, frozenset)):
             self._place(thing, around, key)
-            self._visit_all(list(thing))
+            self._visit_all(parts_of(thing))
         elif isinstance(thing, np.ndarray):
             self.arrays.append(thing)
         elif isinstance(thing, BUFFERS):
@@ -452,7 +453,7 @@ class Reach:
                         self._visit(own[name], None, name)
             return
         if "getattr" in names:  # by a name that may be computed
-            names = {name for name, value in own.items() if isinstance(value, PLAIN)}
+            names = {name for name, value in parts_of(own) if isinstance(value, PLAIN)}
         for name in list(names):
             if name in own:
                 self._name(own, own, name, own[name])

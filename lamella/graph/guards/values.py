@@ -1,4 +1,7 @@
-"""The plain values that a run may depend on, in a form that can be compared."""
+"""The plain values that a run may depend on, in a form that can be compared.
+
+Other threads may change what is looked at: see `parts_of`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .kinds import BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours
+from .kinds import BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours, parts_of
 from .reach import REGISTRIES, Reach, form_of
 
 LONGEST = 1024  # of a container that is compared part by part
@@ -111,7 +114,7 @@ def fingerprint(reach: Reach, free: Free | None = None) -> tuple:
         [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
         [[plain(getattr(thing, name, ABSENT), 0, opened) for name in names]
          for thing, names in reach.slotted],
-        [[(name, slot(value, seen)) for name, value in p.__dict__.items()
+        [[(name, slot(value, seen)) for name, value in parts_of(p.__dict__)
           if name != "sliced"]  # which an assignment adds
          for p in reach.parameters],
         [plain(t.__dict__) for t, slot in reach.tensors if slot is None],
@@ -229,14 +232,16 @@ def _is_fixed(value: Any) -> bool:
 
 def _parts(value: Any, depth: int, opened: Opened) -> Any:
     mapping = isinstance(value, _MAPPINGS)
-    parts = [p for item in value.items() for p in item] if mapping else value
-    if len(value) > LONGEST and set(map(type, parts)) <= _ATOMS:
-        return _Long(list(parts))
+    parts = parts_of(value)
+    if len(parts) > LONGEST:
+        flat = [p for item in parts for p in item] if mapping else parts
+        if set(map(type, flat)) <= _ATOMS:
+            return _Long(flat)
     if mapping:
-        return tuple([(name, plain(v, depth, opened)) for name, v in value.items()])
+        return tuple([(name, plain(v, depth, opened)) for name, v in parts])
     if isinstance(value, (set, frozenset)):
-        return frozenset([plain(v, depth, opened) for v in value])
-    return tuple([plain(v, depth, opened) for v in value])
+        return frozenset([plain(v, depth, opened) for v in parts])
+    return tuple([plain(v, depth, opened) for v in parts])
 
 
 def _array(value: np.ndarray) -> tuple:
@@ -258,15 +263,17 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
         return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
                 plain(own) if own else None)
     if type(value) in _PLACES and holds_tensors(value):
-        parts = value.items() if type(value) is dict else enumerate(value)
+        parts = parts_of(value) if type(value) is dict else enumerate(value)
         return type(value), tuple([(key, slot(part, seen, opened)) for key, part in parts])
     return plain(value, 0, opened)
 
 
 def holds_tensors(value: Any, depth: int = 0) -> bool:
     """Whether there are Tensors in a tuple, list or dict, or in such inside of it."""
-    parts = value.values() if type(value) is dict else value
-    return len(value) <= LONGEST and any(
+    if len(value) > LONGEST:
+        return False
+    parts = [part for _, part in parts_of(value)] if type(value) is dict else value
+    return any(
         type(part) is Tensor or type(part) in _PLACES and depth < DEEPEST
         and holds_tensors(part, depth + 1) for part in parts)
 
@@ -275,7 +282,7 @@ def counting(thing: Any) -> list[tuple[str, Any]]:
     """The attributes of an object that a run may depend on."""
     ours, cell = is_ours(thing), isinstance(thing, CellTree)
     # objects of ours keep what is theirs, such as work done once
-    return [(name, value) for name, value in thing.__dict__.items()
+    return [(name, value) for name, value in parts_of(thing.__dict__)
             if name not in _APART and (
                 not ours or isinstance(value, PLAIN)
                 or cell and (name == "_call_hooks" or type(value) is Tensor)
@@ -292,9 +299,9 @@ def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> lis
 
 def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Free) -> tuple:
     own = cell.__dict__
-    return (_values(cell, seen, opened, free), [id(c) for c in own["_cells"].values()],
-            [slot(b, seen) for b in own["_buffers"].values()],
-            [id(p) for p in own["_params"].values()])
+    return (_values(cell, seen, opened, free), list(map(id, own["_cells"].values())),
+            [slot(b, seen) for b in list(own["_buffers"].values())],
+            list(map(id, own["_params"].values())))
 
 
 def contents(value: Any, opened: Opened = None) -> Any:

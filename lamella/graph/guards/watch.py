@@ -7,6 +7,7 @@ from operator import attrgetter, is_
 from typing import Any
 
 from ...tensor import Tensor
+from .kinds import parts_of
 from .reach import REGISTRIES, Reach
 from .values import ABSENT, Free, Spot, content_of, contents, counting, fingerprint, kinds_of
 
@@ -134,9 +135,10 @@ class _Snapshot:
         if not own:
             self.empty.append(own)
             return
-        if self._free and any((id(own), name) in self._free for name in own):
-            self._partly.append((own, list(own), [
-                _ANY if (id(own), name) in self._free else value for name, value in own.items()]))
+        if self._free and any((id(own), name) in self._free for name in list(own)):
+            items = parts_of(own)
+            self._partly.append((own, [name for name, _ in items], [
+                _ANY if (id(own), name) in self._free else value for name, value in items]))
             for value in counted:
                 self._contents(value)
             return

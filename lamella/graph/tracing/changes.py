@@ -15,7 +15,7 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import kept
 from ...tensor import Tensor
-from ..guards.kinds import PLAIN, has_value, is_ours
+from ..guards.kinds import PLAIN, has_value, is_ours, parts_of
 from ..guards.reach import Reach
 from ..guards.values import Spot
 from .recorder import CannotTrace
@@ -123,7 +123,7 @@ class Before:
         for _, place, before in self.places:
             thing = place.thing
             if isinstance(thing, dict):
-                kept = {k: v for k, v in thing.items() if k in OF_ONE_OBJECT}
+                kept = {k: v for k, v in parts_of(thing) if k in OF_ONE_OBJECT}
                 before = {**before, **kept}
                 if list(thing) == list(before) and all(thing[k] is v for k, v in before.items()):
                     continue
@@ -159,7 +159,7 @@ def check_givable(value: Any, reach: Reach, what: str) -> None:
         for inner in value:
             check_givable(inner, reach, what)
     elif isinstance(value, dict):
-        for inner in value.values():
+        for _, inner in parts_of(value):
             check_givable(inner, reach, what)
     elif not (isinstance(value, (*PLAIN, Tensor, np.generic, type, types.ModuleType, slice, range,
                                  types.BuiltinFunctionType, types.EllipsisType))
@@ -180,9 +180,7 @@ def _is_settled(value: Any) -> bool:
 def _copy_of(thing: Any) -> Any:
     if isinstance(thing, types.CellType):
         return thing.cell_contents if has_value(thing) else _GONE
-    if isinstance(thing, dict):
-        return dict(thing)
-    return list(thing)
+    return dict(parts_of(thing)) if isinstance(thing, dict) else parts_of(thing)
 
 
 def _refill(thing: Any, content: Any) -> None:
@@ -205,15 +203,16 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
         if now is not before:
             yield _WHOLE, now
     elif isinstance(thing, dict):
-        changed = [(key, thing.get(key, _GONE)) for key in {**before, **thing}
+        now = dict(parts_of(thing))
+        changed = [(key, now.get(key, _GONE)) for key in {**before, **now}
                    if key not in OF_ONE_OBJECT
-                   and thing.get(key, _GONE) is not before.get(key, _GONE)]
-        if _in_another_order(thing, before):
-            yield _WHOLE, dict(thing)
+                   and now.get(key, _GONE) is not before.get(key, _GONE)]
+        if _in_another_order(now, before):
+            yield _WHOLE, now
         else:
             yield from changed
     else:
-        now = list(thing)
+        now = parts_of(thing)
         same = (set(map(id, now)) == set(map(id, before)) if isinstance(thing, set)
                 else [id(v) for v in now] == [id(v) for v in before])
         if not same:

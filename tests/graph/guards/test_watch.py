@@ -1,6 +1,11 @@
 """What a compiled function can reach is watched: any change there leads to the right result."""
 
+import collections
 import functools
+import itertools
+import sys
+import threading
+import types
 
 import numpy as np
 import pytest
@@ -163,3 +168,36 @@ def test_containers_in_a_partial_are_watched():
         values[0], more["shift"] = float(number), number // 2
         found.append(step(Tensor([2.0])).tolist())
     assert found == [[0.0], [2.0], [5.0], [7.0]]
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+def test_other_threads_may_change_what_is_looked_at():
+    held = types.SimpleNamespace(k=1.0, table={}, last=collections.deque(maxlen=50), met=set())
+    over = threading.Event()
+
+    def change():
+        for i in itertools.count():
+            held.table[i % 97] = i
+            held.table.pop(i * 7 % 97, None)
+            vars(held)[f"a{i % 13}"] = i
+            vars(held).pop(f"a{i * 5 % 13}", None)
+            held.last.append(i)
+            held.met.add(i % 31)
+            held.met.discard(i * 3 % 31)
+            if over.is_set():
+                break
+
+    def fn(x):
+        return x * held.k + 0 * (len(held.table) + len(held.last) + len(held.met))
+
+    thread, before = threading.Thread(target=change), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        step, x = ms.jit(fn), Tensor([2.0])
+        found = [call(x).item() for _ in range(100) for call in (step, ms.jit(fn))]
+    finally:
+        over.set()
+        thread.join(60)
+        sys.setswitchinterval(before)
+    assert found == [2.0] * 200
