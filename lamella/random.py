@@ -9,6 +9,7 @@ each other, and `set_seed` starts all streams again, so the program repeats them
 from __future__ import annotations
 
 import itertools
+import random
 import secrets
 import weakref
 from collections.abc import Callable
@@ -37,7 +38,7 @@ _numbers = itertools.count()
 
 
 def set_seed(seed: int) -> None:
-    """Set the global seed: of operators, initializers and ``numpy.random``.
+    """Set the global seed: of operators, initializers, ``random`` and ``numpy.random``.
 
     Args:
         seed: 0 or more.
@@ -65,6 +66,7 @@ def set_seed(seed: int) -> None:
         for (_, *own), stream in _streams.items():  # graphs hold these very generators
             stream.manual_seed(_mixed(seed, *own))
         torch.manual_seed(seed)
+        random.seed(seed)
         np.random.seed(seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 
 import numpy as np
@@ -16,16 +17,17 @@ def same(a: Tensor, b: Tensor) -> bool:
     return bool((a == b).all())
 
 
-def test_global_seed_repeats_operators_and_numpy() -> None:
+def test_global_seed_repeats_operators_numpy_and_python() -> None:
     drawn = []
     for _ in range(2):
         ms.set_seed(5)
-        drawn.append((ops.randn(4), ops.randn(4), np.random.rand()))
+        drawn.append((ops.randn(4), ops.randn(4), np.random.rand(), random.random()))
     first, second = drawn
-    assert same(first[0], second[0]) and same(first[1], second[1]) and first[2] == second[2]
+    assert same(first[0], second[0]) and same(first[1], second[1]) and first[2:] == second[2:]
     assert not same(first[0], first[1])
     np.random.seed(5)
-    assert first[2] == np.random.rand()
+    random.seed(5)
+    assert first[2:] == (np.random.rand(), random.random())
     assert ms.get_seed() == 5
 
 

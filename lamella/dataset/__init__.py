@@ -47,7 +47,7 @@ from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
 from .waiting import SyncWaitDataset, TransferDataset
 
-_ROOMS: tuple[str, ...] = ("audio", "text", "vision")
+_ROOMS: tuple[str, ...] = ("audio", "dataloader", "text", "vision")
 _FILES = {  # a file in `sources` -> the sources in it
     "cifar": """
         Cifar10Dataset Cifar100Dataset STL10Dataset SVHNDataset SemeionDataset USPSDataset

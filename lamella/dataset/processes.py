@@ -1,4 +1,4 @@
-"""Worker processes: the only door to PyTorch's DataLoader.
+"""Worker processes of pipelines, by PyTorch's DataLoader.
 
 A worker gets a list of items (row numbers, or rows) and gives the rows it made of them. Arrays come
 back through shared memory. Worker k has `random` and `np.random` seeded with seed + k, and its own

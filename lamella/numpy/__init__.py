@@ -3,11 +3,14 @@
 Faces of `ops`: their rules of types (`types.py`) and their arguments are MindSpore's.
 """
 
+from typing import Any as _Any
+
 from . import fft
 from .arithmetic import *
 from .calculus import *
 from .creation import *
 from .elementary import *
+from .elementary import around as _around
 from .grids import *
 from .histograms import *
 from .join import *
@@ -25,3 +28,9 @@ from .text import *
 from .types import *
 from .types import raise_value_error as _raise_value_error
 from .types import to_tensors as _to_tensor
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "round":  # not among the names that `import *` gives: it would hide Python's own
+        return _around
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

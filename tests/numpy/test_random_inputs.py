@@ -189,3 +189,9 @@ def test_random_numbers() -> None:
         np.randint(5, 5)
     with pytest.raises(ValueError, match="'dtype' must be one of"):
         np.randn(2, dtype=np.int32)
+
+
+def test_round_is_there_but_hides_nothing():
+    names: dict[str, Any] = {}
+    exec("from lamella.numpy import *", names)
+    assert np.round is np.around and "round" not in names

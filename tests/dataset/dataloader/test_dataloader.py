@@ -1,0 +1,233 @@
+"""The loader: batches, orders and workers, with orders recorded from MindSpore 2.10."""
+
+import random
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella.dataset.dataloader import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    TensorDataset,
+    default_collate,
+    default_convert,
+    get_worker_info,
+)
+
+
+class Numbers(Dataset):
+    def __init__(self, size):
+        self.size = size
+
+    def __getitem__(self, index):
+        return index
+
+    def __len__(self):
+        return self.size
+
+
+class Stream(IterableDataset):
+    def __init__(self, size):
+        self.size = size
+
+    def __iter__(self):
+        info = get_worker_info()
+        step, first = (1, 0) if info is None else (info.num_workers, info.id)
+        return iter(range(first, self.size, step))
+
+    def __len__(self):
+        return self.size
+
+
+class Draws(Numbers):
+    def __getitem__(self, index):
+        return float(np.random.rand()), random.random()
+
+
+class Marked(Numbers):
+    def __getitem__(self, index):
+        info = get_worker_info()
+        assert info is not None and info.dataset.size == self.size
+        return np.full(2000, index + 100 * info.id, np.float32), {"name": str(index)}
+
+
+class Broken(Numbers):
+    def __getitem__(self, index):
+        return 1 // (index - 1)
+
+
+def refuse(worker):
+    raise KeyError(worker)
+
+
+def lists(loader):
+    return [batch.tolist() if isinstance(batch, ms.Tensor) else batch for batch in loader]
+
+
+def seeded():
+    return np.random.default_rng(7)
+
+
+def test_order_is_the_originals():
+    loader = DataLoader(Numbers(10), batch_size=4, shuffle=True, drop_last=True,
+                        generator=seeded())
+    assert len(loader) == len(iter(loader)) == 2
+    assert lists(loader) == [[8, 0, 7, 1], [3, 6, 2, 4]]
+    assert lists(loader) == [[6, 4, 7, 3], [9, 1, 8, 0]]
+    assert lists(DataLoader(Numbers(10), None, True, generator=seeded())) == [
+        8, 0, 7, 1, 3, 6, 2, 4, 5, 9]
+
+
+def test_workers_order_and_seeds_are_the_originals():
+    loader = DataLoader(Numbers(10), 3, True, num_workers=2, generator=seeded())
+    assert lists(loader) == [[4, 6, 9], [0, 1, 3], [8, 7, 2], [5]]
+    assert lists(loader) == [[0, 5, 4], [9, 6, 2], [7, 3, 8], [1]]
+    before = random.getstate(), ms.get_seed()
+    drawn = list(DataLoader(Draws(4), 2, num_workers=2, generator=seeded()))
+    np.testing.assert_allclose(
+        [[column.asnumpy() for column in batch] for batch in drawn],
+        [[[0.462797084, 0.713177422], [0.847689466, 0.884839094]],
+         [[0.239557748, 0.195845817], [0.582195424, 0.154879441]]])
+    assert before == (random.getstate(), ms.get_seed())
+
+
+@pytest.mark.parametrize("options, want", [
+    ({}, [[0], [1], [2], [3], [4], [5], [6]]),
+    ({"batch_size": None}, [0, 1, 2, 3, 4, 5, 6]),
+    ({"batch_size": 3}, [[0, 1, 2], [3, 4, 5], [6]]),
+    ({"batch_size": 3, "drop_last": True}, [[0, 1, 2], [3, 4, 5]]),
+    ({"batch_size": 3, "num_workers": 2}, [[0, 2, 4], [1, 3, 5], [6]]),
+    ({"batch_size": 2, "num_workers": 2, "drop_last": True}, [[0, 2], [1, 3], [4, 6]]),
+    ({"batch_size": 2, "num_workers": 2, "persistent_workers": True},
+     [[0, 2], [1, 3], [4, 6], [5]]),
+], ids=str)
+def test_stream(options, want):
+    loader = DataLoader(Stream(7), **options)
+    assert [lists(loader), lists(loader)] == [want, want]
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_know_themselves(start):
+    loader = DataLoader(Marked(7), 2, num_workers=2, persistent_workers=True,
+                        multiprocessing_context=start)
+    for _ in range(2):
+        batches = list(loader)
+        assert [x.asnumpy()[:, -1].tolist() for x, _ in batches] == [
+            [0, 1], [102, 103], [4, 5], [106]]
+        assert [y["name"] for _, y in batches] == [["0", "1"], ["2", "3"], ["4", "5"], ["6"]]
+    assert get_worker_info() is None
+
+
+def test_out_of_order_gives_every_batch():
+    loader = DataLoader(Numbers(9), 2, num_workers=2, in_order=False, prefetch_factor=1)
+    assert sorted(lists(loader)) == [[0, 1], [2, 3], [4, 5], [6, 7], [8]]
+
+
+@pytest.mark.parametrize("options", [{}, {"worker_init_fn": refuse}], ids=["sample", "start"])
+def test_errors_of_workers_come_back(options):
+    name = "KeyError" if options else "ZeroDivisionError"
+    with pytest.raises(RuntimeError, match=rf"DataLoader worker 0 \(pid: \d+\) caught {name}"):
+        lists(DataLoader(Broken(3), num_workers=1, **options))
+    with pytest.raises(ZeroDivisionError):
+        lists(DataLoader(Broken(3)))
+
+
+def test_samplers():
+    assert list(RandomSampler(range(10), num_samples=25, generator=np.random.default_rng(3))) == [
+        9, 6, 0, 2, 1, 4, 7, 5, 3, 8, 7, 4, 3, 5, 0, 8, 9, 6, 1, 2, 4, 5, 3, 8, 6]
+    drawn = RandomSampler(range(10), True, 40, np.random.default_rng(3))
+    assert list(drawn) == [8, 0, 1, 2, 1, 8, 8, 5, 0, 0, 3, 4, 6, 4, 2, 1, 6, 7, 0, 1, 4, 3, 8, 5,
+                           4, 4, 6, 5, 1, 7, 7, 9, 7, 2, 3, 6, 6, 6, 8, 2]
+    assert len(drawn) == 40
+    np.random.seed(1)
+    first = list(RandomSampler(range(50)))
+    np.random.seed(1)
+    assert first == list(RandomSampler(range(50))) != sorted(first) == list(range(50))
+    batches = BatchSampler(SequentialSampler(range(7)), 3, True)
+    assert list(batches) == [[0, 1, 2], [3, 4, 5]] and len(batches) == 2
+    assert lists(DataLoader(Numbers(5), batch_sampler=[[4, 0], [2]])) == [[4, 0], [2]]
+    assert lists(DataLoader(Numbers(5), 2, sampler=[3, 1, 2])) == [[3, 1], [2]]
+
+
+@pytest.mark.parametrize("options, want", [
+    ({"rank": 0}, [2, 9, 4, 1]), ({"rank": 2}, [3, 5, 7, 6]),
+    ({"rank": 2, "drop_last": True}, [3, 5, 7]), ({"rank": 1, "shuffle": False}, [1, 4, 7, 0]),
+], ids=str)
+def test_distributed(options, want):
+    sampler = DistributedSampler(list(range(10)), num_replicas=3, seed=4, **options)
+    sampler.set_epoch(2)
+    assert list(sampler) == want and len(sampler) == len(want)
+    assert sorted(DistributedSampler(range(2), 5, 4, False)) == [0]
+
+
+Pair = namedtuple("Pair", "a b")
+
+
+def test_collate():
+    pair = default_collate([Pair(1, 2.0), Pair(3, 4.0)])
+    assert type(pair) is Pair and pair.a.dtype == ms.int64 and pair.b.dtype == ms.float64
+    assert pair.b.tolist() == [2, 4]
+    made = default_collate([{"a": (True, "x")}, {"a": (False, "y")}])
+    assert made["a"][0].dtype == ms.bool_ and made["a"][1] == ("x", "y")
+    small = ms.Tensor(3, ms.bfloat16)
+    assert default_collate([small, small]).dtype == ms.bfloat16
+    arrays = default_collate([np.array([1, 2], np.int16)] * 2)
+    assert arrays.shape == (2, 2) and arrays.dtype == ms.int16
+    assert default_collate([np.float32(1)]).dtype == ms.float32
+    assert [v.tolist() for v in default_collate([[1, 2], [3, 4]])] == [[1, 3], [2, 4]]
+    for wrong in ([np.array(["a"])], [{1}], [None]):
+        with pytest.raises(TypeError):
+            default_collate(wrong)
+    with pytest.raises(RuntimeError, match="equal size"):
+        default_collate([[1], [1, 2]])
+
+
+def test_convert():
+    data = [np.array(["a"]), (1, np.int8(2)), Pair(1, np.bool_(True)), "text", None]
+    texts, listed, pair, *rest = default_convert(data)
+    assert texts is data[0] and rest == ["text", None] and isinstance(data[1], tuple)
+    assert listed[0] == 1 and listed[1].dtype == ms.int8
+    assert type(pair) is Pair and pair.b.dtype == ms.bool_
+    assert default_convert(range(3)) == [0, 1, 2]
+
+
+def test_tensors():
+    data = TensorDataset(ms.Tensor([1, 2, 3]), ms.Tensor([[3.0], [4.0], [5.0]]))
+    batches = [[part.tolist() for part in batch] for batch in DataLoader(data, 2)]
+    assert len(data) == 3 and batches == [[[1, 2], [[3.0], [4.0]]], [[3], [[5.0]]]]
+    for wrong in ((), (ms.Tensor(1),), (ms.Tensor([1]), ms.Tensor([1, 2]))):
+        with pytest.raises(ValueError):
+            TensorDataset(*wrong)
+
+
+@pytest.mark.parametrize("error, options", [
+    (ValueError, {"batch_size": 0}), (TypeError, {"batch_size": True}),
+    (TypeError, {"shuffle": 1}), (ValueError, {"num_workers": -1}),
+    (ValueError, {"sampler": [1], "shuffle": True}), (ValueError, {"prefetch_factor": 2}),
+    (ValueError, {"persistent_workers": True}), (ValueError, {"timeout": -1}),
+    (ValueError, {"batch_sampler": [[1]], "batch_size": 2}), (TypeError, {"generator": 3}),
+    (ValueError, {"multiprocessing_context": "x", "num_workers": 1}),
+    (ValueError, {"multiprocessing_context": "fork"}), (TypeError, {"in_order": 1}),
+], ids=str)
+def test_wrong_arguments(error, options):
+    with pytest.raises(error):
+        DataLoader(Numbers(3), **options)
+
+
+def test_wrong_datasets():
+    with pytest.raises(NotImplementedError, match="__getitem__"):
+        DataLoader(3)
+    with pytest.raises(ValueError, match="iterable style"):
+        DataLoader(Stream(3), shuffle=True)
+    with pytest.raises(NotImplementedError, match="__getitem__"):
+        Dataset()[0]
+    with pytest.raises(RuntimeError, match="Cannot modify"):
+        from lamella.dataset.dataloader.worker import WorkerInfo
+        WorkerInfo(0, 1, 2, None).id = 3
