@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from operator import is_
 from typing import Any
 
@@ -32,6 +33,7 @@ HOT = 0.5  # seconds that a path must have run before it is worth compiling
 FEWEST, MOST, PATIENCE = 9, 54, 1.0  # runs that a trial takes; seconds, unless the fewest take more
 SOON, TINY = 64, 5e-5  # runs, and seconds of one that no compiler makes shorter
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
+_AS_IT_IS = nullcontext()
 
 
 class Path:
@@ -185,7 +187,7 @@ class Path:
         count, plan = len(values), self.plan or self.planned(values)
         start = time.perf_counter()
         # nothing requires a gradient; but some kernels keep less for the backward pass without this
-        with torch.enable_grad():
+        with _AS_IT_IS if torch.is_grad_enabled() else torch.enable_grad():
             for made, *seeds in self.fresh:
                 restart(made, *seeds)
             if not plan.run(values, self.streams):
