@@ -182,6 +182,23 @@ def imports_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(found)
 
 
+@functools.lru_cache(4096)
+def compares_identities(code: types.CodeType) -> bool:
+    """Whether a piece of code, or a function defined there, may tell one object from two alike."""
+    if not _IDENTITIES.isdisjoint(code.co_names):
+        return True
+    before = None
+    for step in dis.get_instructions(code):
+        if step.opname in _BY_HASH or step.opname == "BUILD_MAP" and step.arg:
+            return True
+        if step.opname == "IS_OP" and (before is None or before.opname != "LOAD_CONST"):
+            return True
+        before = step
+    return any(compares_identities(c) for c in code.co_consts if isinstance(c, types.CodeType))
+
+
+_IDENTITIES = frozenset(("id", "is_", "is_not", "index", "remove", "count", "set", "frozenset"))
+_BY_HASH = frozenset(("CONTAINS_OP", "BUILD_SET", "SET_ADD", "MAP_ADD"))
 _OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
                         if "GLOBAL" in name or name.endswith("_NAME") and "IMPORT" not in name)
 _WAYS_AROUND = frozenset({"globals", "vars", "eval", "exec", "__dict__", "__globals__", "modules",

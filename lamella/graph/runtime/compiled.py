@@ -18,7 +18,7 @@ from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
-from ..guards.kinds import StandsFor
+from ..guards.kinds import StandsFor, compares_identities
 from ..guards.reach import Reach, form_of
 from ..guards.values import difference, plain
 from ..guards.watch import Watch
@@ -68,6 +68,7 @@ class Compiled(StandsFor):
         self._warned = 0
         self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
+        self._by_identity = False  # whether it may compare arguments by identity
         self._changing = Lock()
         self._recording = Lock()
         self.traces = self.misses = self.replays = self.failures = 0
@@ -102,6 +103,8 @@ class Compiled(StandsFor):
             return self._eagerly(args, kwargs)
         entries = self._entries.get(key)
         applying, place, numbers = entries, key, ()
+        if applying is None and len(key) > _PARTS and not self._by_identity:
+            applying = self._entries.get(key[:_PARTS])  # which arguments are the same is no matter
         if applying is None and self._varying:
             place, applying, numbers = self._of_any_number(key, args, kwargs)
         if applying is None and self._sizes:
@@ -284,6 +287,7 @@ class Compiled(StandsFor):
                 reason = str(refusal)
             else:
                 self.traces += 1
+                self._by_identity |= any(map(compares_identities, trace.outside.codes))
                 read = watch.reach.was_read(trace.outside.codes)
                 self._opened.update(read)  # and the next run is recorded with what is in there
                 if path.applies_again and not read:
@@ -331,6 +335,7 @@ class Compiled(StandsFor):
             varying.refused = "computes something else of stand-ins"
         else:
             self.traces += 1
+            self._by_identity |= any(map(compares_identities, trace.outside.codes))
             read = reach.was_read(rehearsal.trace.outside.codes)
             self._opened.update(read)
             if path.applies_again and not read:
@@ -436,6 +441,9 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
     for call, printed in zip(path.later, later, strict=True):
         call(printed)
     return out
+
+
+_PARTS = 4  # of a key where no argument is given twice
 
 
 def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,

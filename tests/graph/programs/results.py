@@ -266,7 +266,10 @@ def train_step(wrap):
 
 @program
 def the_same_argument_twice(wrap):
-    call = wrap(lambda x, y: x + y if x is not y else x * 10)
     a, b = ops.ones(3), ops.ones(3) * 2
-    return [plain(found) for _ in range(2)
-            for found in (call(a, b), call(a, a), call(b, b), call(b, a))]
+    ways = [lambda x, y: x + y if x is not y else x * 10,
+            lambda x, y: x + y * len({x, y}),
+            lambda x, y: x + y * {x: 1.0, y: 2.0}[x],
+            lambda x, y: x + y if not any(x is t for t in [y]) else x * 10]
+    return [plain(call(*pair)) for call in map(wrap, ways) for _ in range(2)
+            for pair in ((a, b), (a, a), (b, b), (b, a))]
