@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sys
 from importlib import metadata
 from typing import Any
 
 import torch
 
-from .machine import cache
+from .machine import cache, extension
 
 __all__ = ["advice", "facts", "run_check"]
 
@@ -37,7 +36,7 @@ def facts() -> dict[str, dict[str, Any]]:
                      **{name: _version(name) for name in ("torch", "numpy", "mindspore")}},
         "cpu": _cpu(),
         "gpu": _gpu(),
-        "compiler": {"c++": _compiler()},
+        "compiler": {"c++": extension.compiler()},
         "cache": _cache(),
         "variables": {name: value for name, value in sorted(os.environ.items())
                       if name.startswith("LAMELLA_") or name in _VARIABLES},
@@ -94,13 +93,6 @@ def _gpu() -> dict[str, Any]:
         return {"available": False, "CUDA": torch.version.cuda}
     return {"available": True, "CUDA": torch.version.cuda,
             "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]}
-
-
-def _compiler() -> str | None:
-    for command in (os.environ.get("CXX"), "c++", "g++", "clang++"):
-        if command and shutil.which(command):
-            return shutil.which(command)
-    return None
 
 
 def _cache() -> dict[str, Any]:

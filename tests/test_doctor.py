@@ -7,6 +7,7 @@ import torch
 
 import lamella
 from lamella import doctor
+from lamella.machine import extension
 
 
 def test_facts_are_this_process():
@@ -64,8 +65,8 @@ def test_the_cache_and_the_variables(monkeypatch, tmp_path):
 
 
 def test_the_compiler_is_looked_for(monkeypatch):
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(doctor.shutil, "which",
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(extension.shutil, "which",
                         lambda name: f"/bin/{name}" if name == "g++" else None)
     assert doctor.facts()["compiler"]["c++"] == "/bin/g++"
 
@@ -79,3 +80,9 @@ def test_run_check_fails_on_wrong_sums(monkeypatch):
     monkeypatch.setattr(lamella.Tensor, "__matmul__", lambda a, b: a)
     with pytest.raises(RuntimeError, match="computes wrongly"):
         doctor.run_check()
+
+
+def test_the_compiler_is_the_one_that_is_used(monkeypatch):
+    assert doctor.facts()["compiler"]["c++"] == extension.compiler()
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert doctor.facts()["compiler"]["c++"] is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import pathlib
 import queue
@@ -12,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 
+from .. import log as messages
 from . import quiet
 
 _jobs: queue.Queue[Callable[[], None]] = queue.Queue()
@@ -44,7 +44,8 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", quiet.__file__, str(os.getpid()), str(folder), *command],
-            cwd=folder, env={**os.environ, **(environment or {})}, start_new_session=True,
+            cwd=folder, env={**os.environ, **_scratch(folder), **(environment or {})},
+            start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     _running.append(process)
     try:
@@ -56,13 +57,23 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
         _running.clear()
 
 
+def _scratch(folder: pathlib.Path) -> dict[str, str]:
+    """Temporary files of a compiler lie in `folder`, and go with it if the compiler is killed."""
+    blank = any(c.isspace() for c in str(folder))  # some programs would take such a name in pieces
+    return {} if blank else {"TMPDIR": str(folder)}
+
+
 def _serve() -> None:
     """Do what is submitted, for as long as the process lives."""
     jobs = _jobs
     while True:
         job = jobs.get()
-        with contextlib.suppress(OSError):  # a full disk: nothing is kept
+        try:
             job()
+        except OSError:
+            pass  # a full disk: nothing is kept
+        except Exception as error:  # the next job may do better
+            messages.warning(f"Nothing was compiled in the background: {error!r}.")
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -26,6 +26,7 @@ import torch
 from .. import log
 
 ABANDONED = 3600.0  # seconds after which unfinished work of another process is removed
+RETRY = 86400.0  # seconds after which what could not be made is tried again
 MOST_MIB = 1024.0
 _told: set[str] = set()  # what was said already
 
@@ -128,11 +129,18 @@ def key_of_code(*parts: Any) -> str:
 
 
 def entry(key: str) -> pathlib.Path | None:
-    """The folder kept under `key`, marked as used now; None if there is none."""
+    """The folder kept under `key`, marked as used now; None if there is none.
+
+    What says that it could not be made is kept for a day: memory or the disk may have been full.
+    """
     root = cache_folder()
     found = root / key if root is not None else None
     if found is None or not found.is_dir():
         return None
+    with contextlib.suppress(OSError):
+        if time.time() - (found / "failed").stat().st_mtime > RETRY:
+            shutil.rmtree(found, ignore_errors=True)
+            return None
     with contextlib.suppress(OSError):
         os.utime(found)
     return found

@@ -16,6 +16,7 @@ import torch
 from . import background, cache, library
 
 PATIENCE = 1800.0  # seconds for building
+TORCH = pathlib.Path(torch.__file__).parent
 
 
 class Extension:
@@ -68,7 +69,7 @@ class Extension:
             if folder is not None and key is not None and cache.entry(key) is None:
                 if run(self._command(folder), folder, PATIENCE):
                     library.keep(folder / "module.so", folder, "module.so")
-                else:  # this compiler can't: it isn't tried again
+                else:  # this compiler can't: it isn't tried again soon
                     (folder / "failed").touch()
                 cache.publish(folder, key)
                 folder = None
@@ -91,7 +92,7 @@ class Extension:
             assert spec is not None and spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-        except (ImportError, OSError, ValueError) as damage:
+        except Exception as damage:  # whatever its code does when it is loaded
             cache.discard(folder, str(damage).split("\n")[0])
         else:
             self.module, self.is_over = module, True
@@ -106,14 +107,12 @@ class Extension:
             sysconfig.get_platform(), compiler())
 
     def _command(self, folder: pathlib.Path) -> list[str]:
-        from torch.utils import cpp_extension
-
-        places = [*cpp_extension.include_paths(), sysconfig.get_paths()["include"]]
-        libraries = cpp_extension.library_paths()
+        headers, libraries = TORCH / "include", TORCH / "lib"
+        places = [headers, headers / "torch/csrc/api/include", sysconfig.get_paths()["include"]]
         shared = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         return [str(compiler()), "-O2", "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden",
                 *shared, *(f"-I{place}" for place in places), str(self.source),
-                "-o", str(folder / "module.so"), *(f"-L{place}" for place in libraries),
+                "-o", str(folder / "module.so"), f"-L{libraries}",
                 "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
 
 

@@ -48,6 +48,27 @@ def test_jobs_run_in_turn(tmp_path):
     assert over.wait(PATIENCE) and done == [True, False]
 
 
+def test_a_job_that_fails_does_not_end_those_after_it(capfd):
+    over = threading.Event()
+    background.submit(lambda: [][0])
+    background.submit(over.set)
+    assert over.wait(PATIENCE)
+    said = capfd.readouterr().err
+    assert "IndexError" in said and "Traceback" not in said
+
+
+def test_temporary_files_go_with_the_folder(tmp_path):
+    folder = tmp_path / "draft"
+    folder.mkdir()
+    command = "import tempfile, time; tempfile.mkstemp('mine'); time.sleep(1000)"
+    assert not background.run([sys.executable, "-c", command], folder, 2.0)
+    made = tmp_path / "made"
+    made.mkdir()
+    assert background.run(
+        [sys.executable, "-c", "import tempfile; tempfile.mkstemp('mine')"], made, PATIENCE)
+    assert list(made.glob("*mine")) and not folder.exists()
+
+
 def test_what_takes_too_long_is_ended(tmp_path):
     folder = tmp_path / "draft"
     folder.mkdir()
@@ -142,6 +163,18 @@ def test_what_cannot_be_built_is_not_tried_again(kept):
     assert again.load() is None and again.is_over
     again.ask()
     assert not list(kept.glob("draft-*"))
+    (mark,) = kept.glob("*/failed")
+    os.utime(mark, (0, 0))  # long ago; the disk may have been full
+    later = extension.Extension("lamella_test", file)
+    assert later.load() is None and not later.is_over and not mark.exists()
+
+
+def test_building_imports_no_tool_of_python_packages(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "setuptools", None)  # it may be absent, or the user's
+    monkeypatch.delitem(sys.modules, "torch.utils.cpp_extension", raising=False)
+    command = extension.Extension("lamella_test", tmp_path / "module.cpp")._command(tmp_path)
+    folders = [word[2:] for word in command if word.startswith(("-I", "-L"))]
+    assert len(folders) == 4 and all(map(os.path.isdir, folders))
 
 
 def test_an_extension_can_be_switched_off_or_lack_a_compiler(kept, monkeypatch):
