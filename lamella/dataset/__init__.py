@@ -49,6 +49,7 @@ from .waiting import SyncWaitDataset, TransferDataset
 
 _ROOMS: tuple[str, ...] = ("audio", "dataloader", "text", "vision")
 _FILES = {  # a file in `sources` -> the sources in it
+    "captioned": "FlickrDataset SBUDataset",
     "cifar": """
         Cifar10Dataset Cifar100Dataset STL10Dataset SVHNDataset SemeionDataset USPSDataset
         RandomDataset FakeImageDataset""",
@@ -56,6 +57,7 @@ _FILES = {  # a file in `sources` -> the sources in it
         AGNewsDataset AmazonReviewDataset DBpediaDataset YahooAnswersDataset YelpReviewDataset
         SogouNewsDataset PennTreebankDataset WikiTextDataset EnWik9Dataset SST2Dataset
         CoNLL2000Dataset UDPOSDataset SQuADDataset Multi30kDataset IMDBDataset""",
+    "div2k": "DIV2KDataset",
     "detection": "VOCDataset CocoDataset",
     "images": """
         ImageFolderDataset Caltech256Dataset OmniglotDataset RenderedSST2Dataset SUN397Dataset
