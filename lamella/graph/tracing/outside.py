@@ -112,7 +112,11 @@ class Outside:
         """See nothing from now on."""
         if self._active:
             self._active = False
-            sys.setprofile(self._before)
+            if self._before is None or callable(self._before):
+                sys.setprofile(self._before)
+            else:  # before Python 3.12, cProfile's own profiler, which is not a function
+                sys.setprofile(None)
+                self._before.enable()
             _release_garbage()
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:

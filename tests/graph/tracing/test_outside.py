@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import cProfile
 import csv
 import datetime
 import gc
@@ -370,6 +371,13 @@ def test_a_profiler_of_the_user_goes_on():
     finally:
         sys.setprofile(None)
     assert events
+
+
+def test_cprofile_goes_on():
+    with cProfile.Profile() as profile:
+        jit(lambda x: x * 3)(X)
+        sorted([2, 1])
+    assert any("sorted" in str(entry.code) for entry in profile.getstats())
 
 
 def test_garbage_is_collected_in_no_recording_of_several_threads():
