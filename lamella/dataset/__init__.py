@@ -62,6 +62,7 @@ _FILES = {  # a file in `sources` -> the sources in it
     "images": """
         ImageFolderDataset Caltech256Dataset OmniglotDataset RenderedSST2Dataset SUN397Dataset
         Food101Dataset CelebADataset ManifestDataset""",
+    "kitti": "KITTIDataset",
     "mnist": """
         MnistDataset FashionMnistDataset KMnistDataset EMnistDataset QMnistDataset""",
     "records": "MindDataset",
