@@ -39,9 +39,15 @@ def replacing(path: str) -> Iterator[str]:
         ...     print(os.listdir(folder))
         ['a.txt']
     """
-    path = os.path.realpath(path)
+    given, path = path, os.path.realpath(path)
     if _is_special(path):
-        yield path
+        try:
+            yield path
+        except OSError as error:
+            if error.filename is None and error.errno is not None:
+                raise OSError(error.errno, f"'{given}' can't be written: "
+                                           f"{error.strerror}.") from error
+            raise
         return
     folder, name = os.path.split(path)
     start = os.path.join(folder, f".{name[:80]}.")
@@ -58,6 +64,8 @@ def replacing(path: str) -> Iterator[str]:
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:
             raise OSError(error.errno, f"The file '{path}' can't be written, and is as it was: "
                                        f"{error.strerror}.") from error
+        if isinstance(error, OSError) and error.filename == new:  # which says nothing to the user
+            raise OSError(error.errno, error.strerror, given) from error
         raise
 
 

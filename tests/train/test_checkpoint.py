@@ -244,9 +244,16 @@ def test_the_name_of_a_link_decides_about_the_format(tmp_path, format):
 
 def test_a_device_is_written_to_and_stays(tmp_path):
     (tmp_path / "a.ckpt").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="a.ckpt' can't be written: No space left"):
         ms.save_checkpoint([ms.Parameter(1.0, name="w")], str(tmp_path / "a.ckpt"))
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode) and os.listdir(tmp_path) == ["a.ckpt"]
+
+
+def test_a_link_to_nowhere_is_named(tmp_path):
+    (tmp_path / "a.ckpt").symlink_to("no-such-folder/blob")
+    with pytest.raises(FileNotFoundError, match="a.ckpt'$"):
+        ms.save_checkpoint([ms.Parameter(1.0, name="w")], str(tmp_path / "a.ckpt"))
+    assert os.listdir(tmp_path) == ["a.ckpt"]
 
 
 def test_what_killed_saves_left_is_removed(tmp_path):
