@@ -156,7 +156,13 @@ for row, length in enumerate(lengths):
 arguments = ms.Tensor(emissions), ms.Tensor(tags), ms.Tensor(lengths)
 np.testing.assert_allclose(crf(*arguments).asnumpy(), wanted, rtol=1e-4)
 np.testing.assert_allclose(ms.jit(crf)(*arguments).asnumpy(), wanted, rtol=1e-4)
-decode = ms.jit(lambda emissions, lengths: crf(emissions, seq_length=lengths))
+
+
+@ms.jit
+def decode(emissions, lengths):
+    return crf(emissions, None, lengths)
+
+
 for found in crf(arguments[0], None, arguments[2]), decode(arguments[0], arguments[2]):
     assert post_decode(*found, arguments[2]) == best, best
 

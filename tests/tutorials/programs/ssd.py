@@ -173,7 +173,7 @@ for param in network.trainable_params():
 
 def forward_fn(x, gt_loc, gt_label, num_matched_boxes):
     pred_loc, pred_label = network(x)
-    mask = ops.less(0, gt_label).astype(ms.float32)
+    mask = ops.greater(gt_label, 0).astype(ms.float32)
     num_matched_boxes = ops.reduce_sum(num_matched_boxes.astype(ms.float32))
     smooth_l1 = ops.smooth_l1_loss(pred_loc, gt_loc, reduction="none")
     mask_loc = ops.tile(ops.expand_dims(mask, -1), (1, 1, 4))
