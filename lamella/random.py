@@ -31,6 +31,7 @@ class _Stream(torch.Generator):
 
 
 _global_seed: int | None = None
+_followers: list[Callable[[], None]] = []  # told when the global seed is set
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 # those that objects keep, by when they were made
 _own: weakref.WeakValueDictionary[int, torch.Generator] = weakref.WeakValueDictionary()
@@ -68,6 +69,13 @@ def set_seed(seed: int) -> None:
         torch.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed)
+        for told in _followers:
+            told()
+
+
+def when_seeded(told: Callable[[], None]) -> None:
+    """Have a room that keeps a seed of its own told that the global one has been set."""
+    _followers.append(told)
 
 
 def get_seed() -> int | None:

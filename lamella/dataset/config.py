@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..random import get_seed as _global_seed
+from ..random import when_seeded
 
 _DEFAULT_SEED = 5489  # std::mt19937's own; while it stands, orders are not reproducible
 _VALUES: dict[str, Any] = {
@@ -63,11 +64,18 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int:
-    """The seed set here, else that of `lamella.set_seed`, else 5489, which stands for none."""
+    """The seed set last, here or by `lamella.set_seed`; else 5489, which stands for none."""
     seed = _VALUES["seed"]
     if seed is None:
         seed = _global_seed()
     return _DEFAULT_SEED if seed is None else seed
+
+
+def _forget_seed() -> None:
+    _VALUES["seed"] = None
+
+
+when_seeded(_forget_seed)  # of two seeds the one set last counts
 
 
 def pipeline_seed(shared: bool = False) -> int:

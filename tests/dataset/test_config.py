@@ -1,0 +1,23 @@
+"""Settings of data pipelines."""
+
+from __future__ import annotations
+
+import lamella as ms
+from lamella import dataset
+
+
+def order() -> list[int]:
+    rows = dataset.NumpySlicesDataset({"x": list(range(10))}, shuffle=True)
+    return [int(row["x"]) for row in rows.create_dict_iterator(num_epochs=1, output_numpy=True)]
+
+
+def test_of_two_seeds_the_one_set_last_counts() -> None:
+    """Orders recorded from MindSpore 2.10."""
+    three, five = [3, 1, 8, 5, 2, 6, 9, 7, 0, 4], [3, 8, 5, 2, 4, 6, 7, 1, 9, 0]
+    dataset.config.set_seed(3)
+    assert (dataset.config.get_seed(), order()) == (3, three)
+    ms.set_seed(5)
+    assert (dataset.config.get_seed(), order()) == (5, five)
+    dataset.config.set_seed(3)
+    assert (dataset.config.get_seed(), order()) == (3, three)
+    assert ms.get_seed() == 5
