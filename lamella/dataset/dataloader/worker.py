@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch.utils.data
 
+from ...random import manual_seed, set_seed
 from .fetching import Fetcher
 
 
@@ -71,7 +72,6 @@ class Start:
 
     def __call__(self, worker: int) -> None:
         global _info
-        from ... import manual_seed, set_seed
         given: Any = torch.utils.data.get_worker_info()
         seed = self.base_seed + worker
         set_seed(seed & 0xFFFFFFFF)

@@ -242,6 +242,9 @@ class Compiled(StandsFor):
             return _given(*found, args, kwargs)
         if not self._recording.acquire(blocking=False):
             return self._eagerly(args, kwargs)  # another thread records it
+        if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
+            self._recording.release()
+            return self(*args, **kwargs)
         entered = gate.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
