@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -76,7 +75,6 @@ class Start:
         seed = self.base_seed + worker
         set_seed(seed & 0xFFFFFFFF)
         manual_seed(seed)
-        random.seed(seed & 0xFFFFFFFF)
         words = [worker, self.base_seed & 0xFFFFFFFF, self.base_seed >> 32, 0]
         np.random.seed(np.random.SeedSequence(words).generate_state(4))
         work = given.dataset

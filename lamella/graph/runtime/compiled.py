@@ -26,7 +26,7 @@ from ..tracing.changes import Before
 from ..tracing.lines import users_level
 from ..tracing.results import rebuilt
 from ..tracing.symbolic import Symbolic, preparation, record
-from ..tracing.trace import CannotTrace, run_traced
+from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
 from .gate import gate
@@ -289,17 +289,22 @@ class Compiled(StandsFor):
             except CannotTrace as refusal:
                 reason = str(refusal)
             else:
-                self.traces += 1
-                self._by_identity |= any(map(compares_identities, trace.outside.codes))
-                read = watch.reach.was_read(trace.outside.codes)
-                self._opened.update(read)  # and the next run is recorded with what is in there
-                if path.applies_again and not read:
+                if self._looked_at_all(trace) and path.applies_again:
                     self._put_first(key, (watch, values, path))
         if reason is not None:
             if self.fullgraph:
                 trace.undo()
             self._refuse(key, f"it {reason}")
         return trace.value
+
+    def _looked_at_all(self, trace: Trace) -> bool:
+        """Note what a recorded run did; whether all was looked into that it may have read."""
+        self.traces += 1
+        codes = trace.outside.codes
+        self._by_identity |= any(map(compares_identities, codes))
+        read = trace.reach.was_read(codes)
+        self._opened.update(read)  # the next run is recorded with what is in there
+        return not read
 
     def _record_numbers(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                         ) -> tuple[Any] | None:
@@ -337,11 +342,7 @@ class Compiled(StandsFor):
         elif not rehearsal.agrees(trace):
             varying.refused = "computes something else of stand-ins"
         else:
-            self.traces += 1
-            self._by_identity |= any(map(compares_identities, trace.outside.codes))
-            read = reach.was_read(rehearsal.trace.outside.codes)
-            self._opened.update(read)
-            if path.applies_again and not read:
+            if self._looked_at_all(rehearsal.trace) and path.applies_again:
                 for known in varying.keys:
                     if known != place:
                         self._entries.pop(known, None)
