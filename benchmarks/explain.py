@@ -136,7 +136,7 @@ def effects(name: str) -> dict[str, float]:
     from lamella.graph.guards.reach import Reach
     from lamella.graph.passes.trial import _run, copies
     from lamella.graph.tracing.trace import held_data, run_traced
-    from lamella.insight.roofline.undo import copied, undone
+    from lamella.graph.tracing.undo import copied, undone
 
     _, step, data, _ = prepared(name)
     data = copied(data)

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 from .graph.guards.reach import Reach
 from .graph.runtime.compiled import Compiled
 from .graph.tracing.lines import Line, Lines
-from .insight.roofline.undo import copied, undone
+from .graph.tracing.undo import copied, undone
 from .state import state
 
 __all__ = ["Overflow", "Range", "trace_overflow"]

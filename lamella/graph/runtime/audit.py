@@ -11,18 +11,16 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...autodiff.tree import map_tensors
 from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor
 from ..guards.reach import Reach
-from ..tracing.changes import Before
 from ..tracing.lines import NOWHERE
 from ..tracing.results import New
+from ..tracing.undo import copied, snapshot, undone
 
 if TYPE_CHECKING:
     from .replay import Path
@@ -42,8 +40,8 @@ class Audit:
     def __init__(self, call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict):
         self.reach = Reach.of_call(fn, args, kwargs)
         with undone(self.reach), contextlib.redirect_stdout(io.StringIO()):
-            own_args, own_kwargs = map_tensors(copied, (args, kwargs))
-            self.wanted = _snapshot(call(own_args, own_kwargs))
+            own_args, own_kwargs = copied((args, kwargs))
+            self.wanted = snapshot(call(own_args, own_kwargs))
             self.held = [(t, t._raw.detach().clone()) for t in self._held()]
 
     def _held(self) -> list[Tensor]:
@@ -66,31 +64,6 @@ class Audit:
                 raise RuntimeError(
                     f"For 'jit', the audit of '{name}' failed: a replay leaves {_short(tensor)} in "
                     f"{called}, but eagerly it is {_short(want)}.")
-
-
-@contextmanager
-def undone(reach: Reach) -> Iterator[None]:
-    """A block after which all that can be reached, and random states, are as before."""
-    data = [(p, p._data, p._data.clone()) for p in reach.parameters]
-    others = [(t, t._raw, t._raw.clone()) for t, _ in reach.tensors]
-    before = Before(reach)
-    try:
-        yield
-    finally:
-        before.restore()
-        for parameter, own, copy in data:
-            parameter._data = own.copy_(copy)
-        for tensor, own, copy in others:
-            tensor._raw = own.copy_(copy)
-
-
-def copied(tensor: Any) -> Any:
-    """A copy of a Tensor; a Parameter is itself."""
-    return tensor if isinstance(tensor, Parameter) else wrap(tensor._raw.clone())
-
-
-def _snapshot(tree: Any) -> Any:
-    return map_tensors(lambda t: wrap(t._raw.detach().clone()), tree)
 
 
 def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:

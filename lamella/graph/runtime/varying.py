@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...autodiff.tree import map_tensors
-from ...tensor import wrap
 from ..guards.reach import Reach
 from ..guards.values import Spot, kept_in
 from ..tracing.changes import APPENDED, Before
 from ..tracing.numbers import Numbers, NumberTrace, alike, ask_for_classes
 from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
+from ..tracing.undo import snapshot
 
 
 class Varying:
@@ -122,7 +121,7 @@ class Rehearsal:
         try:
             self.trace: Trace = run_traced(fn, args, kwargs, reach, before=before, kind=NumberTrace,
                                            numbers=self.numbers)
-            self.found = map_tensors(lambda t: wrap(t._raw.detach().clone()), _seen(
+            self.found = snapshot(_seen(
                 self.trace, [grown.items for _, grown in self.numbers.lists]))
             self.trace.undo()
         finally:

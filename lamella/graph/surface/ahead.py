@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autodiff.tree import map_tensors
 from ..guards.reach import Reach
-from ..runtime.audit import copied, undone
+from ..tracing.undo import copied, undone
 from .config import declared_arguments, varies
 from .mode import compiled_cell
 
@@ -17,6 +16,6 @@ def compile_ahead(cell: Any, args: tuple, kwargs: dict) -> None:
     if any(varies(form) for form in forms):
         cell.set_inputs(*args)
         return
-    args, kwargs = map_tensors(copied, (args, kwargs))
+    args, kwargs = copied((args, kwargs))
     with undone(Reach(cell, args, kwargs)):
         compiled_cell(cell)(*args, **kwargs)

@@ -126,7 +126,7 @@ class Trace:
         """Give the tensors that it had been given what they held before."""
         for tensor, raw in zip(self.held, self.data, strict=True):
             if held_data(tensor) is not raw:
-                _hold(tensor, raw)
+                hold(tensor, raw)
         self.recorder.undo()
 
 
@@ -170,7 +170,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     in_compiled = state.compiled
     try:
         for tensor, _, raw in swapped:
-            _hold(tensor, raw)
+            hold(tensor, raw)
         seen, own = [held_data(t) for t in held], [t._raw for t in given]
         with ExitStack() as around:
             if symbolic:
@@ -203,7 +203,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         state.compiled = in_compiled
         for tensor, own, raw in swapped:
             if symbolic or held_data(tensor) is raw:
-                _hold(tensor, own)
+                hold(tensor, own)
         for tensor, stand_in, raw in stand_ins:
             if stand_in._raw is not raw:
                 tensor._raw = stand_in._raw
@@ -293,7 +293,8 @@ def _attributes(given: Any) -> list[Any]:
     return [plain(t.__dict__) for t in tensors(given) if not isinstance(t, Parameter)]
 
 
-def _hold(tensor: Tensor, raw: torch.Tensor) -> None:
+def hold(tensor: Tensor, raw: torch.Tensor) -> None:
+    """Give a Tensor or a Parameter other data to hold."""
     if isinstance(tensor, Parameter):
         tensor._data = raw
     else:

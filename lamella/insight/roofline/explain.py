@@ -22,12 +22,12 @@ from ...graph.runtime.gate import gate
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.trace import CannotTrace, run_traced
+from ...graph.tracing.undo import copied, undone
 from ...nn.cell import Cell
 from ...parameter import Parameter
 from ...state import state
 from .kernels import Record, Replayed, Watched, seconds_of
 from .report import Report
-from .undo import copied, undone
 
 FEWEST, MOST = 3, 30  # rounds
 PATIENCE = 4.0  # seconds of running, when the fewest rounds are over

@@ -1,0 +1,47 @@
+"""Running a function so that afterwards everything is as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ...autodiff.tree import map_tensors
+from ...parameter import Parameter
+from ...tensor import Tensor, wrap
+from ..guards.reach import Reach
+from .changes import Before
+from .trace import held_data, hold
+
+
+def copied(arguments: Any) -> Any:
+    """The same arguments with copies of their Tensors, other than Parameters."""
+    return map_tensors(lambda t: t if isinstance(t, Parameter) else _copy(t), arguments)
+
+
+def snapshot(results: Any) -> Any:
+    """The same results with a copy of each Tensor, which no later change reaches."""
+    return map_tensors(_copy, results)
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return wrap(tensor._raw.detach().clone())
+
+
+@contextmanager
+def undone(reach: Reach) -> Iterator[None]:
+    """A block after which all that a function can reach, and random numbers, are as before."""
+    held: list[Tensor] = [*reach.parameters, *(t for t, _ in reach.tensors)]
+    data = [(t, raw, raw.clone()) for t in held for raw in [held_data(t)]]
+    before = Before(reach)
+    try:
+        yield
+    finally:
+        before.restore()
+        for tensor, raw, copy in data:
+            hold(tensor, raw)
+            if not torch.equal(raw, copy):
+                with torch.no_grad():
+                    raw.copy_(copy)
