@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import in_pipeline
-from .files import FilesDataset, folder, picture
+from .files import FilesDataset, file, folder, picture
 
 
 class FlickrDataset(FilesDataset):
@@ -99,9 +99,7 @@ def _file(path: Any) -> str:
     """A file that is there."""
     if not isinstance(path, str):
         raise TypeError(f"The path of a file must be a str, but got {path!r}.")
-    if not os.path.isfile(path):
-        raise ValueError(f"The file {path} does not exist or permission denied!")
-    return path
+    return file(path)
 
 
 def _lines(path: str) -> list[str]:

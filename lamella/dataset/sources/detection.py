@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..errors import in_pipeline
-from .files import FilesDataset, file_bytes, folder, one_of, picture
+from .files import FilesDataset, file, file_bytes, folder, one_of, picture
 
 
 class VOCDataset(FilesDataset):
@@ -47,9 +47,7 @@ class VOCDataset(FilesDataset):
             "image", "bbox", "label", "difficult", "truncate"]
         self._columns = [*columns, *(["_meta-filename"] if extra_metadata else [])]
         part = "Segmentation" if task == "Segmentation" else "Main"
-        self._names = os.path.join(dataset_dir, "ImageSets", part, f"{usage}.txt")
-        if not os.path.isfile(self._names):
-            raise ValueError(f"The file {self._names} does not exist or permission denied!")
+        self._names = file(os.path.join(dataset_dir, "ImageSets", part, f"{usage}.txt"))
 
     def _list(self) -> list[str]:
         with open(self._names, encoding="utf-8") as opened:
@@ -133,9 +131,7 @@ class CocoDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("CocoDataset", dataset_dir)
-        if not os.path.isfile(annotation_file):
-            raise ValueError(f"The file {annotation_file} does not exist or permission denied!")
-        self.annotation_file = annotation_file
+        self.annotation_file = file(annotation_file)
         self.task = one_of("CocoDataset", "task", task, list(self._COLUMNS))
         self.decode, self.extra_metadata = decode, extra_metadata
         self._columns = ["image", *self._COLUMNS[task], *(

@@ -33,6 +33,17 @@ def folder(name: str, path: Any) -> str:
     return path
 
 
+def file(path: Any) -> Any:
+    """A file that is there.
+
+    Raises:
+        ValueError: if it isn't.
+    """
+    if not os.path.isfile(path):
+        raise ValueError(f"The file {path} does not exist or permission denied!")
+    return path
+
+
 def one_of(name: str, argument: str, value: Any, allowed: Sequence[Any]) -> Any:
     """A value out of a list.
 
