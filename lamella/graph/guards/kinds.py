@@ -144,15 +144,21 @@ def has_value(variable: types.CellType) -> bool:
     return True
 
 
+def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A piece of code, and the functions defined there."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _with_inner(constant)
+
+
 @functools.lru_cache(4096)
 def names_of(code: types.CodeType) -> frozenset[str]:
     """The names in a piece of code and in the functions defined there, also those in text."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= names_of(constant)
-        elif isinstance(constant, str) and constant.isidentifier():
-            found.add(constant)
+    found: set[str] = set()
+    for part in _with_inner(code):
+        found.update(part.co_names, [constant for constant in part.co_consts
+                                     if isinstance(constant, str) and constant.isidentifier()])
     return frozenset(found)
 
 
@@ -165,36 +171,30 @@ def globals_of(code: types.CodeType) -> frozenset[str]:
     every = names_of(code)
     if every & _WAYS_AROUND:
         return every
-    found = {i.argval for i in dis.get_instructions(code) if i.opcode in _OF_GLOBALS}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= globals_of(constant)
-    return frozenset(found)
+    return frozenset([step.argval for part in _with_inner(code)
+                      for step in dis.get_instructions(part) if step.opcode in _OF_GLOBALS])
 
 
 @functools.lru_cache(4096)
 def imports_of(code: types.CodeType) -> frozenset[str]:
     """The modules that a piece of code, and the functions defined there, import."""
-    found = {i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME"}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= imports_of(constant)
-    return frozenset(found)
+    return frozenset([step.argval for part in _with_inner(code)
+                      for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"])
 
 
 @functools.lru_cache(4096)
 def compares_identities(code: types.CodeType) -> bool:
     """Whether a piece of code, or a function defined there, may tell one object from two alike."""
-    if not _IDENTITIES.isdisjoint(code.co_names):
-        return True
-    before = None
-    for step in dis.get_instructions(code):
-        if step.opname in _BY_HASH or step.opname == "BUILD_MAP" and step.arg:
+    for part in _with_inner(code):
+        if not _IDENTITIES.isdisjoint(part.co_names):
             return True
-        if step.opname == "IS_OP" and (before is None or before.opname != "LOAD_CONST"):
-            return True
-        before = step
-    return any(compares_identities(c) for c in code.co_consts if isinstance(c, types.CodeType))
+        before = ""
+        for step in dis.get_instructions(part):
+            if (step.opname in _BY_HASH or step.opname == "BUILD_MAP" and step.arg
+                    or step.opname == "IS_OP" and before != "LOAD_CONST"):
+                return True
+            before = step.opname
+    return False
 
 
 _IDENTITIES = frozenset(("id", "is_", "is_not", "index", "remove", "count", "set", "frozenset"))
