@@ -68,7 +68,12 @@ def rank_list_for_transform(rank_id: int, src_strategy_file: str | None = None,
     """
     if not isinstance(rank_id, int) or isinstance(rank_id, bool):
         raise TypeError(f"The rank_id should be a int, but got {rank_id!r}.")
-    source, target = _both(src_strategy_file, dst_strategy_file)
+    return _needed_by(rank_id, *_both(src_strategy_file, dst_strategy_file))
+
+
+def _needed_by(rank_id: int, source: dict[str, ParameterLayout] | None,
+               target: dict[str, ParameterLayout] | None) -> list[int]:
+    """The same, of layouts that have been read."""
     if source is None:
         return [0]
     if not source:
@@ -229,7 +234,7 @@ def transform_checkpoints(src_checkpoints_dir: str, dst_checkpoints_dir: str, ck
     source, target = _both(src_strategy_file, dst_strategy_file)
     stages = {stage for layout in (target or {}).values() for stage in layout.stages} or {0}
     for rank in range(_stage_size(target) * len(stages)):
-        needed = rank_list_for_transform(rank, src_strategy_file, dst_strategy_file)
+        needed = _needed_by(rank, source, target)
         for each in needed:
             if each not in files[form]:
                 raise ValueError(f"The checkpoint file of rank{each} is needed for converting "
