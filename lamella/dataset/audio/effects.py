@@ -9,7 +9,7 @@ import numpy as np
 
 from ..transforms.operation import Streams, Values
 from .enums import BorderType, FadeShape, GainType
-from .operation import AudioOperation, choice, number, whole
+from .operation import AudioOperation, choice, flag, number, whole
 
 
 class Gain(AudioOperation):
@@ -250,10 +250,8 @@ class _Masking(AudioOperation):
     draws, _rank, _axis, _length = True, 2, -1, ""
 
     def _set(self, iid_masks: bool, param: int, mask_start: int, mask_value: float) -> None:
-        if not isinstance(iid_masks, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'iid_masks' must be a bool, but got "
-                            f"{iid_masks!r}.")
-        self.iid_masks, self._param = iid_masks, whole(self, self._length, param, 0)
+        self.iid_masks = flag(self, "iid_masks", iid_masks)
+        self._param = whole(self, self._length, param, 0)
         self.mask_start = whole(self, "mask_start", mask_start, 0)
         self.mask_value = number(self, "mask_value", mask_value)
 

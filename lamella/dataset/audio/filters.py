@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import needs
-from .operation import AudioOperation, number, whole
+from .operation import AudioOperation, flag, number, whole
 
 
 def filtered(signal: np.ndarray, a: Any, b: Any, clamp: bool = True) -> np.ndarray:
@@ -46,10 +46,8 @@ class LFilter(AudioOperation):
         if len(a_coeffs) != len(b_coeffs):
             raise ValueError(f"For '{type(self).__name__}', there must be as many 'a_coeffs' as "
                              f"'b_coeffs', but got {len(a_coeffs)} and {len(b_coeffs)}.")
-        if not isinstance(clamp, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'clamp' must be a bool, but got "
-                            f"{clamp!r}.")
-        self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
+        self.clamp = flag(self, "clamp", clamp)
+        self.a_coeffs, self.b_coeffs = a_coeffs, b_coeffs
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         return filtered(signal, self.a_coeffs, self.b_coeffs, self.clamp)

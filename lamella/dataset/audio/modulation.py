@@ -9,7 +9,7 @@ import numpy as np
 
 from ..transforms.operation import Streams, Values
 from .enums import DensityFunction, Interpolation, Modulation
-from .operation import AudioOperation, choice, number, whole
+from .operation import AudioOperation, choice, flag, number, whole
 
 
 def _wave(kind: Modulation, size: int, low: float, high: float, phase: float) -> np.ndarray:
@@ -51,9 +51,7 @@ class Phaser(AudioOperation):
         self.delay_ms = number(self, "delay_ms", delay_ms, 0, 5)
         self.decay = number(self, "decay", decay, 0, 0.99)
         self.mod_speed = number(self, "mod_speed", mod_speed, 0.1, 2)
-        if not isinstance(sinusoidal, bool):
-            raise TypeError(f"For 'Phaser', 'sinusoidal' must be a bool, but got {sinusoidal!r}.")
-        self.sinusoidal = sinusoidal
+        self.sinusoidal = flag(self, "sinusoidal", sinusoidal)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         longest = int(self.delay_ms * 0.001 * self.sample_rate + 0.5)
@@ -148,10 +146,7 @@ class Dither(AudioOperation):
     def __init__(self, density_function: DensityFunction = DensityFunction.TPDF,
                  noise_shaping: bool = False):
         self.density_function = choice(self, "density_function", density_function, DensityFunction)
-        if not isinstance(noise_shaping, bool):
-            raise TypeError(f"For 'Dither', 'noise_shaping' must be a bool, but got "
-                            f"{noise_shaping!r}.")
-        self.noise_shaping = noise_shaping
+        self.noise_shaping = flag(self, "noise_shaping", noise_shaping)
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The sounds dithered."""

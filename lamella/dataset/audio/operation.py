@@ -42,6 +42,18 @@ class AudioOperation(TensorOperation):
         raise NotImplementedError(f"'{type(self).__name__}' must define '_changed'.")
 
 
+def flag(operation: Any, argument: str, value: Any) -> bool:
+    """True or False.
+
+    Raises:
+        TypeError: if it is anything else.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"For '{type(operation).__name__}', '{argument}' must be a bool, but got "
+                        f"{value!r}.")
+    return value
+
+
 def number(operation: Any, argument: str, value: Any, low: float | None = None,
            high: float | None = None, above: bool = False) -> Any:
     """A number between two others.

@@ -10,7 +10,7 @@ import torch
 
 from ..transforms.operation import Streams, Values
 from .enums import MelType, NormType, WindowType
-from .operation import AudioOperation, choice, number, whole
+from .operation import AudioOperation, choice, flag, number, whole
 from .spectra import InverseSpectrogram, Resample, Spectrogram, melscale_fbanks
 
 
@@ -204,10 +204,7 @@ class GriffinLim(AudioOperation):
         self.power = number(self, "power", power, 0, above=True)
         self.momentum = number(self, "momentum", momentum, 0)
         self.length = None if not length else whole(self, "length", length)
-        if not isinstance(rand_init, bool):
-            raise TypeError(f"For 'GriffinLim', 'rand_init' must be a bool, but got "
-                            f"{rand_init!r}.")
-        self.rand_init = rand_init
+        self.rand_init = flag(self, "rand_init", rand_init)
         self._spectrum = Spectrogram(n_fft, win_length, hop_length, window=choice(
             self, "window_type", window_type, WindowType), power=0)
 
