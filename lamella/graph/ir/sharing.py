@@ -16,7 +16,7 @@ from torch.fx import GraphModule
 from .stages import written_inputs
 
 
-class Memory:
+class Ranges:
     """Ranges of memory that inputs lie in, and whether each is changed.
 
     Ranges and not only where they start: arrays of NumPy that lie in each other have memory that
@@ -71,7 +71,7 @@ class Sharing:
         self._given = [i for i in used if i < arguments]
         self._fixed = [i for i in used if arguments <= i < arguments + fixed]
         self._others = [i for i in used if i >= arguments + fixed]
-        self._memory = Memory()
+        self._memory = Ranges()
         self._clash = False
 
     def found(self, values: list[torch.Tensor], anew: bool = True) -> bool:
@@ -84,20 +84,20 @@ class Sharing:
         if not self.written:
             return False
         if anew:
-            self._memory = Memory()
+            self._memory = Ranges()
             self._clash = self._meet(values, self._fixed, self._memory)
-        return self._clash or self._meet(values, [*self._others, *self._given], Memory(),
+        return self._clash or self._meet(values, [*self._others, *self._given], Ranges(),
                                          self._memory)
 
     def is_beside_arguments(self, values: list[torch.Tensor]) -> bool:
         """The same, but arguments may share memory with each other."""
-        memory = Memory()
+        memory = Ranges()
         return bool(self.written) and (
             self._meet(values, [*self._fixed, *self._others], memory)
-            or any(self._meet(values, [i], Memory(), memory) for i in self._given))
+            or any(self._meet(values, [i], Ranges(), memory) for i in self._given))
 
-    def _meet(self, values: list[torch.Tensor], numbers: Iterable[int], memory: Memory,
-              other: Memory | None = None) -> bool:
+    def _meet(self, values: list[torch.Tensor], numbers: Iterable[int], memory: Ranges,
+              other: Ranges | None = None) -> bool:
         """Whether inputs meet each other, or some that are there, in memory that is changed.
 
         They are added to `memory`; `other` stays as it is.
