@@ -183,8 +183,10 @@ def measure(workload: Workload, settings: Settings,
                 progress(f"{workload.title}: {name} gets ready")
                 with _excused(result):
                     command = command_for(name, settings)
-                    process = Process(command, environment(settings, f"{folder}/{name}"),
-                                      settings.limit)
+                    # compiling gets whole cores: it is over when steps are measured
+                    around = {**environment(settings, f"{folder}/{name}"),
+                              "LAMELLA_COMPILE_SHARE": "1"}
+                    process = Process(command, around, settings.limit)
                     processes[name] = process
                     ready = process.ask(
                         do="prepare", workload=workload.name, contestant=name, arrays=arrays,
