@@ -21,13 +21,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
-from .harness import ROOT, Settings, environment
+from .harness import ROOT, Settings, environment, written_arrays
 from .table import Table
 from .workloads import WORKLOADS
 
@@ -156,13 +154,8 @@ def minute(names: list[str], settings: Settings, runs: int, progress: Callable[[
 
 
 def _child(name: str, contestant: str, settings: Settings) -> dict[str, Any]:
-    from .runners import pytorch
-
-    workload = BY_NAME[name]
     with tempfile.TemporaryDirectory(prefix="benchmarks-", ignore_cleanup_errors=True) as folder:
-        arrays = str(Path(folder) / "arrays.npz")
-        weights = {f"weight{i}": w for i, w in enumerate(pytorch.initial_weights(workload))}
-        np.savez(arrays, **weights, **{f"input{i}": x for i, x in enumerate(workload.data())})  # type: ignore[arg-type]
+        arrays = written_arrays(BY_NAME[name], folder)
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.compiler", "--child", name, contestant, arrays],
             cwd=ROOT, env=environment(settings, folder), capture_output=True, text=True, check=True)

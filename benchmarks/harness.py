@@ -165,19 +165,26 @@ def environment(settings: Settings, caches: str) -> dict[str, str]:
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "GLOG_v": "4"}
 
 
+def written_arrays(workload: Workload, folder: str) -> str:
+    """The file of the weights and inputs that all contestants start from."""
+    from .runners import pytorch
+
+    file = str(Path(folder) / "arrays.npz")
+    weights = {f"weight{i}": w for i, w in enumerate(pytorch.initial_weights(workload))}
+    inputs = {f"input{i}": x for i, x in enumerate(workload.data())}
+    np.savez(file, **weights, **inputs)  # type: ignore[arg-type]
+    return file
+
+
 def measure(workload: Workload, settings: Settings,
             progress: Callable[[str], None] = lambda _: None) -> dict[str, Result]:
     """Figures of all contestants in one workload."""
-    from .runners import pytorch
-
     results = {name: Result() for name in settings.contestants}
     processes: dict[str, Process] = {}
     values: dict[str, list[float]] = {}
     rounds: dict[str, int] = {}
     with tempfile.TemporaryDirectory(prefix="benchmarks-", ignore_cleanup_errors=True) as folder:
-        arrays = str(Path(folder) / "arrays.npz")
-        weights = {f"weight{i}": w for i, w in enumerate(pytorch.initial_weights(workload))}
-        np.savez(arrays, **weights, **{f"input{i}": x for i, x in enumerate(workload.data())})
+        arrays = written_arrays(workload, folder)
         try:
             for name, result in results.items():
                 progress(f"{workload.title}: {name} gets ready")
