@@ -1,8 +1,8 @@
 """What PyTorch's complaints mean, in words that fit the function that the user called.
 
-This is the last resort: a function that knows what it wants of an argument says so itself. A
-complaint that isn't known here is told by its kind alone; the error that a user sees has it as its
-cause, word by word.
+This is the last resort, and the one place that knows words of PyTorch's: a function that knows what
+it wants of an argument says so itself. A complaint that isn't known here is told by its kind alone;
+the error that a user sees has it as its cause, word by word.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _TYPES = {"Half": "Float16", "Float": "Float32", "Double": "Float64", "Char": "I
           "Short": "Int16", "Int": "Int32", "Long": "Int64", "Byte": "UInt8",
           "ComplexFloat": "Complex64", "ComplexDouble": "Complex128", "BFloat16": "BFloat16"}
 _NUMBER = r"(-?\d+)"
+_EMPTY = "an empty tensor is not supported."
 _KNOWN: tuple[tuple[str, str], ...] = (
     # types
     (r"\"[^\"]*\" not implemented for '(\w+)'", "tensors of type {0} are not supported."),
@@ -70,8 +71,8 @@ _KNOWN: tuple[tuple[str, str], ...] = (
     (r"index out of range in self", "an index is out of range."),
     (r"out of (?:range|bounds)|out of DATA bounds|Indexing dim", "an index or axis is out of "
      "range."),
-    (r"non-empty|is empty|non-zero size|numel\(\) == 0|has no dimensions",
-     "an empty tensor is not supported."),
+    (r"non-empty|is empty|non-zero size|numel\(\) == 0",
+     _EMPTY),
     (r"cannot sample n_sample <= 0", "the number of samples must be 1 or more."),
     (rf"leading minor of order {_NUMBER} is not positive-definite",
      "the matrix is not positive-definite: its leading minor of order {0} isn't positive."),
@@ -96,6 +97,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
     (rf"shape '(\[.*?\])' is invalid for input of size {_NUMBER}",
      "{1} elements can't take the shape {0}."),
     (rf"at least {_NUMBER}[- ]?[dD]?(?:im)?", "a tensor of rank {0} or more is needed."),
+    (r"has no dimensions", "a tensor of rank 1 or more is needed."),
     (rf"\b{_NUMBER} or more dim", "a tensor of rank {0} or more is needed."),
     (r"divisible", "a size must be divisible by another."),
     (r"square", "square matrices are needed."),
@@ -115,6 +117,54 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "the shapes of the arguments don't fit together."),
     (r"negative", "a value or size must not be negative."),
 )
+# words of complaints about shapes and values, about types, and of failures that no other
+# argument would have avoided
+_SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "must match",
+                "out of range", "channels", "expected input", "numel", "split", "square",
+                "non-negative", "negative n", "not finite",
+                "infs or NaNs", "non-finite", "non-empty", "is empty", "subscript", "equation",
+                "einsum", "at least 1D", "Pivots given", "non-positive", "expects dims",
+                "expects a", "must be", "positive",
+                "number of data points", "normalization mode", "PyList_Check", "`shifts` required",
+                "at least one axis", "Order ", "unsupported range", "only supports at least",
+                "number of columns", "expected maxnorm", "too large relative", "1-D", "1-d",
+                "expected rounding_mode", "expects p", "Indexing dim", "Index has to be",
+                "probability tensor", "cannot sample", "expects std", "out of bounds for",
+                "supported on matrices", "vector + matrix", "doesn't match the broadcast")
+_TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tensors", "type",
+               "found Long", "complex", "ScalarType", "Expected both inputs", "not support bool",
+               "bool tensor", "boolean", "Boolean", "real number")
+_FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
+             "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
+# places that an index names, outside of the tensor; what MindSpore's kernels find out, and two of
+# its functions look for themselves
+_OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
+_REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
+_CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplace_sub",
+            "inplace_update")
+# what PyTorch says of a tensor that stands for the examples of a `vmap`
+_OF_VMAP = {
+    "It looks like you're": "inside 'vmap' a Tensor stands for many examples, so it can't become a "
+                            "Python value (by if, while, int(), float(), item()); choose with "
+                            "ops.where or ops.select.",
+    "dynamic shape": "inside 'vmap' the shape of a result can't depend on values, which differ "
+                     "between the examples; keep all elements, and choose with ops.where.",
+    "differently shaped Tensor": "inside 'vmap' the shape of a result can't depend on values, which"
+                                 " differ between the examples; keep all elements, and choose with "
+                                 "ops.where.",
+    "same randomness with a batched": "inside 'vmap' random numbers can't be drawn by a Tensor "
+                                      "that differs between the examples; draw them before, or "
+                                      "call the operator in a loop.",
+    "data pointer of Tensor that": "inside 'vmap' a Tensor stands for many examples and has no "
+                                   "memory of its own.",
+    "storage of BatchedTensorImpl": "inside 'vmap' a Tensor stands for many examples and has no "
+                                    "memory of its own.",
+    "due to `other` being vmapped": "inside 'vmap' what is the same for all examples can't be "
+                                    "changed in place by what differs between them.",
+    "may have escaped": "a Tensor made inside 'vmap' means nothing when that is over; return it "
+                        "from the function."}
+# the name of a kernel, or the place in its source
+_PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
 _OF_KIND = {ValueError: "the shapes or values of the arguments don't fit together.",
             TypeError: "arguments of these types don't go together.",
             IndexError: "an index is out of range."}
@@ -125,8 +175,11 @@ def _compiled() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(pattern), meaning) for pattern, meaning in _KNOWN]
 
 
-def meaning(complaint: str, kind: type[Exception]) -> str | None:
+def meaning(complaint: str, kind: type[Exception], empty: bool = True) -> str | None:
     """A complaint of PyTorch's in other words; None if nothing is known but that it failed.
+
+    Args:
+        empty: whether an argument has no elements, so that this can be what is wrong.
 
     >>> meaning("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)", ValueError)
     "a 2 by 3 and a 4 by 5 matrix can't be multiplied."
@@ -135,8 +188,50 @@ def meaning(complaint: str, kind: type[Exception]) -> str | None:
     """
     for pattern, words in _compiled():
         found = pattern.search(complaint)
-        if found is None:
+        if found is None or (words is _EMPTY and not empty):
             continue
         groups = [_TYPES.get(g, g) for g in found.groups() if g is not None]
         return words.format(*groups) if len(groups) >= words.count("{") else _OF_KIND.get(kind)
     return _OF_KIND.get(kind)
+
+
+def without_prefix(complaint: str) -> str:
+    """A complaint without the name of the kernel, or of the place in its source.
+
+    >>> without_prefix("linalg.inv: The diagonal element 1 is zero")
+    'The diagonal element 1 is zero'
+    """
+    return _PREFIX.sub("", complaint)
+
+
+def is_failure(complaint: str) -> bool:
+    """Whether nothing is wrong with the arguments' shapes and types: no memory, no inverse, ..."""
+    return any(word in complaint for word in _FAILURES)
+
+
+def of_vmap(text: str) -> str:
+    """What an error's text says about `vmap`, as a user can act on it; "" for any other error."""
+    return next((told for words, told in _OF_VMAP.items() if words in text), "")
+
+
+def kind_of(name: str, error: BaseException, complaint: str) -> type[Exception] | None:
+    """What to raise for a kernel's error; None for one to leave alone."""
+    if complaint in ("tuple index out of range", "list index out of range"):
+        return IndexError
+    if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(complaint):
+        return ValueError if name in _CHECKED else RuntimeError
+    if "multiple times in the list of dims" in complaint or "duplicate dims" in complaint:
+        return ValueError if name in _REPEATED else RuntimeError
+    if isinstance(error, IndexError):
+        return IndexError if "index" in complaint else ValueError
+    if isinstance(error, (TypeError, ValueError)):
+        return type(error) if type(error) in (TypeError, ValueError) else None
+    if not isinstance(error, RuntimeError):
+        return None
+    if isinstance(error, NotImplementedError) and "derivative" not in complaint:
+        return TypeError  # no kernel for a type or a kind of tensor
+    if is_failure(complaint):
+        return RuntimeError
+    if any(word in complaint for word in _TYPE_WORDS) and "size" not in complaint:
+        return TypeError
+    return ValueError if any(word in complaint for word in _SHAPE_WORDS) else RuntimeError

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from .complaints import meaning
+import torch
+
+from .complaints import is_failure, kind_of, meaning, of_vmap, without_prefix
 
 _OWN = __name__.partition(".")[0] + "."
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
@@ -19,57 +21,13 @@ KERNEL_ERRORS = (RuntimeError, AttributeError, IndexError, TypeError, ValueError
                  ZeroDivisionError, KeyError, AssertionError)
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 
+_AXES = {"axis", "axes", "dim", "dims"}
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "must match",
-                "out of range", "channels", "expected input", "numel", "split", "square",
-                "non-negative", "negative n", "not finite",
-                "infs or NaNs", "non-finite", "non-empty", "is empty", "subscript", "equation",
-                "einsum", "at least 1D", "Pivots given", "non-positive", "expects dims",
-                "expects a", "must be", "positive",
-                "number of data points", "normalization mode", "PyList_Check", "`shifts` required",
-                "at least one axis", "Order ", "unsupported range", "only supports at least",
-                "number of columns", "expected maxnorm", "too large relative", "1-D", "1-d",
-                "expected rounding_mode", "expects p", "Indexing dim", "Index has to be",
-                "probability tensor", "cannot sample", "expects std", "out of bounds for",
-                "supported on matrices", "vector + matrix", "doesn't match the broadcast")
-# places that an index names, outside of the tensor; what MindSpore's kernels find out, and two of
-# its functions look for themselves
-_OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
-_REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
-_CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplace_sub",
-            "inplace_update")
-_FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
-             "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
 _OF_TENSORS = ("_raw", "shape", "ndim", "dtype", "dim", "astype", "size", "numel", "sum", "reshape",
                "is_floating_point", "is_complex", "device", "to", "item")
-# what PyTorch says of a tensor that stands for the examples of a `vmap`
-_OF_VMAP = {
-    "It looks like you're": "inside 'vmap' a Tensor stands for many examples, so it can't become a "
-                            "Python value (by if, while, int(), float(), item()); choose with "
-                            "ops.where or ops.select.",
-    "dynamic shape": "inside 'vmap' the shape of a result can't depend on values, which differ "
-                     "between the examples; keep all elements, and choose with ops.where.",
-    "differently shaped Tensor": "inside 'vmap' the shape of a result can't depend on values, which"
-                                 " differ between the examples; keep all elements, and choose with "
-                                 "ops.where.",
-    "same randomness with a batched": "inside 'vmap' random numbers can't be drawn by a Tensor "
-                                      "that differs between the examples; draw them before, or "
-                                      "call the operator in a loop.",
-    "data pointer of Tensor that": "inside 'vmap' a Tensor stands for many examples and has no "
-                                   "memory of its own.",
-    "storage of BatchedTensorImpl": "inside 'vmap' a Tensor stands for many examples and has no "
-                                    "memory of its own.",
-    "due to `other` being vmapped": "inside 'vmap' what is the same for all examples can't be "
-                                    "changed in place by what differs between them.",
-    "may have escaped": "a Tensor made inside 'vmap' means nothing when that is over; return it "
-                        "from the function."}
-# the name of a kernel, or the place in its source
-_PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
-_TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tensors", "type",
-               "found Long", "complex", "ScalarType", "Expected both inputs", "not support bool",
-               "bool tensor", "boolean", "Boolean", "real number")
 
 
 def describe(value: Any) -> str:
@@ -90,11 +48,6 @@ def describe(value: Any) -> str:
     except Exception:  # noqa: BLE001  (what is wrong with it is not what the message is about)
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
-
-
-def of_vmap(text: str) -> str:
-    """What an error's text says about `vmap`, as a user can act on it; "" for any other error."""
-    return next((told for words, told in _OF_VMAP.items() if words in text), "")
 
 
 def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
@@ -123,14 +76,38 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
     told = of_vmap(text)
     if told:
         return RuntimeError(f"For '{name}', {told} Arguments: {given}.")
-    kind, origin = _kind(name, error, text), _origin(error)
+    kind, origin = kind_of(name, error, text), _origin(error)
     deliberate = origin == "raise" and type(error) not in (RuntimeError, IndexError, TypeError,
                                                            ValueError)
     if kind is None or origin == "user" or deliberate:
         return error  # type: ignore[return-value]
     if origin == "kernel":
-        text = meaning(text, kind) or _PREFIX.sub("", text)
+        tensors = _tensors(arguments)
+        text = (_axis_outside(error, tensors, arguments)
+                or meaning(text, kind, any(t.numel() == 0 for t in tensors))
+                or without_prefix(text))
     return kind(f"For '{name}', {text} Arguments: {given}.")
+
+
+def _tensors(arguments: dict[str, Any]) -> list[torch.Tensor]:
+    """The tensors among arguments, those in lists included."""
+    values = [v for a in arguments.values() for v in (a if isinstance(a, (list, tuple)) else (a,))]
+    raws = [getattr(v, "_raw", v) for v in values if not isinstance(v, type)]
+    return [raw for raw in raws if isinstance(raw, torch.Tensor)]
+
+
+def _axis_outside(error: BaseException, tensors: list[torch.Tensor],
+                  arguments: dict[str, Any]) -> str:
+    """Which given axis lies outside of the first tensor; "" if that isn't what is wrong."""
+    if not isinstance(error, IndexError) or not tensors:
+        return ""
+    rank = max(tensors[0].dim(), 1)
+    for name in _AXES & arguments.keys():
+        given = arguments[name]
+        for axis in given if isinstance(given, (list, tuple)) else (given,):
+            if type(axis) is int and not -rank <= axis < rank:
+                return f"'{name}' must be in [{-rank}, {rank - 1}], but got {axis}."
+    return ""
 
 
 def _of_attribute(name: str, error: AttributeError, text: str, given: str,
@@ -163,32 +140,11 @@ def _of_attribute(name: str, error: AttributeError, text: str, given: str,
 def of_backward(error: Exception) -> Exception:
     """The error to raise when a backward pass failed; that of a rule of the user's as it is."""
     text = str(error).split("\n")[0]
-    if any(word in text for word in _FAILURES) or _origin(error) != "kernel" \
+    if is_failure(text) or _origin(error) != "kernel" \
             or not _is_own_affair(error):
         return error
-    told = of_vmap(text) or meaning(text, type(error)) or _PREFIX.sub("", text)
+    told = of_vmap(text) or meaning(text, type(error)) or without_prefix(text)
     return RuntimeError(f"For 'grad', the backward pass of an operator failed: {told}")
-
-
-def _kind(name: str, error: BaseException, text: str) -> type[Exception] | None:
-    """What to raise for a kernel's error; None for one to leave alone."""
-    if text in ("tuple index out of range", "list index out of range"):
-        return IndexError
-    if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(text):
-        return ValueError if name in _CHECKED else RuntimeError
-    if "multiple times in the list of dims" in text or "duplicate dims" in text:
-        return ValueError if name in _REPEATED else RuntimeError
-    if isinstance(error, IndexError):
-        return IndexError if "index" in text else ValueError
-    if isinstance(error, (TypeError, ValueError)):
-        return type(error) if type(error) in (TypeError, ValueError) else None
-    if not isinstance(error, RuntimeError):
-        return None
-    if any(word in text for word in _FAILURES):
-        return RuntimeError
-    if any(word in text for word in _TYPE_WORDS) and "size" not in text:
-        return TypeError
-    return ValueError if any(word in text for word in _SHAPE_WORDS) else RuntimeError
 
 
 def _origin(error: BaseException) -> str:

@@ -26,7 +26,10 @@ def shown(call) -> str:  # noqa: ANN001
     (lambda: ops.matmul(ops.ones((2, 3)), ops.ones((4, 5))),
      "For 'matmul', a 2 by 3 and a 4 by 5 matrix can't be multiplied. Arguments: "
      "input=Tensor[2, 3] Float32, other=Tensor[4, 5] Float32."),
-    (lambda: ops.cumsum(ops.ones((2, 3)), 5), "the axis must be in [-2, 1], but got 5."),
+    (lambda: ops.cumsum(ops.ones((2, 3)), 5), "'axis' must be in [-2, 1], but got 5."),
+    (lambda: ops.aminmax(ops.ones((0, 2)), axis=0), "an empty tensor is not supported."),
+    (lambda: ops.multi_margin_loss(ops.ones((5, 3, 3)), Tensor([1])), "the rank or a size of a "
+     "tensor doesn't fit."),
     (lambda: ops.inverse(ops.ones((2, 3))), "square matrices are needed, but got 2 by 3 ones."),
     (lambda: ops.elu(Tensor([1], ms.int64)), "tensors of type Int64 are not supported."),
     (lambda: ops.ones(3).reshape(2, 2), "3 elements can't take the shape [2, 2]."),
@@ -41,6 +44,15 @@ def test_the_words_of_a_later_version_are_told_by_kind() -> None:
                        (IndexError, "an index is out of range.")):
         assert meaning("gnarl", kind) == text
     assert meaning("gnarl", RuntimeError) is None
+
+
+def test_what_has_no_kernel_is_of_a_wrong_type_in_any_words() -> None:
+    @op
+    def later(x: Tensor) -> Tensor:
+        return wrap(torch.ops.aten.resize_as_sparse_(x._raw, x._raw))
+
+    with pytest.raises(TypeError, match="For 'later'"):
+        later(ops.ones(2))
 
 
 def test_the_cause_is_kept() -> None:
