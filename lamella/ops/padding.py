@@ -36,7 +36,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     """Lengthen the last dimensions at both ends.
 
     Args:
-        input_x: any shape for ``'constant'``, else with one or two dimensions more than are padded.
+        input_x: any shape for ``'constant'``, else at most two dimensions more than are padded.
         padding: (before, after) of the last dimension, then of the one before, and so on; a tuple
             or Tensor. Negative numbers cut off.
         mode: ``'constant'``, ``'reflect'`` (without the edge), ``'replicate'`` (the edge) or
@@ -77,6 +77,10 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     if len(amounts) > 6:
         raise ValueError(f"For 'pad', at most 3 dimensions can be padded in mode {mode!r}, "
                          f"but got {padding}.")
+    if raw.dim() > len(amounts) // 2 + 2:
+        raise ValueError(f"For 'pad', in mode {mode!r} at most two dimensions can be left as they "
+                         f"are, but 'input_x' has {raw.dim()} dimensions and 'padding' is "
+                         f"{padding}.")
     return wrap(_bordered(raw, amounts, _MODES[mode]))
 
 
@@ -86,8 +90,6 @@ def _bordered(raw: torch.Tensor, amounts: list[int], mode: str) -> torch.Tensor:
         parts = [_bordered(part, amounts, mode) for part in (raw.real, raw.imag)]
         return torch.complex(*parts)
     lead = len(amounts) // 2 + 2 - raw.dim()
-    if raw.is_complex() and mode != "circular":
-        return torch.complex(_bordered(raw.real, amounts, mode), _bordered(raw.imag, amounts, mode))
     kernel_type = raw if raw.is_floating_point() or mode == "circular" else raw.to(torch.float64)
     out = F.pad(kernel_type[(None,) * max(lead, 0)], amounts, mode)
     return out[(0,) * max(lead, 0)].to(raw.dtype)
