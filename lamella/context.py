@@ -179,7 +179,8 @@ def set_deterministic(deterministic: bool) -> None:
     if not isinstance(deterministic, bool):
         raise TypeError(f"For 'set_deterministic', the argument must be a bool, "
                         f"but got {deterministic!r}.")
-    torch.use_deterministic_algorithms(deterministic, warn_only=True)
+    # use_deterministic_algorithms would import PyTorch's compiler, which takes seconds
+    torch._C._set_deterministic_algorithms(deterministic, warn_only=True)
     _settings["deterministic"] = "ON" if deterministic else "OFF"
 
 

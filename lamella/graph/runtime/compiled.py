@@ -12,15 +12,14 @@ from typing import Any
 
 import torch
 
-from ... import context
 from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
-from ...tensor import Tensor, wrap
+from ...tensor import wrap
 from ..guards.kinds import StandsFor, compares_identities
 from ..guards.reach import Reach, form_of
-from ..guards.values import difference, plain
+from ..guards.values import difference
 from ..guards.watch import Watch
 from ..tracing.changes import Before
 from ..tracing.lines import users_level
@@ -29,12 +28,14 @@ from ..tracing.symbolic import Symbolic, preparation, record
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
+from .direct import direct
 from .gate import gate
 from .kept import Kept
+from .keys import PARTS, form_of_any_size, key_of, numberless, raws_of, settings
 from .plan import KernelFailed
 from .replay import Path
 from .sizes import Sizes
-from .varying import Rehearsal, Varying, apart
+from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
 MOST_WARNINGS = 4  # runs that showed one, before the function runs eagerly
@@ -69,6 +70,8 @@ class Compiled(StandsFor):
         self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
         self._by_identity = False  # whether it may compare arguments by identity
+        self._direct: Callable[..., Any] | None = None
+        self._direct_for: Any = None  # the settings that it holds for
         self._changing = Lock()
         self._recording = Lock()
         self.traces = self.misses = self.replays = self.failures = 0
@@ -97,14 +100,19 @@ class Compiled(StandsFor):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
             return self._eagerly(args, kwargs)  # part of a larger run
-        inputs = _raws(args, kwargs)
-        key = _key(args, kwargs, form_of, inputs)
+        if self._direct is not None and not kwargs and self._direct_for == settings():
+            out = self._direct(*args)
+            if out is not None:
+                self.replays += 1
+                return out
+        inputs = raws_of(args, kwargs)
+        key = key_of(args, kwargs, form_of, inputs)
         if key in self._eager:
             return self._eagerly(args, kwargs)
         entries = self._entries.get(key)
         applying, place, numbers = entries, key, ()
-        if applying is None and len(key) > _PARTS and not self._by_identity:
-            applying = self._entries.get(key[:_PARTS])  # which arguments are the same is no matter
+        if applying is None and len(key) > PARTS and not self._by_identity:
+            applying = self._entries.get(key[:PARTS])  # which arguments are the same is no matter
         if applying is None and self._varying:
             place, applying, numbers = self._of_any_number(key, args, kwargs)
         if applying is None and self._sizes:
@@ -114,7 +122,8 @@ class Compiled(StandsFor):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
         entered = gate.enter()
         try:
-            found = self._replayed(place, applying or (), inputs, numbers)
+            found = self._replayed(place, applying or (), inputs, numbers,
+                                   None if kwargs or audit_module.EVERY else args)
         except KernelFailed:
             self.failures += 1
             return self._eagerly(args, kwargs)  # which raises what the user is to see
@@ -129,6 +138,14 @@ class Compiled(StandsFor):
         audit.check(given, found[0], self.name)
         return given
 
+    def _go_directly(self, path: Path, watch: Watch, seen: Any, args: tuple) -> None:
+        """Have the next call go directly if this graph still applies."""
+        if path.direct[1] is not seen:
+            path.direct = direct(path, watch.values, seen, args), seen
+        self._direct, self._direct_for = path.direct[0], settings()
+        if self._direct is not None:
+            path.forget_data()
+
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()
         before, state.compiled = state.compiled, True
@@ -142,7 +159,7 @@ class Compiled(StandsFor):
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
                      ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
         """The graphs that stand for several sizes of these arguments, and where they are kept."""
-        place = _key(args, kwargs, _form_of_any_size)
+        place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
         found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
         return place, found
@@ -150,7 +167,7 @@ class Compiled(StandsFor):
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
                        ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
         """The graphs with these arguments' numbers as inputs, where they are kept, the numbers."""
-        kind, given = _numberless(args, kwargs)
+        kind, given = numberless(args, kwargs)
         varying = self._varying.get(kind)
         place = None if varying is None else varying.place(kind, given)
         if varying is None or place is None:
@@ -158,9 +175,12 @@ class Compiled(StandsFor):
         return place, self._entries.get(place), varying.inputs(given)
 
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
-                  inputs: list[torch.Tensor], numbers: Sequence[Any] = ()
+                  inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple | None
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """What the first graph that applies gives; None if none does."""
+        """What the first graph that applies gives; None if none does.
+
+        The next call with arguments like `args` may go directly.
+        """
         watched, values = None, None
         for entry in entries:
             watch, seen, path = entry
@@ -175,6 +195,8 @@ class Compiled(StandsFor):
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
                 self._put_first(key, (watch, values, path))
+            if path.is_final and args is not None:
+                self._go_directly(path, watch, values, args)
             _assign(path, found)
             return path, watch.reach, found
         return None
@@ -211,8 +233,8 @@ class Compiled(StandsFor):
 
     def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
         """The graphs recorded for arguments of this kind, or else for such of any size."""
-        found = (self._entries.get(_key(args, kwargs))
-                 or self._entries.get(_key(args, kwargs, _form_of_any_size)) or ())
+        found = (self._entries.get(key_of(args, kwargs))
+                 or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
         return [path for *_, path in found]
 
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
@@ -270,7 +292,7 @@ class Compiled(StandsFor):
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
-        kind, given = _numberless(args, kwargs)
+        kind, given = numberless(args, kwargs)
         varying = self._varying.setdefault(kind, Varying())
         varying.note(key, given, watch.reach)
         before = Before(watch.reach)
@@ -312,7 +334,7 @@ class Compiled(StandsFor):
 
         None if none have, or it can't be done.
         """
-        kind, given = _numberless(args, kwargs)
+        kind, given = numberless(args, kwargs)
         varying = self._varying.get(kind)
         if varying is None or varying.refused:
             return None
@@ -353,7 +375,7 @@ class Compiled(StandsFor):
     def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                       ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
         """One more graph for several sizes, and what its first run gave, if these have varied."""
-        place = _key(args, kwargs, _form_of_any_size)
+        place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.setdefault(place, Sizes(self.dynamic))
         varying = sizes.note([raw.shape for raw in inputs])
         if sizes.are_varying:
@@ -406,6 +428,7 @@ class Compiled(StandsFor):
         """
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
+        self._direct = None
         self._eager[key] = reason
         if len(self._eager) > MOST_KINDS:
             del self._eager[next(iter(self._eager))]
@@ -445,52 +468,3 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
     for call, printed in zip(path.later, later, strict=True):
         call(printed)
     return out
-
-
-_PARTS = 4  # of a key where no argument is given twice
-
-
-def _key(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
-         inputs: list[torch.Tensor] | None = None) -> Any:
-    """What a graph holds for: the kinds of the arguments, and which of them are the same."""
-    found = (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
-             context.current_device(), torch.are_deterministic_algorithms_enabled())
-    places = {id(raw): i for i, raw in enumerate(_raws(args, kwargs) if inputs is None else inputs)}
-    if inputs is not None and len(places) == len(inputs):
-        return found
-    same = [places[id(raw)] for raw in _raws(args, kwargs)]
-    return found if len(places) == len(same) else (*found, tuple(same))
-
-
-def _numberless(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
-    """What a graph with any numbers holds for, and the numbers."""
-    numbers: list[Any] = []
-
-    def kind_of(number: Any) -> type:
-        numbers.append(number)
-        return type(number)
-
-    return _key(*apart(args, kwargs, kind_of)), numbers
-
-
-def _raws(args: tuple, kwargs: dict) -> list[torch.Tensor]:
-    return [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-
-
-def _form_of_any_size(raw: torch.Tensor) -> tuple:
-    return raw.dim(), raw.dtype, raw.device
-
-
-def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
-    if isinstance(value, Parameter):
-        return id(value)
-    if isinstance(value, Tensor):
-        own = value.__dict__  # hooks, and what a program has put there
-        return (form(value._raw), plain(own)) if own else form(value._raw)
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple([_kind(v, form) for v in value])
-    if isinstance(value, dict):
-        return type(value), tuple([(k, _kind(v, form)) for k, v in value.items()])
-    if isinstance(value, slice):
-        return slice, plain((value.start, value.stop, value.step))
-    return plain(value)

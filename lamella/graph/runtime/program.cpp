@@ -2,12 +2,14 @@
 //
 // Values lie in numbered registers. A register is moved out at its last use, so memory is freed
 // where Python would free it. `program.py` lowers graphs to this form, and has the same in Python.
+// `Direct` is a whole call of a compiled function around such a list; see `direct.py`.
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
+#include <structmember.h>
 
 namespace py = pybind11;
 using c10::IValue;
@@ -131,6 +133,221 @@ std::vector<Argument> arguments_of(const py::handle& numbers) {
   return found;
 }
 
+const Program* program_of(const py::object& function) {
+  TORCH_CHECK_TYPE(PyCFunction_Check(function.ptr()), "no program");
+  auto* found = PyCapsule_GetPointer(PyCFunction_GET_SELF(function.ptr()), NAME);
+  if (!found) throw py::error_already_set();
+  return static_cast<const Program*>(found);
+}
+
+// What a kernel can tell of a tensor besides its values.
+struct Form {
+  std::vector<int64_t> sizes, strides;
+  at::ScalarType type;
+  at::Device device;
+  c10::DispatchKeySet keys;
+
+  explicit Form(const at::Tensor& x)
+      : sizes(x.sizes().vec()), strides(x.strides().vec()), type(x.scalar_type()),
+        device(x.device()), keys(x.key_set()) {}
+
+  bool fits(const at::Tensor& x) const {
+    return x.key_set() == keys && x.scalar_type() == type && x.device() == device &&
+           x.sizes() == sizes && x.strides() == strides && !x.requires_grad();
+  }
+};
+
+// Where objects of a class keep their torch.Tensor: a slot.
+struct Slot {
+  PyTypeObject* type;
+  Py_ssize_t offset;
+
+  Slot(const py::object& cls, const char* name)
+      : type(reinterpret_cast<PyTypeObject*>(cls.ptr())) {
+    const py::object member = cls.attr(name);
+    TORCH_CHECK_TYPE(Py_IS_TYPE(member.ptr(), &PyMemberDescr_Type), name, " is no slot");
+    offset = reinterpret_cast<PyMemberDescrObject*>(member.ptr())->d_member->offset;
+  }
+
+  PyObject*& in(PyObject* object) const {
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
+  }
+
+  // The tensor of an object of exactly this class, if it has that form; else an undefined one.
+  at::Tensor read(PyObject* object, const Form& form) const {
+    if (!Py_IS_TYPE(object, type)) return {};
+    PyObject* raw = in(object);
+    if (!raw || !THPVariable_CheckExact(raw)) return {};
+    const at::Tensor& x = THPVariable_Unpack(raw);
+    return form.fits(x) ? x : at::Tensor();
+  }
+};
+
+// A whole call: guards, then a program, then a Tensor around its result. The interpreter's lock is
+// held until all tensors are taken. After a miss, nothing has happened.
+struct Call {
+  struct Held {
+    py::object owner;  // a Tensor or a Parameter
+    Slot slot;
+    Form form;
+  };
+
+  py::object tensor, parameter, function;  // two classes, and what `make` gave
+  const Program* program;
+  Slot made;                  // of a Tensor
+  py::object guards, expected;  // a function, and the very object that it has to give
+  std::vector<Form> arguments;
+  std::vector<Held> held;
+  std::vector<py::object> constants;
+  std::vector<size_t> takes;  // numbers of arguments, then of what is held, then of constants
+  size_t result;              // which of the program's
+
+  using Tensors = c10::SmallVector<at::Tensor, 8>;
+
+  // Whether arguments are different Tensors of those forms, without attributes; and their data.
+  bool fit(PyObject* given, Tensors& found) const {
+    if (size_t(PyTuple_GET_SIZE(given)) != arguments.size()) return false;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      PyObject* object = PyTuple_GET_ITEM(given, i);
+      found.push_back(made.read(object, arguments[i]));
+      if (!found[i].defined()) return false;
+      for (size_t j = 0; j < i; ++j)
+        if (found[j].is_same(found[i])) return false;
+      const auto own = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
+      if (!own || PyDict_GET_SIZE(own.ptr())) return false;
+    }
+    return true;
+  }
+
+  bool take(PyObject* given, std::vector<IValue>& values) const {
+    Tensors found;
+    if (!fit(given, found)) return false;
+    const auto now = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(guards.ptr()));
+    if (!now.is(expected)) return false;
+    for (const auto& each : held) {
+      found.push_back(each.slot.read(each.owner.ptr(), each.form));
+      if (!found.back().defined()) return false;
+    }
+    for (size_t i = 0; i < takes.size(); ++i)
+      values[i] = takes[i] < found.size()
+          ? found[takes[i]] : THPVariable_Unpack(constants[takes[i] - found.size()].ptr());
+    return true;
+  }
+
+  // The Tensor that the call gives, or null: then an error is set, or this isn't such a call.
+  PyObject* run(PyObject* given) const {
+    std::vector<IValue> values(program->registers);
+    if (!take(given, values)) return nullptr;
+    at::AutoGradMode grad(true);  // nothing requires one; but some kernels keep less without
+    program->run(values);
+    THPObjectPtr raw(THPVariable_Wrap(program->take(values, program->results[result]).toTensor()));
+    if (!raw) return nullptr;
+    PyObject* out = made.type->tp_alloc(made.type, 0);
+    if (out) made.in(out) = raw.release();
+    return out;
+  }
+
+  int visit(visitproc visit, void* arg) const {
+    for (PyObject* object : {tensor.ptr(), parameter.ptr(), function.ptr(), guards.ptr(),
+                             expected.ptr()})
+      Py_VISIT(object);
+    for (const auto& each : held) Py_VISIT(each.owner.ptr());
+    for (const auto& each : constants) Py_VISIT(each.ptr());
+    return 0;
+  }
+};
+
+// Python's object around a call. The garbage collector sees what it refers to: a network may refer
+// to its compiled function, and that to the network.
+struct Direct {
+  PyObject_HEAD
+  Call* call;
+};
+
+PyObject* direct_call(PyObject* self, PyObject* given, PyObject* named) {
+  const Call* call = reinterpret_cast<Direct*>(self)->call;
+  if (call && !(named && PyDict_GET_SIZE(named))) {
+    try {
+      if (PyObject* out = call->run(given)) return out;
+    } catch (python_error& error) {
+      error.restore();
+    } catch (const std::exception&) {  // the function itself will say what is wrong
+    }
+  }
+  if (PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;  // such as an interrupt
+    PyErr_Clear();
+  }
+  Py_RETURN_NONE;
+}
+
+int direct_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const Call* call = reinterpret_cast<Direct*>(self)->call;
+  return call ? call->visit(visit, arg) : 0;
+}
+
+int direct_clear(PyObject* self) {
+  delete std::exchange(reinterpret_cast<Direct*>(self)->call, nullptr);
+  return 0;
+}
+
+void direct_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  direct_clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot DIRECT_SLOTS[] = {
+    {Py_tp_call, reinterpret_cast<void*>(direct_call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(direct_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(direct_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(direct_dealloc)},
+    {Py_tp_doc, const_cast<char*>("direct(*args): the Tensor that a call gives, or None.")},
+    {0, nullptr}};
+PyType_Spec DIRECT_SPEC = {
+    "lamella_program.Direct", sizeof(Direct), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, DIRECT_SLOTS};
+PyTypeObject* direct_type = nullptr;
+
+// A `Direct`; see `direct.py` for what it takes.
+py::object make_direct(const py::type& tensor, const py::type& parameter,
+                       const py::object& function, const py::object& guards,
+                       const py::object& expected, const py::tuple& arguments,
+                       const py::list& held, const py::list& constants,
+                       const std::vector<size_t>& takes, size_t result) {
+  const Slot raw(tensor, "_raw"), data(parameter, "_data");
+  auto call = std::make_unique<Call>(Call{
+      tensor, parameter, function, program_of(function), raw, guards, expected, {}, {}, {}, takes,
+      result});
+  const auto form_of = [](const py::handle& object, const Slot& slot) {
+    TORCH_CHECK_TYPE(Py_IS_TYPE(object.ptr(), slot.type), "a Tensor of another class");
+    return Form(py::handle(slot.in(object.ptr())).cast<at::Tensor>());
+  };
+  for (const auto& each : arguments) call->arguments.push_back(form_of(each, raw));
+  Call::Tensors found;
+  TORCH_CHECK_VALUE(call->fit(arguments.ptr(), found), "other arguments");
+  for (const auto& each : held) {
+    const Slot& slot = Py_IS_TYPE(each.ptr(), data.type) ? data : raw;
+    call->held.push_back({py::reinterpret_borrow<py::object>(each), slot, form_of(each, slot)});
+  }
+  for (const auto& each : constants) {
+    TORCH_CHECK_TYPE(THPVariable_Check(each.ptr()), "a constant that is no tensor");
+    call->constants.push_back(py::reinterpret_borrow<py::object>(each));
+  }
+  const size_t there = call->arguments.size() + call->held.size() + call->constants.size();
+  TORCH_CHECK_INDEX(takes.size() == call->program->inputs && result < call->program->results.size()
+                    && std::all_of(takes.begin(), takes.end(),
+                                   [there](size_t number) { return number < there; }),
+                    "a program of other inputs");
+  auto made = py::reinterpret_steal<py::object>(direct_type->tp_alloc(direct_type, 0));
+  if (!made) throw py::error_already_set();
+  reinterpret_cast<Direct*>(made.ptr())->call = call.release();
+  return made;
+}
+
 // A function that runs a program; see `program.py` for what describes one.
 py::object make(const py::list& described, const py::list& results, size_t registers,
                 size_t inputs, bool shares) {
@@ -182,4 +399,9 @@ py::object make(const py::list& described, const py::list& results, size_t regis
 
 }  // namespace
 
-PYBIND11_MODULE(lamella_program, module) { module.def("make", &make); }
+PYBIND11_MODULE(lamella_program, module) {
+  direct_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&DIRECT_SPEC));
+  if (!direct_type) throw py::error_already_set();
+  module.def("make", &make);
+  module.def("make_direct", &make_direct);
+}

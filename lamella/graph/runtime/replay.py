@@ -56,6 +56,7 @@ class Path:
         trouble: what went wrong in finding that; None if nothing did.
         plan: how it is run now; None before the first run.
         sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
+        direct: a shorter way to call it (`direct`), and what that expects of the guards.
     """
 
     def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
@@ -79,7 +80,7 @@ class Path:
         self._number_inputs = [] if numbers is None else [
             (place, which, kind) for place, raw in enumerate(self.constants)
             for own, which, kind in numbers.tensors if own is raw]
-        self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
+        self.forget_data()
         self.out_tree = trace.out_tree
         self.changes = trace.changes
         self.fresh = trace.fresh
@@ -105,6 +106,7 @@ class Path:
         self.trouble: Exception | None = None
         self.graph = graph
         self.plan: Plan | None = None
+        self.direct: tuple[Any, Any] = (None, None)
         try:
             check_guards(graph, len(self.expected))
         except CannotCut as found:
@@ -127,6 +129,10 @@ class Path:
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
                 release()  # what recording took
             return self.plan
+
+    def forget_data(self) -> None:
+        """Don't keep the data that Parameters had in the last run: they may get other data."""
+        self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
 
     def _computed(self, numbers: Sequence[Any]) -> Sequence[Any] | None:
         """The numbers that the run computes of those it is given; None if a condition fails."""
@@ -194,7 +200,7 @@ class Path:
                 return None
             self.runs += 1
             self.spent += time.perf_counter() - start
-            if not (self.settled and self._lowered) and (
+            if not self.is_final and (
                     self.runs in (1, SOON) or self.spent > HOT):
                 self._settle(plan, values, count)
         found: list[Any] = [values[i] for i in plan.results]
@@ -252,6 +258,18 @@ class Path:
         self.plan = Plan(better, self.expected, self.arguments, True)
         release()
         self._tried += time.perf_counter() - start
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is run in the same way from now on, and by which executor."""
+        return self.settled and self._lowered
+
+    @property
+    def only_computes(self) -> bool:
+        """Whether it gives one Tensor, computed of Tensors that are always the same objects."""
+        return self.gives_one and not (
+            self.expected or self.answers or self.fresh or self.streams or self.slots
+            or self._assigned or self.sizes or self.compute or self.spots)
 
     def graphs(self) -> list[GraphModule]:
         """The graphs that are run, one after another."""

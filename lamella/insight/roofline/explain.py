@@ -17,8 +17,9 @@ from ...graph.guards.reach import Reach
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
 from ...graph.runtime.choice import Choice
-from ...graph.runtime.compiled import Compiled, _key, _name_of
+from ...graph.runtime.compiled import Compiled, _name_of
 from ...graph.runtime.gate import gate
+from ...graph.runtime.keys import key_of
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.trace import CannotTrace, run_traced
@@ -122,7 +123,7 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     Raises:
         CannotTrace: if it runs eagerly.
     """
-    key = _key(args, kwargs)
+    key = key_of(args, kwargs)
     if key in compiled._eager:
         raise CannotTrace(compiled._eager[key].removeprefix("it "))
     inputs = _raws(args, kwargs)

@@ -1,0 +1,71 @@
+"""What a graph holds for of a call: the kinds of its arguments, and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ... import context
+from ...autodiff.tree import tensors
+from ...parameter import Parameter
+from ...tensor import Tensor
+from ..guards.reach import form_of
+from ..guards.values import plain
+from .varying import apart
+
+PARTS = 4  # of a key where no argument is given twice
+
+
+def key_of(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
+         inputs: list[torch.Tensor] | None = None) -> Any:
+    """What a graph holds for: the kinds of the arguments, and which of them are the same."""
+    found = (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
+             *settings())
+    inputs = raws_of(args, kwargs) if inputs is None else inputs
+    places = {id(raw): i for i, raw in enumerate(inputs)}
+    if len(places) == len(inputs):
+        return found
+    return (*found, tuple([places[id(raw)] for raw in inputs]))
+
+
+def settings() -> tuple[torch.device, bool]:
+    """The settings that a recorded run depends on."""
+    return context.current_device(), torch.are_deterministic_algorithms_enabled()
+
+
+def numberless(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
+    """What a graph with any numbers holds for, and the numbers."""
+    numbers: list[Any] = []
+
+    def kind_of(number: Any) -> type:
+        numbers.append(number)
+        return type(number)
+
+    return key_of(*apart(args, kwargs, kind_of)), numbers
+
+
+def raws_of(args: tuple, kwargs: dict) -> list[torch.Tensor]:
+    """The data of the arguments' Tensors, which are a graph's first inputs."""
+    return [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+
+
+def form_of_any_size(raw: torch.Tensor) -> tuple:
+    """What a graph for several sizes holds for."""
+    return raw.dim(), raw.dtype, raw.device
+
+
+def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
+    if isinstance(value, Parameter):
+        return id(value)
+    if isinstance(value, Tensor):
+        own = value.__dict__  # hooks, and what a program has put there
+        return (form(value._raw), plain(own)) if own else form(value._raw)
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple([_kind(v, form) for v in value])
+    if isinstance(value, dict):
+        return type(value), tuple([(k, _kind(v, form)) for k, v in value.items()])
+    if isinstance(value, slice):
+        return slice, plain((value.start, value.stop, value.step))
+    return plain(value)
