@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 _MAX = 0xFFFFFFFF
-_OFTEN = 2**22  # sizes from which on a word is rejected more often than once in a thousand draws
 
 
 class Mt19937:
@@ -86,42 +85,35 @@ class Mt19937:
         return float(y * factor * np.float32(deviation) + np.float32(mean))
 
     def shuffle(self, items: list[Any]) -> None:
-        """``std::shuffle``, in place: two swaps a draw where the ranges fit in 32 bits."""
-        count = len(items)
+        """``std::shuffle``, in place."""
+        items[:] = [items[place] for place in self.permutation(len(items)).tolist()]
+
+    def permutation(self, count: int) -> np.ndarray:
+        """What ``std::shuffle`` makes of 0, 1, ...: two swaps a draw where both fit in 32 bits."""
         if count < 2:
-            return
-        first = 1
-        if _MAX // count >= count:
-            if count % 2 == 0:
-                other = self.integer(0, 1)
-                items[1], items[other] = items[other], items[1]
-                first = 2
-            tops = np.arange(first + 1, count, 2, dtype=np.uint64)
-            slots = np.stack(np.divmod(self._integers(tops * (tops + np.uint64(1))),
-                                       tops + np.uint64(1)), 1).ravel()
-        else:
-            slots = self._integers(np.arange(2, count + 1, dtype=np.uint64))
-        for place, slot in enumerate(slots.tolist(), first):
-            items[place], items[slot] = items[slot], items[place]
+            return np.arange(count)
+        if _MAX // count < count:
+            later = self._integers(np.arange(2, count + 1, dtype=np.uint64))
+            return _swapped(np.concatenate([np.zeros(1, np.int64), later.astype(np.int64)]))
+        first = [0] if count % 2 else [0, self.integer(0, 1)]
+        tops = np.arange(len(first) + 1, count, 2, dtype=np.uint64)
+        pairs = np.divmod(self._integers(tops * (tops + np.uint64(1))), tops + np.uint64(1))
+        return _swapped(np.concatenate([first, np.stack(pairs, 1).ravel()]).astype(np.int64))
 
     def _integers(self, sizes: np.ndarray) -> np.ndarray:
-        """`integer` from 0 to below each of these sizes, which increase."""
+        """`integer` from 0 to below each of these sizes."""
         scales = _MAX // sizes
         pasts, out, done = sizes * scales, np.empty(len(sizes), np.uint64), 0
-        seldom = int(np.searchsorted(sizes, _OFTEN))  # up to there, many at once
-        while done < seldom:
-            words = self._words(min(4096, seldom - done))
-            rejected = np.flatnonzero(words >= pasts[done:done + len(words)])
-            good = int(rejected[0]) if len(rejected) else len(words)
-            out[done:done + good] = words[:good] // scales[done:done + good]
-            self._left.extend(words[good + bool(len(rejected)):][::-1].tolist())
-            done += good
-        found = []
-        for scale, past in zip(scales[done:].tolist(), pasts[done:].tolist(), strict=True):
-            while (word := self._left.pop() if self._left else self.word()) >= past:
-                pass
-            found.append(word // scale)
-        out[done:] = found
+        while done < len(sizes):
+            words = self._words(min(4096, len(sizes) - done))
+            found, place = np.arange(done, done + len(words)), None
+            # a word is for the number after as many as were not rejected before it
+            while place is None or (found != place).any():
+                place = found
+                good = words < pasts[place]
+                found = done + np.cumsum(good) - good
+            out[place[good]] = words[good] // scales[place[good]]
+            done += int(good.sum())
         return out
 
     def _words(self, count: int) -> np.ndarray:
@@ -140,6 +132,26 @@ class Mt19937:
         """Go on from where `state` was taken."""
         self._bits.state = state["bits"]
         self._left, self._spare = list(state["left"]), list(state["spare"])
+
+
+def _swapped(slots: np.ndarray) -> np.ndarray:
+    """0, 1, ... after each in turn was swapped with what then was at its slot, `slots[i] <= i`.
+
+    All at once: what is at a slot is what came there with the swap before that had this slot; if
+    there was none, what its own swap brought there, and so on back.
+    """
+    count = len(slots)
+    places = np.arange(count)
+    by_slot = np.sort(slots * count + places)  # by slot, and in it by time
+    at, when = np.divmod(by_slot, count)
+    again = at[1:] == at[:-1]
+    source, known = slots.copy(), slots == places
+    source[when[1:][again]], known[when[1:][again]] = when[:-1][again], True
+    while not known.all():
+        source, known = np.where(known, source, source[source]), known | known[source]
+    last = np.append(~again, True)
+    source[at[last]] = when[last]
+    return source
 
 
 class Mt19937x64:

@@ -194,15 +194,15 @@ class RandomSampler(BuiltinSampler):
         self.reshuffle = True
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        count, order, epoch = self._count(size), list(range(size)), 0
+        count, order, epoch = self._count(size), np.arange(size), 0
         while True:
             generator = Mt19937(seed + epoch)
             if self.replacement:
                 yield np.array([generator.integer(0, size - 1) for _ in range(count)], np.int64)
             else:
                 if epoch == 0 or self.reshuffle:
-                    generator.shuffle(order)  # the order of the epoch before
-                yield np.array(order[:count], np.int64)
+                    order = order[generator.permutation(size)]  # of the epoch before
+                yield order[:count]
             epoch += 1
 
     def is_shuffled(self) -> bool:
@@ -239,10 +239,10 @@ class SubsetRandomSampler(SubsetSampler):
     """The rows with these numbers, in random order."""
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)].tolist()
+        order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)]
         while True:
-            Mt19937(seed).shuffle(order)  # the same permutation again, of the order before
-            yield np.array(order, np.int64)
+            order = order[Mt19937(seed).permutation(len(order))]  # the same one again
+            yield order
 
     def is_shuffled(self) -> bool:
         """Whether the order is random."""
@@ -337,16 +337,16 @@ class DistributedSampler(BuiltinSampler):
         self.seed = config.pipeline_seed(shared=True)
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        order, epoch = list(range(size)), 0
+        order, epoch = np.arange(size), 0
         count = self._count(size)
         shift = self.shard_id if self.offset == -1 else self.shard_id - self.offset
         while True:
             if self.shuffle is not Shuffle.FALSE:
-                Mt19937(self.seed + 1 + epoch).shuffle(order)
+                order = order[Mt19937(self.seed + 1 + epoch).permutation(size)]
                 epoch += 1
             places = (shift + self.num_shards * np.arange(count)) if shift >= 0 else (
                 np.concatenate([[0], shift + self.num_shards * np.arange(1, count)]))
-            yield np.array(order, np.int64)[places % max(1, size)]
+            yield order[places % max(1, size)]
 
     def _count(self, size: int) -> int:
         length = -(-size // self.num_shards)
