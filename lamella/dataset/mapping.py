@@ -244,16 +244,23 @@ class _Work:
         elif node.in_python() or config.get_debug_mode():
             yield from self._here(items, table)
         else:
-            began, count = time.perf_counter(), 0
-            for row in self._here(itertools.islice(items, _TRIED), table):
-                count += 1
-                spent = time.perf_counter() - began
-                yield row
-                began = time.perf_counter() - spent
-            slow = count and (time.perf_counter() - began) / count > _SLOW
-            yield from (self._in_threads(run, items, table) if slow else self._here(items, table))
+            if self.slow is None:
+                yield from self._tried(items, table)
+            yield from (self._in_threads(run, items, table) if self.slow
+                        else self._here(items, table))
         self.passes, self.place, self.latest = self.passes + 1, 0, None
         self.turn = (self.turn + 1) % self.workers  # the end of an epoch takes a turn too
+
+    def _tried(self, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
+        spent, count, began = 0.0, 0, time.perf_counter()
+        for row in self._here(itertools.islice(items, _TRIED), table):
+            spent, count = spent + time.perf_counter() - began, count + 1
+            yield row
+            began = time.perf_counter()
+        if count:
+            self.slow = spent / count > _SLOW
+
+    slow: bool | None = None  # whether threads pay; None: not yet known
 
     def _pooled(self) -> bool:
         return (self.node.python_multiprocessing and self.workers > 1 and self.node.in_python()
