@@ -1,9 +1,8 @@
 """The only door to the other processes: exchanges of raw tensors, without derivatives.
 
 The sequence of exchanges belongs to the program: every process of a group makes the same ones, in
-one order. So none is recorded in a graph, where passes could drop or move it; a compiled function
-that communicates runs eagerly, with the warning that says so. In a group of one there is nothing to
-exchange, and each function answers at once, in graphs as well.
+one order. Graphs of compiled functions keep it (see `repeated`). In a group of one there is nothing
+to exchange, and each function answers at once.
 
 Between CPUs, the processes first compare in a few bytes what each is about to exchange: gloo ends
 the process, or gives wrong numbers, where two processes send different amounts. They raise the same
@@ -24,7 +23,9 @@ import torch
 import torch.distributed as dist
 
 from ..state import state
+from . import repeated
 from .groups import Group, world_rank
+from .repeated import repeatable
 
 _OPS: dict[str, Any] = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX,
                         "min": dist.ReduceOp.MIN, "prod": dist.ReduceOp.PRODUCT,
@@ -52,16 +53,15 @@ _PACKAGES = tuple(str(Path(module.__file__ or "").parent) + os.sep
 
 
 def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
-               call: Callable[[], Any], alike: bool = True) -> Any:
+               call: Callable[[], Any], alike: bool = True, compares: bool = True) -> Any:
     """Make one exchange with the group's other processes.
 
     Args:
         raw: what is given; of one type and size in all processes, if `alike`.
         option: what else has to be the same.
+        compares: whether it is compared what the processes exchange, where the group does so.
     """
     global _made
-    if state.trace is not None:
-        state.trace.refuse("communicates with other processes")
     check_member(name, group)
     _made += 1
     size = raw.numel() if alike else "any number of"
@@ -69,7 +69,7 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
     if watcher is not None:
         watcher(Exchange(name, kind, group, raw.nbytes, what))
     try:
-        if group.compares and kind != "message":
+        if compares and group.compares and kind != "message":
             _compare(name, what, group)
         return call()
     except (RuntimeError, ValueError) as error:
@@ -108,7 +108,9 @@ def _compare(name: str, what: str, group: Group) -> None:
 
 
 def _line() -> str:
-    """The innermost line of the program's that is running."""
+    """The innermost line of the program's that is running, or that a replay stands for."""
+    if repeated.here.line:
+        return repeated.here.line
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -133,6 +135,7 @@ def check_op(name: str, op: Any) -> None:
         raise ValueError(f"For '{name}', 'op' must be one of {list(_OPS)}, but got {op!r}.")
 
 
+@repeatable
 def all_reduce(name: str, raw: torch.Tensor, op: str, group: Group) -> torch.Tensor:
     """The tensors of all processes, combined element by element."""
     if group.size == 1:
@@ -146,24 +149,36 @@ def all_reduce(name: str, raw: torch.Tensor, op: str, group: Group) -> torch.Ten
     return out.to(raw.dtype)
 
 
-def begin_sum(name: str, flat: torch.Tensor, group: Group) -> Callable[[], torch.Tensor]:
-    """Begin to add up the tensors of all processes; what waits for the sum, which is in the memory
-    of `flat` if its type can be added up."""
-    kind = _WIDER.get(flat.dtype, flat.dtype)
-    out = flat.to(kind)
-    work = _exchanged(name, "all_reduce", group, out, "sum", lambda: dist.all_reduce(
-        out, _OPS["sum"], group.process_group, async_op=True))
+@repeatable
+def begin_sum(name: str, flat: torch.Tensor, plan: str, group: Group) -> torch.Tensor:
+    """Begin to add up the tensors of all processes, in the memory of `flat` if that type can be.
 
-    def wait() -> torch.Tensor:
-        try:
-            work.wait()
-        except (RuntimeError, ValueError) as error:
-            raise failure(name, group, error) from error
-        return out.to(flat.dtype)
+    Args:
+        plan: what else is to be compared with the other processes; if it is empty, nothing is.
 
-    return wait
+    Returns:
+        What the sum will be in; `end_sum` waits for it.
+    """
+    out: Any = flat.to(_WIDER.get(flat.dtype, flat.dtype))
+    out.coming = _exchanged(
+        name, "all_reduce", group, out, f"sum{plan}", lambda: dist.all_reduce(
+            out, _OPS["sum"], group.process_group, async_op=True), compares=bool(plan))
+    return out
 
 
+@repeatable
+def end_sum(name: str, out: torch.Tensor, dtype: torch.dtype, group: Group) -> torch.Tensor:
+    """The sum that `begin_sum` began, as a type."""
+    coming: Any = out
+    try:
+        coming.coming.wait()
+    except (RuntimeError, ValueError) as error:
+        raise failure(name, group, error) from error
+    del coming.coming
+    return out.to(dtype)
+
+
+@repeatable
 def all_gather(name: str, raw: torch.Tensor, group: Group) -> list[torch.Tensor]:
     """The tensors of all processes, which have one shape."""
     if group.size == 1:
@@ -175,6 +190,7 @@ def all_gather(name: str, raw: torch.Tensor, group: Group) -> list[torch.Tensor]
     return [_from_bytes(part, raw.shape, raw) for part in parts]
 
 
+@repeatable
 def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Tensor:
     """The tensor of one process, whose rank in the world is given."""
     if group.size == 1:
@@ -185,6 +201,7 @@ def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Te
     return _from_bytes(given, raw.shape, raw)
 
 
+@repeatable
 def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequence[int]],
                group: Group, even: bool = False) -> list[torch.Tensor]:
     """Part i goes to process i of the group; what comes from each, of the given shapes.
@@ -228,6 +245,7 @@ def _compare_counts(name: str, given: list[int], taken: list[int], group: Group)
 
 def send(name: str, raw: torch.Tensor, to: int, group: Group, tag: int = 0) -> Any:
     """Begin to send a tensor to a process, given by its rank in the world; a work to wait for."""
+    refuse_graphs("sends a message to a single process")
     given = _bytes(raw)
     return _exchanged(name, "message", group, raw, f"to {to}",
                       lambda: dist.isend(given, to, group.process_group, tag))
@@ -237,6 +255,7 @@ def receive(name: str, like: torch.Tensor, source: int, group: Group,
             tag: int = 0) -> tuple[torch.Tensor, Any]:
     """Begin to receive a tensor of the shape and type of `like`: the memory that it will be in,
     and a work to wait for."""
+    refuse_graphs("receives a message from a single process")
     out = torch.empty(like.shape, dtype=like.dtype, device=like.device)
     memory = out.reshape(-1).view(torch.uint8)  # of `out` itself, as that is contiguous
     work = _exchanged(name, "message", group, memory[:0], f"from {source}",
@@ -247,9 +266,21 @@ def receive(name: str, like: torch.Tensor, source: int, group: Group,
 def barrier(name: str, group: Group) -> None:
     """Wait until all processes are here."""
     check_member(name, group)
+    _barrier(name, [], group)
+
+
+@repeatable
+def _barrier(name: str, given: list[torch.Tensor], group: Group) -> list[torch.Tensor]:
     if group.size > 1:
         _exchanged(name, "barrier", group, torch.empty(0), None,
                    lambda: dist.barrier(group.process_group))
+    return given
+
+
+def refuse_graphs(what: str) -> None:
+    """Have a function that is being recorded run eagerly, as it does what no graph can hold."""
+    if state.trace is not None:
+        state.trace.refuse(what)
 
 
 def _bytes(raw: torch.Tensor) -> torch.Tensor:

@@ -8,15 +8,14 @@ processes by torch.distributed: by NCCL on GPUs, by gloo on CPUs.
 from __future__ import annotations
 
 import atexit
-import datetime
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 from .. import context
+from .joining import LOCAL_SIZE, RANK, SIZE, join, join_simulated, number, patience, wait_for
 
 __all__ = [
     "Backend", "GlobalComm", "HCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP",
@@ -82,12 +81,14 @@ class Group:
         ranks: the ranks of its processes in the world, ascending.
         rank: this process's place among them; -1 if it is not one of them.
         process_group: the group as torch.distributed has it; None where there is one process.
+        beside: what `beside` made of it.
         compares: whether its processes compare what they exchange; see `exchange`.
     """
 
     def __init__(self, name: str, ranks: Sequence[int], process_group: Any = None):
         self.name = name
         self.ranks = sorted(ranks)
+        self.beside: Group | None = None
         me = world_rank()
         self.rank = self.ranks.index(me) if me in self.ranks else -1
         self.process_group = process_group
@@ -101,31 +102,26 @@ class Group:
         return len(self.ranks)
 
 
+def beside(group: Group) -> Group:
+    """The same processes with connections of their own, for exchanges that go on meanwhile.
+
+    Libraries such as NCCL don't take exchanges of several threads on one connection. Each process
+    of the group has to ask for it, at the same place among its exchanges.
+    """
+    if group.size == 1 or group.rank < 0:
+        return group
+    if group.beside is None:
+        made = dist.new_group(group.ranks, patience(), use_local_synchronization=True)
+        group.beside = Group(group.name, group.ranks, made)
+    return group.beside
+
+
 _groups: dict[str, Group] = {}
+_ended = 0  # how often groups have ended
 _local_size = 1
 _joined_here = False  # whether `init` joined the processes, and not the program itself
 # what has to hold for a world of so many processes; rooms that build on this one add to it
 checks: list[Callable[[int], None]] = []
-
-
-def _number(*names: str, default: int = 0) -> int:
-    """The first of some environment variables that is set, as a number."""
-    for name in names:
-        text = os.environ.get(name)
-        if text is not None:
-            if not text.strip().isdigit():
-                raise ValueError(f"For 'init', the environment variable {name} must be a number "
-                                 f"of 0 or more, but it is {text!r}.")
-            return int(text)
-    return default
-
-
-# what torchrun, msrun and OpenMPI's mpirun say: this process, how many there are, here and in all
-_RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK")
-_SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
-_LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
-_LOCAL_SIZE = ("LOCAL_WORLD_SIZE", "LOCAL_RANK_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
-_patience: datetime.timedelta | None = None  # how long an exchange may wait, as a program set it
 
 
 def init(backend_name: str | None = None) -> None:
@@ -165,69 +161,38 @@ def init(backend_name: str | None = None) -> None:
                            f"and 'mccl', but got 'backend_name' : {backend_name}")
     if GlobalComm.INITED:
         return
-    size = dist.get_world_size() if dist.is_initialized() else _number(*_SIZE, default=1)
+    size = dist.get_world_size() if dist.is_initialized() else number(*SIZE, default=1)
     for check in checks:
         check(size)
     if size > 1 and not dist.is_initialized():
         if int(os.environ.get("MS_SIMULATION_LEVEL") or -1) >= 0:
-            join_simulated(_number(*_RANK), size)
+            join_simulated(number(*RANK), size)
         else:
-            _join(size)
+            join(size)
         _joined_here = True
     ranks = range(size)
-    _local_size = min(size, _number(*_LOCAL_SIZE, default=size))
+    _local_size = min(size, number(*LOCAL_SIZE, default=size))
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = backend_name, WORLD_NAMES[backend_name]
     GlobalComm.INITED = True
     world = Group(GlobalComm.WORLD_COMM_GROUP, ranks, dist.group.WORLD if size > 1 else None)
     _groups.update(dict.fromkeys(WORLD_NAMES.values(), world))
 
 
-def wait_for(patience: datetime.timedelta) -> None:
-    """Set how long exchanges of the groups made from now on may wait for another process."""
-    global _patience
-    _patience = patience
-
-
-def _wait_for() -> datetime.timedelta:
-    return _patience or datetime.timedelta(seconds=_number("HCCL_EXEC_TIMEOUT", default=1800))
-
-
-def _join(size: int) -> None:
-    """Join the other processes; the one of rank 0 is where they meet."""
-    rank = _number(*_RANK)
-    if rank >= size:
-        raise RuntimeError(f"For 'init', this is process {rank} of {size}: the environment "
-                           f"variables that the launcher sets contradict each other.")
-    host = os.environ.get("MASTER_ADDR") or os.environ.get("MS_SCHED_HOST") or "127.0.0.1"
-    port = _number("MASTER_PORT", "MS_SCHED_PORT", default=8118)
-    library = "gloo"
-    if context.current_device().type == "cuda":
-        here = _number(*_LOCAL_RANK, "DEVICE_ID", default=rank) % torch.cuda.device_count()
-        context.set_device(context.get_context("device_target"), here)
-        library = "cpu:gloo,cuda:nccl"
-    try:
-        dist.init_process_group(library, init_method=f"tcp://{host}:{port}", rank=rank,
-                                world_size=size, timeout=_wait_for())
-    except Exception as error:
-        raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
-                           f"{host}:{port}: {error}") from error
-
-
-def join_simulated(rank: int, size: int) -> None:
-    """Be one process of a world whose others aren't there: what they would send stays unset."""
-    from torch.testing._internal.distributed.fake_pg import FakeStore
-
-    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)
+def ended() -> int:
+    """A number that changes when groups end: who holds one can ask whether it is still there."""
+    return _ended
 
 
 @atexit.register
 def release() -> None:
     """Leave the other processes; `init` may be called again afterwards."""
-    global _local_size, _joined_here, _patience
+    global _local_size, _joined_here, _ended
+    _ended += 1
     _groups.clear()
     if _joined_here and dist.is_initialized():
         dist.destroy_process_group()
-    _local_size, _joined_here, _patience = 1, False, None
+    _local_size, _joined_here = 1, False
+    wait_for(None)
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = Backend.HCCL, HCCL_WORLD_COMM_GROUP
     GlobalComm.INITED = False
 
@@ -236,7 +201,7 @@ def world_rank() -> int:
     """This process's rank in the world; what the launcher says, as long as `init` wasn't called."""
     if dist.is_initialized():
         return dist.get_rank()
-    return 0 if GlobalComm.INITED else _number("RANK_ID")
+    return 0 if GlobalComm.INITED else number("RANK_ID")
 
 
 def _is_initialized() -> bool:
@@ -270,7 +235,7 @@ def group_of(name: str | None, function: str) -> Group:
     found = _groups.get(name)
     if found is not None:
         return found
-    if name in WORLD_NAMES.values() and _number(*_SIZE, default=1) == 1:
+    if name in WORLD_NAMES.values() and number(*SIZE, default=1) == 1:
         return Group(name, [0])
     _check_ready(function)
     raise RuntimeError(f"For '{function}', there is no communication group {name!r}. Known: "
@@ -288,7 +253,7 @@ def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
         RuntimeError: if there is no such group.
     """
     _check_name("get_rank", group)
-    return group_of(group, "get_rank").rank if GlobalComm.INITED else _number("RANK_ID")
+    return group_of(group, "get_rank").rank if GlobalComm.INITED else number("RANK_ID")
 
 
 def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
@@ -303,7 +268,7 @@ def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     """
     _check_name("get_group_size", group)
     return (group_of(group, "get_group_size").size if GlobalComm.INITED
-            else _number("RANK_SIZE", default=1))
+            else number("RANK_SIZE", default=1))
 
 
 def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
@@ -318,7 +283,7 @@ def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     """
     _check_name("get_local_rank", group)
     if not GlobalComm.INITED:
-        return _number("LOCAL_RANK")
+        return number("LOCAL_RANK")
     here = _local_ranks(group_of(group, "get_local_rank"))
     return here.index(world_rank()) if world_rank() in here else -1
 
@@ -335,7 +300,7 @@ def get_local_rank_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     """
     _check_name("get_local_rank_size", group)
     if not GlobalComm.INITED:
-        return _number("LOCAL_RANK_SIZE", default=1)
+        return number("LOCAL_RANK_SIZE", default=1)
     return len(_local_ranks(group_of(group, "get_local_rank_size")))
 
 
@@ -463,7 +428,7 @@ def create_group(group: str, rank_ids: list[int], options: Any = None) -> None:
     if not all(0 <= rank < size for rank in rank_ids):
         raise ValueError(f"For 'create_group', the ranks in 'rank_ids' must be in [0, {size}), "
                          f"but got {rank_ids}.")
-    made = dist.new_group(sorted(rank_ids), _wait_for()) if size > 1 else None
+    made = dist.new_group(sorted(rank_ids), patience()) if size > 1 else None
     _groups[group] = Group(group, rank_ids, made)
 
 
@@ -478,14 +443,17 @@ def destroy_group(group: str) -> None:
         ValueError: if it is the world's.
         RuntimeError: before `init`, or if there is no such group.
     """
+    global _ended
     _check_name("destroy_group", group)
     _check_ready("destroy_group")
     if group in WORLD_NAMES.values():
         raise ValueError("The world_group does not support destruction.")
     found = group_of(group, "destroy_group")
+    _ended += 1
     del _groups[group]
-    if found.process_group is not None and found.rank >= 0:
-        dist.destroy_process_group(found.process_group)
+    for each in (found, found.beside):
+        if each is not None and each.process_group is not None and each.rank >= 0:
+            dist.destroy_process_group(each.process_group)
 
 
 def _get_group_map() -> dict[str, list[int]]:

@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 from ..tensor import Tensor
-from . import exchange, groups
+from . import exchange, groups, joining
 from .exchange import Exchange
 
 __all__ = ["Costs", "Simulation", "fitted_costs", "simulate"]
@@ -209,7 +209,7 @@ def _world(rank: int, size: int) -> Iterator[None]:
     if groups.GlobalComm.INITED or dist.is_initialized():
         raise RuntimeError("For 'simulate', processes have been joined already; call "
                            "'communication.release' first.")
-    groups.join_simulated(rank, size)
+    joining.join_simulated(rank, size)
     try:
         yield
     finally:

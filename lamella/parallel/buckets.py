@@ -6,13 +6,14 @@ process, whatever gradients come first, or don't come at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from ..communication import exchange
-from ..communication.groups import Group
+from ..communication.groups import Group, beside
 
 __all__ = ["LARGEST", "Reduction", "cut"]
 
@@ -41,6 +42,9 @@ def cut(raws: Sequence[torch.Tensor | None]) -> list[list[int]]:
 class Reduction:
     """The gradients of one backward pass, on their way to their sums over a group.
 
+    They travel beside the group's other exchanges. That all processes have the same messages is
+    compared with the first.
+
     Args:
         name: the function that the program called, for errors.
         likes: a tensor of the shape and type of each gradient; None for one that is left alone.
@@ -50,14 +54,13 @@ class Reduction:
 
     def __init__(self, name: str, likes: Sequence[torch.Tensor | None], group: Group,
                  divisor: int = 1):
-        self.name, self.group, self.divisor = name, group, divisor
+        self.name, self.group, self.divisor = name, beside(group), divisor
         self.likes: Any = likes
         self.buckets = cut(likes)
         self.bucket_of = {place: i for i, bucket in enumerate(self.buckets) for place in bucket}
         self.missing = [len(bucket) for bucket in self.buckets]
-        self.flats: list[torch.Tensor | None] = [None] * len(self.buckets)
-        self.parts: dict[int, torch.Tensor] = {}
-        self.waits: list[Callable[[], torch.Tensor]] = []
+        self.came: dict[int, torch.Tensor] = {}
+        self.sums: list[torch.Tensor] = []
 
     def ready(self, place: int, raw: torch.Tensor) -> None:
         """A gradient is there: it is sent as soon as those that travel with it, or before it,
@@ -65,28 +68,23 @@ class Reduction:
         number = self.bucket_of.get(place)
         if number is None:
             return
-        self._part(place).copy_(raw.detach())
+        self.came[place] = raw
         self.missing[number] -= 1
-        while len(self.waits) < len(self.buckets) and not self.missing[len(self.waits)]:
+        while len(self.sums) < len(self.buckets) and not self.missing[len(self.sums)]:
             self._send()
 
-    def _part(self, place: int) -> torch.Tensor:
-        """The memory of a gradient in the message that it travels in."""
-        if place not in self.parts:
-            number = self.bucket_of[place]
-            bucket = self.buckets[number]
-            likes = [self.likes[i] for i in bucket]
-            flat = likes[0].new_empty(sum(like.numel() for like in likes))
-            self.flats[number] = flat
-            pieces = flat.split([like.numel() for like in likes])
-            for i, like, piece in zip(bucket, likes, pieces, strict=True):
-                self.parts[i] = piece.view(like.shape)
-        return self.parts[place]
-
     def _send(self) -> None:
-        flat = self.flats[len(self.waits)]
-        assert flat is not None  # `ready` or `finish` made it
-        self.waits.append(exchange.begin_sum(self.name, flat, self.group))
+        number = len(self.sums)
+        bucket = self.buckets[number]
+        flat = torch.cat([self.came.pop(place).detach().reshape(-1) for place in bucket])
+        plan = "" if number else f", the first of {len(self.buckets)} messages, {self._digest()}"
+        self.sums.append(exchange.begin_sum(self.name, flat, plan, self.group))
+
+    def _digest(self) -> str:
+        """What is in which message, in few letters."""
+        forms = [[(like.dtype, tuple(like.shape)) for like in map(self.likes.__getitem__, bucket)]
+                 for bucket in self.buckets]
+        return f"{zlib.crc32(repr(forms).encode()):08x}"
 
     def finish(self, raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The sums, when all have come.
@@ -94,21 +92,16 @@ class Reduction:
         Args:
             raws: all gradients; those that `ready` was told of are there already.
         """
-        for number, bucket in enumerate(self.buckets):
-            if len(self.waits) > number:
-                continue
-            for place in bucket:
-                self._part(place).copy_(raws[place].detach())
+        for bucket in self.buckets[len(self.sums):]:
+            self.came.update((place, raws[place]) for place in bucket)
             self._send()
         found = list(raws)
-        for number, (bucket, wait) in enumerate(zip(self.buckets, self.waits, strict=True)):
-            flat, total = self.flats[number], wait()
+        for bucket, coming in zip(self.buckets, self.sums, strict=True):
+            likes = [self.likes[place] for place in bucket]
+            total = exchange.end_sum(self.name, coming, likes[0].dtype, self.group)
             if self.divisor != 1:
                 total = total.div_(self.divisor)
-            if total is not flat:  # a type that is converted to be added up
-                pieces = total.split([self.likes[i].numel() for i in bucket])
-                self.parts.update((i, piece.view(self.likes[i].shape))
-                                  for i, piece in zip(bucket, pieces, strict=True))
-            for place in bucket:
-                found[place] = self.parts[place]
+            pieces = total.split([like.numel() for like in likes])
+            for place, like, piece in zip(bucket, likes, pieces, strict=True):
+                found[place] = piece.view(like.shape)
         return found

@@ -36,23 +36,17 @@ class Placement:
         others: the processes that hold the same part as this one, or None if there are none.
         divisor: what gradients, added up over all processes, are divided by.
         threshold: Parameters of fewer bytes are left whole.
+        mesh: the group as torch's arrangement of devices.
     """
 
     def __init__(self, group: Group, others: Group | None = None, divisor: int = 1,
                  threshold: int = 0):
         self.group, self.others = group, others
         self.divisor, self.threshold = divisor, threshold
-        self._mesh: Any = None
+        from torch.distributed.device_mesh import DeviceMesh
 
-    @property
-    def mesh(self) -> Any:
-        """The group as torch's arrangement of devices."""
-        if self._mesh is None:
-            from torch.distributed.device_mesh import DeviceMesh
-
-            kind = "cuda" if torch.cuda.is_available() else "cpu"
-            self._mesh = DeviceMesh.from_group(self.group.process_group, kind)
-        return self._mesh
+        kind = "cuda" if torch.cuda.is_available() else "cpu"
+        self.mesh = DeviceMesh.from_group(group.process_group, kind)
 
     def fits(self, parameter: Parameter) -> bool:
         """Whether a Parameter is to be cut, and can be."""

@@ -160,10 +160,13 @@ def main():
     found["unused on one"] = train("Adam", rows, spare_on=(0,), rank=rank)
     buckets.LARGEST, buckets._FIRST = whole
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a function which communicates runs eagerly
+        warnings.simplefilter("error")  # that a function runs eagerly
         found["compiled"] = train("Adam", rows, compiled=True)
+        found["Momentum compiled"] = train("Momentum", rows, compiled=True)
         found["model"] = fit({"num_shards": 2, "shard_id": rank}, 4)
         found["scaled"] = [scaled(overflow=rank == 1), scaled(overflow=False)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         found["diverging"] = diverging(rank, rows)
     found["clipped"] = clipped(rows, reduces=True)
     found["disagreeing"] = disagreeing(rank)

@@ -48,13 +48,14 @@ def state_of(step):
     return {p.name: p.asnumpy().tolist() for p in step.get_parameters()}
 
 
-def train(kind, rows, clips=False, later=False, steps=4):
+def train(kind, rows, clips=False, later=False, steps=4, compiled=False):
     """Train by `TrainOneStepCell`, or by a loop of one's own that clips gradients."""
     net = Net()
     optimizer = optimizer_of(kind, net)
     if later:  # states are there before the Parameters are cut
         parts.place(net.trainable_params(), parts.placement_of())
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    call = ms.jit(step) if compiled else step
     reducer = nn.DistributedGradReducer(optimizer.parameters)
     loss = nn.MSELoss()
     gradient = ms.value_and_grad(lambda x, y: loss(net(x), y), None, optimizer.parameters)
@@ -63,7 +64,8 @@ def train(kind, rows, clips=False, later=False, steps=4):
             _, gradients = gradient(*batch(number, rows))
             optimizer(ops.clip_by_global_norm(reducer(gradients), 0.05))
         else:
-            step(*batch(number, rows))
+            call(*batch(number, rows))
+    assert not compiled or call.report()["replays"] == steps - 1
     return step
 
 
@@ -109,6 +111,8 @@ def main(folder):
             ms.load_param_into_net(again, ms.load_checkpoint(path))
             found["loaded"] = state_of(again)
             found["predicted"] = step.network._backbone(batch(9)[0]).asnumpy().tolist()
+    for kind in ("Adam", "Momentum"):
+        found[f"{kind} compiled"] = state_of(train(kind, rows, compiled=True))
     found["clipped"] = state_of(train("Adam", rows, clips=True))
     found["scaled"] = scaled(rank)
     found["lamb"] = complaint(train, "Lamb", rows)

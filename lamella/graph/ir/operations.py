@@ -27,6 +27,7 @@ class Nature(NamedTuple):
         is_impure: whether it changes its fourth and fifth argument without saying so.
         is_check: whether it gives nothing: it raises an error, or lets things be.
         may_be_view: whether it gives its input's memory where nothing has to be done.
+        is_exchange: whether other processes take part: each replay makes it once, in its turn.
     """
 
     shared: tuple[tuple[int, str], ...] = ()
@@ -35,6 +36,7 @@ class Nature(NamedTuple):
     is_impure: bool = False
     is_check: bool = False
     may_be_view: bool = False
+    is_exchange: bool = False
 
 
 _natures: dict[int, tuple[Any, Nature]] = {}  # by identity: an operation's hash is slow
@@ -51,7 +53,7 @@ def nature(target: Any) -> Nature:
 def _nature(target: Any) -> Nature:
     schema = getattr(target, "_schema", None)
     if schema is None:
-        return Nature()
+        return Nature(is_exchange=getattr(target, "is_exchange", False))
     name = str(target)
     arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
                  if a.alias_info is not None]
@@ -123,6 +125,11 @@ def is_random(node: Node) -> bool:
     return node.op == "call_function" and nature(node.target).is_random
 
 
+def is_exchange(node: Node) -> bool:
+    """Whether other processes take part in an operation."""
+    return node.op == "call_function" and nature(node.target).is_exchange
+
+
 def sweep(graph: Graph) -> None:
     """Remove what nothing uses and need not stay.
 
@@ -134,8 +141,10 @@ def sweep(graph: Graph) -> None:
 
 
 def must_stay(node: Node) -> bool:
-    """Whether a node does more than give a value: changes memory, checks, draws random numbers."""
+    """Whether a node does more than give a value: changes memory, checks, draws random numbers,
+    communicates."""
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = nature(node.target)
-    return bool(known.written) or known.is_random or known.is_impure or known.is_check
+    return (bool(known.written) or known.is_random or known.is_impure or known.is_check
+            or known.is_exchange)

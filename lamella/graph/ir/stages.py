@@ -2,16 +2,21 @@
 
 Stages run one after another. Only the last may change memory that the graph was given, so that
 everything before it can be run, thrown away, run again, or handed to another compiler.
+
+An exchange with other processes is a stage of its own, in its turn among the exchanges, and after
+the guards that were known before it: a path that doesn't apply may have none such.
 """
 
 from __future__ import annotations
+
+import operator
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .draft import Draft, Kernels
-from .operations import bases_of, is_random, sweep, written_by
+from .operations import bases_of, is_exchange, is_random, sweep, written_by
 
 
 class CannotCut(Exception):
@@ -31,18 +36,20 @@ def late_nodes(body: list[Node], inputs: set[Node], bases: dict[Node, set[Node]]
     late: set[Node] = set()
     dirty: set[Node] = set()  # memory changed by what is late
     read: set[Node] = set()  # memory read by what is late
-    random_is_late = False
+    random_is_late = exchange_is_late = False
     for node in body:
         written = written_by(node, bases)
         used = set().union(*(bases[n] for n in node.all_input_nodes), ())
-        random = is_random(node)
+        random, exchange = is_random(node), is_exchange(node)
         if (not inputs.isdisjoint(written) or not read.isdisjoint(written)
                 or not dirty.isdisjoint(used) or random and random_is_late
+                or exchange and exchange_is_late
                 or any(n in late for n in node.all_input_nodes)):
             late.add(node)
             dirty |= written
             read |= used
             random_is_late |= random
+            exchange_is_late |= exchange
     return late
 
 
@@ -71,10 +78,10 @@ class Cut:
         input_guards: for each guard that is an input itself, its place among the guards and the
             inputs.
         stages: the modules, with the places of what each takes.
-        checked_after: after how many stages the other guards are known.
-        guards: their places, in the list.
+        guards: for each other guard, after how many stages it is known, and its place in the list.
         results: the places of the graph's other results, in the list.
-        last_changes: whether the last stage changes memory.
+        changing: how many stages there are before those that change memory.
+        exchanges: the stages that are exchanges.
     """
 
     def __init__(self, graph: GraphModule, guards: int):
@@ -96,34 +103,43 @@ class Cut:
         others = [n for n in self.guard_nodes if n.op != "placeholder"]
         places = {n: i for i, n in enumerate(early)}
         split = max((places[n] + 1 for n in others), default=0)
-        parts = [part for part in (early[:split], early[split:]) if part]
-        self.checked_after = 1 if split else 0
-        parts.append([n for n in body if n in self.late])
-        self._assemble(parts, others)
-        self.last_changes = bool(self.late)
+        parts = [*_apart(early[:split]), *_apart(early[split:])]
+        self._assemble(parts, _apart([n for n in body if n in self.late]), others)
 
     def _is_view_of_input(self, node: Node) -> bool:
         """Whether it costs nothing to make again: a view of an input, and no change to it."""
         return (node not in self.late and not written_by(node, self.bases)
                 and all(b.op == "placeholder" for b in self.bases[node]))
 
-    def _assemble(self, parts: list[list[Node]], others: list[Node]) -> None:
+    def _assemble(self, early: list[list[Node]], late: list[list[Node]],
+                  others: list[Node]) -> None:
         place = {n: i for i, n in enumerate(self.inputs)}
         count = len(place)
         self.stages: list[tuple[GraphModule, list[int]]] = []
+        self.exchanges: set[int] = set()
+        self.changing = 0
+        known_after: dict[Node, int] = {}
+        parts = [*early, *(late or [[]])]
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
+            if number == len(early):
+                self.changing = len(self.stages)
             wanted = ([n for n in self.result_nodes if n not in place] if last
                       else self._needed(part, parts[number + 1:], others))
             wanted = list(dict.fromkeys(n for n in wanted if n not in place))
             if not part and not wanted:
                 continue
+            if any(map(is_exchange, part)):
+                self.exchanges.add(len(self.stages))
             module, takes = self._module(part, wanted, place)
             self.stages.append((module, takes))
             for node in wanted:
                 place[node] = count
+                known_after[node] = len(self.stages)
                 count += 1
-        self.guards = [place[n] for n in others]
+        if not late:
+            self.changing = len(self.stages)
+        self.guards = [(known_after[n], place[n]) for n in others]
         self.results = [place[n] for n in self.result_nodes]
 
     def _needed(self, part: list[Node], later: list[list[Node]], others: list[Node]) -> list[Node]:
@@ -160,6 +176,24 @@ class Cut:
         graph.erase_node(start)
         sweep(graph)
         return Draft(self.root, graph), takes
+
+
+def _apart(part: list[Node]) -> list[list[Node]]:
+    """Nodes in order, with each exchange, and the values taken out of it, by itself."""
+    found: list[list[Node]] = []
+    open_end = False
+    for node in part:
+        if is_exchange(node):
+            found.append([node])
+            open_end = False
+        elif node.target is operator.getitem and is_exchange(node.args[0]):  # type: ignore[arg-type]
+            next(p for p in found if p[0] is node.args[0]).append(node)
+        elif open_end:
+            found[-1].append(node)
+        else:
+            found.append([node])
+            open_end = True
+    return found
 
 
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:

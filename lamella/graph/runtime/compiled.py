@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ...autodiff.tree import tensors
+from ...communication.repeated import started_over
 from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
@@ -118,7 +119,8 @@ class Compiled(StandsFor):
         if applying is None and self._sizes:
             place, applying = self._of_any_size(key, args, kwargs)
         audit = None
-        if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying:
+        if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying \
+                and not any(path.communicates for *_, path in applying):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
         entered = gate.enter()
         try:
@@ -126,12 +128,14 @@ class Compiled(StandsFor):
                                    None if kwargs or audit_module.EVERY else args)
         except KernelFailed:
             self.failures += 1
-            return self._eagerly(args, kwargs)  # which raises what the user is to see
+            with started_over():
+                return self._eagerly(args, kwargs)  # which raises what the user is to see
         finally:
             if entered:
                 gate.leave()
         if found is None:
-            return self._recorded(key, entries, inputs, args, kwargs)
+            with started_over():
+                return self._recorded(key, entries, inputs, args, kwargs)
         if audit is None:
             return _given(*found, args, kwargs)
         given = _given(*found, args, kwargs)

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ...communication.repeated import Attempt
 from ..aoti.native import Native
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, written_by
-from ..ir.stages import Cut, lift_constants
+from ..ir.stages import Cut, lift_constants, written_inputs
 from ..ir.streams import streams_of, undrawn
 from .capture import Captured
 from .choice import Choice, Run
@@ -46,14 +47,15 @@ class Plan:
         places = dict(cut.input_guards)
         self.input_guards = [(place, expected[i]) for i, place in places.items()]
         others = [value for i, value in enumerate(expected) if i not in places]
-        self.guards = list(zip(cut.guards, others, strict=True))
-        self.checked_after = cut.checked_after
+        self.checks: dict[int, list[tuple[int, Any]]] = {}  # places and values, after each stage
+        for (known_after, place), value in zip(cut.guards, others, strict=True):
+            self.checks.setdefault(known_after, []).append((place, value))
+        self.last_check = max(self.checks, default=0)
         self.results = cut.results
-        last = len(cut.stages) - 1
-        self.changing = last if cut.last_changes else None
+        self.changing, self.exchanges = cut.changing, cut.exchanges
         stays = range(arguments, len(cut.inputs))
         self.stages = [Stage(module, takes, [i in stays for i in takes],
-                             compile and number != self.changing)
+                             compile and number < cut.changing and number not in cut.exchanges)
                        for number, (module, takes) in enumerate(cut.stages)]
         self.settled = all(stage.settled for stage in self.stages)
 
@@ -61,33 +63,44 @@ class Plan:
         """Run the stages; `values`, the inputs, are followed by all they give.
 
         Returns:
-            Whether the guards hold; if not, nothing happened.
+            Whether the guards hold; if not, nothing happened, but for exchanges, which answer again
+            what they have answered.
 
         Raises:
-            KernelFailed: if a kernel fails before anything has been changed.
-            Exception: if one fails afterwards.
+            KernelFailed: if a kernel fails, and the function may be run from its start.
+            Exception: if one fails afterwards, or an exchange does.
         """
         for place, value in self.input_guards:
             if not _is(values[place].item(), value):
                 return False
         values.extend(self.constants)
         before = [s.get_state() for s in streams]
+        attempt = Attempt() if self.exchanges else None
         for number, stage in enumerate(self.stages):
+            if attempt is not None and number == self.last_check:
+                attempt.hold()
             try:
                 values.extend(stage.run([values[i] for i in stage.takes]))
-                holds = number + 1 != self.checked_after or self._applies(values)
+                holds = all(_is(values[place].item(), value)
+                            for place, value in self.checks.get(number + 1, ()))
             except Exception as error:
-                if number == self.changing:
+                if attempt is not None and (number in self.exchanges or attempt.is_over):
+                    attempt.end()
+                    raise
+                if number >= self.changing:
                     raise
                 _put_back(streams, before)
+                if attempt is not None:
+                    attempt.miss()
                 raise KernelFailed from error  # the function itself will say what is wrong
             if not holds:
                 _put_back(streams, before)
+                if attempt is not None:
+                    attempt.miss()
                 return False
+        if attempt is not None:
+            attempt.end()
         return True
-
-    def _applies(self, values: list[torch.Tensor]) -> bool:
-        return all(_is(values[place].item(), value) for place, value in self.guards)
 
     def lower(self) -> None:
         """Replay by the C++ executor, now that it is there."""
@@ -132,7 +145,8 @@ class Stage:
         self.replay: Run = program(module)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.settled = not compile or _kernels(module) < FEWEST or _patches(module) > MOST
+        self.settled = (not compile or _kernels(module) < FEWEST or _patches(module) > MOST
+                        or bool(written_inputs(module)))
         self.native: Native | None = None
 
     def lower(self) -> None:

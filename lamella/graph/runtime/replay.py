@@ -19,6 +19,7 @@ from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor
 from ..guards.reach import form_of, found_at
+from ..ir.operations import is_exchange
 from ..ir.sharing import Sharing
 from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import streams_of, undrawn
@@ -51,6 +52,7 @@ class Path:
         changes_arguments: whether it changes memory of its arguments.
         applies_again: whether it holds for arguments such as those that it was recorded with; not
             if it changes one of them that shares memory with another.
+        communicates: whether other processes take part.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether it is decided how it is run from now on.
         trouble: what went wrong in finding that; None if nothing did.
@@ -95,10 +97,11 @@ class Path:
             raise CannotTrace("changes memory that is shared by what it uses")
         self.applies_again = not trace.only_now and not self._sharing.found(values)
         self.streams = streams_of(graph)
+        self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.spent = 0.0
         self.runs = 0
         self._settling = Lock()
-        self._measured = False
+        self._measured = self.communicates  # trials run a whole graph, each process for itself
         self.settled = level == "O0"
         self._share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         self._tried = 0.0  # seconds
@@ -124,7 +127,8 @@ class Path:
             if self.plan is None:
                 if not self.settled:
                     self.graph = improve(self.graph, values, in_place=True)
-                    if self.nodes <= MOST_AT_ONCE and improved_before(self.graph, values):
+                    if (self.nodes <= MOST_AT_ONCE and not self._measured
+                            and improved_before(self.graph, values)):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
                 release()  # what recording took

@@ -300,6 +300,9 @@ class NumberTrace(Trace):
             super().refuse(what)
         raise CannotTrace(what)
 
+    def exchange(self, call: Any, given: Any) -> Any:
+        raise CannotTrace("communicates with other processes")
+
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.later.append(Later(function, args, kwargs))
 

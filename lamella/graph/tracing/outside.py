@@ -148,7 +148,7 @@ class Outside:
             return
         elif arg is warnings.warn or arg is warnings.warn_explicit:
             if self._caller(frame)[0] == USERS:
-                self._depend(_filters)
+                self.depend(_filters)
         elif not is_pure(arg):
             whose_call, library = self._caller(frame)
             if (whose_call == USERS and not _is_importing(frame)
@@ -168,7 +168,7 @@ class Outside:
             self._refuse(f"calls {_name(frame)}")
             return
         name: Any = frame.f_locals.get("attr_key")
-        self._depend(functools.partial(context.get_context, name))
+        self.depend(functools.partial(context.get_context, name))
 
     def _asked(self, code: CodeType, frame: FrameType) -> None:
         """See something asked whose answer a replay has to ask for again."""
@@ -176,11 +176,11 @@ class Outside:
             return
         if code is _ENABLED:
             own = frame.f_locals
-            self._depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
+            self.depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
         elif abc.get_cache_token not in [question for question, _ in self.answers]:
-            self._depend(abc.get_cache_token)
+            self.depend(abc.get_cache_token)
 
-    def _depend(self, question: Callable[[], Any]) -> None:
+    def depend(self, question: Callable[[], Any]) -> None:
         """Note a question, and its answer, that the run depends on."""
         try:
             self.answers.append((question, question()))

@@ -24,6 +24,7 @@ from .lines import Lines
 aten = torch.ops.aten
 
 
+_MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _RUNNING = ((3, "running_mean"), (4, "running_var"))  # which such kernels change unsaid
 
 
@@ -72,6 +73,8 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
+        if any(hasattr(kind, "from_local") for kind in types):
+            return NotImplemented  # a DTensor, which calls kernels on what it holds
         if self._paused or func.namespace == "prim":
             return func(*args, **kwargs)
         tags = func.tags
@@ -79,6 +82,9 @@ class Recorder(TorchDispatchMode):
             if self._draws and torch.Tag.nondeterministic_seeded in tags:
                 return self._drawn(func, args, kwargs)
             return func(*args, **kwargs)
+        if func.namespace in _MESSAGES:
+            return self._refused("communicates by functions of torch.distributed", func, args,
+                                 kwargs)
         if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
             return self._refused(f"calls {func}, whose result depends on values for its shape",
                                  func, args, kwargs)
@@ -147,6 +153,16 @@ class Recorder(TorchDispatchMode):
             self._known.add(node)
         self._save(func, args, kwargs)
         found = func(*args, **kwargs)
+        self._note(node, found)
+        return found
+
+    def exchange(self, call: Any, given: Any) -> Any:
+        """Exchange tensors with other processes, as a node of the graph."""
+        node = self.graph.call_function(call, (self._described(given),))
+        node.meta["line"] = line = self._lines.here()
+        call.line = f"{line.file}:{line.number}" if line.file else ""
+        with self.pause():
+            found = call(given)
         self._note(node, found)
         return found
 

@@ -203,6 +203,9 @@ class SymbolicTrace(Trace):
     def refuse(self, what: str) -> None:
         raise CannotTrace(what)
 
+    def exchange(self, call: Any, given: Any) -> Any:
+        raise CannotTrace("communicates with other processes")
+
     def peek(self, raw: torch.Tensor) -> Any:
         raise CannotTrace("turns a tensor into a Python value")
 

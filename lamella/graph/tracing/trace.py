@@ -18,6 +18,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...autodiff.tree import map_tensors, tensors
+from ...communication.groups import ended
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -88,6 +89,12 @@ class Trace:
         value = self.peek(raw)
         self.guards.append((raw.detach(), value))
         return value
+
+    def exchange(self, call: Any, given: Any) -> Any:
+        """Exchange tensors with other processes, now and in every replay."""
+        if not any(question is ended for question, _ in self.outside.answers):
+            self.outside.depend(ended)  # who starts a new world records again
+        return self.recorder.exchange(call, given)
 
     def refuse(self, what: str) -> None:
         """Say that the run does something no graph can hold: from here on it runs eagerly."""

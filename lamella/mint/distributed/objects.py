@@ -154,6 +154,7 @@ def _all_gather(name: str, data: bytes, group: Group) -> list[bytes]:
 
 
 def _written(value: Any) -> bytes:
+    exchange.refuse_graphs("sends Python's objects to other processes")
     file = io.BytesIO()
     _Pickler(file).dump(value)
     return file.getvalue()

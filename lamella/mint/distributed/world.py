@@ -8,7 +8,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...communication import groups
+from ...communication import groups, joining
 
 __all__ = ["destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
            "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group",
@@ -58,7 +58,7 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
         if not isinstance(timeout, datetime.timedelta):
             raise TypeError(f"For 'init_process_group', 'timeout' must be a timedelta, "
                             f"but got {timeout!r}.")
-        groups.wait_for(timeout)
+        joining.wait_for(timeout)
     if (world_size < 0) != (rank < 0):
         raise ValueError(f"For 'init_process_group', 'world_size' and 'rank' must be given "
                          f"together, but got {world_size} and {rank}.")

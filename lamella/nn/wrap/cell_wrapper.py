@@ -15,7 +15,6 @@ from ...communication.groups import group_of
 from ...parallel import parts
 from ...parallel.settings import get_auto_parallel_context
 from ...parameter import Parameter, ParameterTuple
-from ...state import state
 from ...tensor import Tensor, wrap
 from ..cell import Cell
 from ..checks import of_type
@@ -179,7 +178,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
     run = record(network, inputs, {}, tuple(), tuple(weights), outer)
     sens = None if start is None else start(run.value)
     reduction = None
-    if isinstance(reducer, DistributedGradReducer) and outer is None and state.trace is None:
+    if isinstance(reducer, DistributedGradReducer) and outer is None:
         reduction = reducer.begin([None if w.gradient_of is not None else w._raw for w in weights])
     if reduction is None:
         gradients = tuple(run.backward(run.value, sens))

@@ -1,0 +1,165 @@
+"""Exchanges of compiled functions: in graphs, and where a run starts over.
+
+A graph holds a `Repeated` for each exchange of the run that was recorded, in the program's order,
+and its replays make the same exchanges. A replay may find out, after some of them, that the
+function goes another way this time, and starts over. The other processes know nothing of that: so
+the exchanges that were made answer as before, and only further ones are made.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ..state import state
+
+
+class Log:
+    """What the exchanges of a call have answered, as long as the call may start over.
+
+    Attributes:
+        place: how many of them this run has asked for.
+        writes: whether the run that goes on may end for another to start over.
+        depth: how many calls go on another way, one inside of another.
+    """
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[Any, Any]] = []
+        self.place = self.depth = 0
+        self.writes = False
+
+
+class _Thread(threading.local):
+    """Of this thread: the log, if there is one, and the line that a replayed exchange is of."""
+
+    log: Log | None = None
+    line = ""
+
+
+here = _Thread()
+
+
+class Repeated:
+    """An exchange with all its settings, called with the tensors that this process gives.
+
+    Attributes:
+        is_exchange: what graphs know it by.
+        line: the program's, where it was recorded.
+    """
+
+    is_exchange = True
+
+    def __init__(self, make: Callable[..., Any], name: str, settings: tuple, options: dict):
+        self.make, self.name, self.settings, self.options = make, name, settings, options
+        self.line = ""
+
+    def __str__(self) -> str:
+        return f"exchange.{self.make.__name__}"
+
+    def __call__(self, given: Any) -> Any:
+        log = here.log
+        if log is None:
+            return self._made(given)
+        what = self._what(given)
+        if log.place < len(log.answers):
+            before, answer = log.answers[log.place]
+            if before != what:
+                raise RuntimeError(f"For '{self.name}', a compiled function that started over "
+                                   f"exchanges something else than before: {what} and not "
+                                   f"{before}.")
+            log.place += 1
+            return self._copy(answer)
+        answer = self._made(given)
+        if log.writes:
+            log.answers.append((what, self._copy(answer)))
+            log.place += 1
+        return answer
+
+    def _made(self, given: Any) -> Any:
+        before, here.line = here.line, self.line
+        try:
+            return self.make(self.name, given, *self.settings, **self.options)
+        finally:
+            here.line = before
+
+    def _what(self, given: Any) -> Any:
+        *settings, group = self.settings
+        tensors = given if isinstance(given, (list, tuple)) else [given]
+        return (self.make.__name__, repr(settings), group.name,
+                [(tuple(raw.shape), raw.dtype) for raw in tensors])
+
+    def _copy(self, answer: Any) -> Any:
+        """An answer in memory of its own; but what still comes has to come where it is awaited."""
+        if isinstance(answer, list):
+            return [raw.clone() for raw in answer]
+        if isinstance(answer, torch.Tensor) and not hasattr(answer, "coming"):
+            return answer.clone()
+        return answer
+
+
+def repeatable(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an exchange be recorded in graphs, and be made once where a run starts over.
+
+    Args:
+        make: a function of a name, the tensors that are given (one or a list), settings, of which
+            the last is the group, and options by name.
+    """
+    @functools.wraps(make)
+    def call(name: str, given: Any, *settings: Any, **options: Any) -> Any:
+        if settings[-1].size == 1:
+            return make(name, given, *settings, **options)
+        exchange = Repeated(make, name, settings, options)
+        return exchange(given) if state.trace is None else state.trace.exchange(exchange, given)
+
+    return call
+
+
+class Attempt:
+    """A replay that communicates, and may end for another run to start over.
+
+    Attributes:
+        is_over: whether it can't any more.
+    """
+
+    def __init__(self) -> None:
+        log = here.log
+        if log is None:
+            log = here.log = Log()
+        self.log, self.start, self.is_over = log, log.place, False
+        log.writes = True
+
+    def hold(self) -> None:
+        """The run goes on to its end: from now on nothing has to be kept."""
+        self.is_over = True
+        self.log.writes = False
+
+    def end(self) -> None:
+        """It has come to its end, or an exchange has failed."""
+        self.log.writes = False
+        if not self.log.depth:
+            here.log = None
+
+    def miss(self) -> None:
+        """Another run starts over."""
+        self.log.writes, self.log.place = False, self.start
+
+
+@contextmanager
+def started_over() -> Iterator[None]:
+    """A block that runs a function again from its start, after attempts that ended."""
+    log = here.log
+    if log is None:
+        yield
+        return
+    log.depth += 1
+    try:
+        yield
+    finally:
+        log.depth -= 1
+        if not log.depth:
+            here.log = None

@@ -1,0 +1,78 @@
+"""Compiled functions that communicate: the exchanges are the program's, made once each."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ..worlds import run_world
+
+SCRIPT = Path(__file__).with_name("compiled_worker.py")
+RULES = ["sum", "max", "gather", "scatter", "broadcast", "all to all"]
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def found(request):
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, request.param)]
+
+
+def same(got, want):
+    if isinstance(want, list):
+        assert len(got) == len(want)
+        for one, other in zip(got, want, strict=True):
+            same(one, other)
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_replays_give_what_runs_give(found, case):
+    for answer in found:
+        eager, *compiled = answer[case]
+        for each in compiled:
+            same(each, eager)
+        assert answer[f"{case} graphs"] == [1, 2]
+
+
+def test_guards_that_fail_on_some_processes(found):
+    """The same numbers, and the same exchanges, whatever way a process goes or records."""
+    for answer in found:
+        for (value, made), (compiled, replayed) in answer["branches"]:
+            same(compiled, value)
+            assert replayed == made
+            assert [kind for kind, _ in made] == ["all_reduce"] * 2 + ["all_gather", "all_reduce"]
+        assert answer["branches report"]["eager"] == []
+    assert sum(answer["branches report"]["guard_misses"] for answer in found) > 0
+    assert all(answer["branches report"]["replays"] > 0 for answer in found)
+
+
+def test_exchanges_of_what_was_changed_keep_their_order(found):
+    for answer in found:
+        for (value, made), (compiled, replayed) in answer["changed"]:
+            same(compiled, value)
+            assert replayed == made and len(made) == 3
+        same(*answer["changed weights"])
+
+
+def test_processes_that_diverge_get_one_error(found):
+    if len(found) > 2:
+        return
+    for answer in found:
+        case = answer["diverging"]
+        assert case["before"] == [[4.0, 8.0]] * 3 == [case["after"]] * 3
+        for kind in ("one raises", "other sizes"):
+            said, made = case[kind]
+            assert said.startswith("Divergence: For 'AllReduce', the processes of group")
+            assert said.count("compiled_worker.py:") == 2  # the lines, also of a replay
+            assert len(made) == 2
+        assert "of 1 float32" in case["one raises"][0] and "of 2 float32" in case["one raises"][0]
+        assert "of 3 float32" in case["other sizes"][0]
+
+
+def test_a_message_to_one_process_is_sent_eagerly(found):
+    if len(found) > 2:
+        return
+    assert [answer["message"] for answer in found] == [[1.0, -2.0], [1.5, -3.0]]
+    assert "sends a message to a single process" in found[0]["message warned"][0]
+    assert "receives a message from a single process" in found[1]["message warned"][0]
