@@ -33,7 +33,8 @@ def direct(path: Path, guards: Callable[[], Any], expected: Any, args: tuple
     plan, module = path.plan, extension.module
     if module is None or plan is None or len(plan.stages) != 1 or not path.only_computes:
         return None
-    if plan.stages[0].backend != "replay" or plan.changing is not None or len(plan.results) != 1:
+    if (plan.stages[0].backend != "replay" or plan.changing == 0 or plan.exchanges
+            or len(plan.results) != 1):
         return None
     constants = [*path.constants, *plan.constants]
     result = plan.results[0] - path.arguments - len(path.held) - len(constants)
