@@ -36,13 +36,15 @@ SECONDS, SETTLING = 30.0, 900.0
 
 
 def ready() -> None:
-    """Have the C++ executor built, so that what is measured is what there is after a while."""
-    from lamella.graph.runtime.program import extension
+    """Have what is in C++ built, so that what is measured is what there is after a while."""
+    from lamella.graph.guards import identity
+    from lamella.graph.runtime import program
     from lamella.machine.extension import is_wanted
 
-    if is_wanted() and extension.load() is None:
-        extension.build(lambda command, folder, patience: not subprocess.run(
-            command, cwd=folder, timeout=patience).returncode)
+    for extension in (identity.extension, program.extension):
+        if is_wanted() and extension.load() is None:
+            extension.build(lambda command, folder, patience: not subprocess.run(
+                command, cwd=folder, timeout=patience).returncode)
 
 
 def in_turns(functions: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, float]:

@@ -6,23 +6,26 @@ import subprocess
 
 import pytest
 
+from lamella.graph.guards import identity
 from lamella.graph.runtime import program
 from lamella.machine import cache, extension
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _built():
-    """The executor, built once for all processes, in the user's cache folder."""
+    """The executor and the guards, built once for all processes, in the user's cache folder."""
     kept = os.environ.pop("LAMELLA_CACHE", None)
     try:
         folder = cache.cache_folder()
         if folder is not None and extension.is_wanted() and extension.compiler() is not None:
             with open(folder / "building.lock", "w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                if program.extension.load() is None:
-                    program.extension.build(_run)
-                    program.extension.load()
-        program.extension.is_over = True  # nothing is built beside the tests
+                for wanted in (identity.extension, program.extension):
+                    if wanted.load() is None:
+                        wanted.build(_run)
+                        wanted.load()
+        for wanted in (identity.extension, program.extension):
+            wanted.is_over = True  # nothing is built beside the tests
     finally:
         if kept is not None:
             os.environ["LAMELLA_CACHE"] = kept
@@ -34,10 +37,11 @@ def _run(command, folder, patience):
 
 @pytest.fixture(params=["C++", "Python"])
 def executor(request, monkeypatch):
-    """Each executor in turn."""
+    """Each executor in turn, and guards in the same language."""
     if request.param == "Python":
-        monkeypatch.setattr(program.extension, "module", None)
-        monkeypatch.setattr(program.extension, "_ready", False)
+        for left_out in (identity.extension, program.extension):
+            monkeypatch.setattr(left_out, "module", None)
+            monkeypatch.setattr(left_out, "_ready", False)
     elif program.extension.module is None:
         pytest.skip("the C++ executor isn't there")
     return request.param

@@ -222,10 +222,10 @@ def plain(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     return _Same(value)
 
 
-def _is_fixed(value: Any) -> bool:
+def is_fixed(value: Any) -> bool:
     """Whether a value is, for what `plain` says of it, the same as long as it is this object."""
     if isinstance(value, (tuple, frozenset)):
-        return all(map(_is_fixed, value))
+        return all(map(is_fixed, value))
     return not isinstance(value, (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar,
                                   functools.partial, CACHED))
 
@@ -312,4 +312,4 @@ def contents(value: Any, opened: Opened = None) -> Any:
     if type(value) is Tensor:
         own = value.__dict__
         return (form_of(value._raw), plain(own)) if own else form_of(value._raw)
-    return None if _is_fixed(value) else plain(value, 0, opened)
+    return None if is_fixed(value) else plain(value, 0, opened)

@@ -7,6 +7,7 @@ from operator import attrgetter, is_
 from typing import Any
 
 from ...tensor import Tensor
+from .identity import Identities
 from .kinds import parts_of
 from .reach import REGISTRIES, Reach
 from .values import ABSENT, Free, Spot, content_of, contents, counting, fingerprint, kinds_of
@@ -49,7 +50,9 @@ class _Snapshot:
             (spot, type(spot.get())) for spot in free.values()]
         self._partly: list[tuple[dict, list, list]] = []
         self._opened = reach.opened
-        self.dicts: list[tuple[dict, list, list]] = []
+        self._dicts = Identities()  # of objects, Cells and Parameters
+        self._parts = Identities()  # of containers
+        self._parts_say_all = True  # whether these say all of what containers hold
         self.empty: list[dict] = []
         self.containers: list[tuple[Any, Any]] = []
         self.tensors: list[tuple[Tensor, tuple]] = []
@@ -80,10 +83,8 @@ class _Snapshot:
                     continue
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
-        self.parameters = [(p.__dict__, list(p.__dict__.values())) for p in reach.parameters]
-        for _, values in self.parameters:
-            for value in values:
-                self._contents(value)
+        for parameter in reach.parameters:
+            self._dict(parameter.__dict__, list(parameter.__dict__.values()))
         for tensor, slot in reach.tensors:
             if slot is None:
                 self._contents(tensor)
@@ -95,12 +96,9 @@ class _Snapshot:
 
     def holds(self) -> bool:
         """Whether everything is as it was."""
-        for own, names, values in self.dicts:
-            if list(own) != names or not all(map(is_, own.values(), values)):
-                return False
-        if any(self.empty):
+        if not self._dicts.hold() or any(self.empty):
             return False
-        if self._numbers and not self._numbers_hold():
+        if (self._numbers or self._partly) and not self._numbers_hold():
             return False
         for space, name, value in self.names:
             if space.get(name, ABSENT) is not value:
@@ -111,9 +109,6 @@ class _Snapshot:
         for thing, name, value in self.attributes:
             if getattr(thing, name, ABSENT) is not value:
                 return False
-        for own, values in self.parameters:
-            if len(own) != len(values) or not all(map(is_, own.values(), values)):
-                return False
         for tensor, form in self.tensors:
             if contents(tensor) != form:
                 return False
@@ -121,6 +116,8 @@ class _Snapshot:
             return False
         if self.thread and self.thread != threading.get_ident():
             return False
+        if self._parts_say_all and self._parts.hold():
+            return True
         return all(contents(held, self._opened) == parts for held, parts in self.containers)
 
     def _numbers_hold(self) -> bool:
@@ -135,16 +132,13 @@ class _Snapshot:
         if not own:
             self.empty.append(own)
             return
-        if self._free and any((id(own), name) in self._free for name in list(own)):
+        for value in counted:
+            self._contents(value)
+        varies = self._free and any((id(own), name) in self._free for name in list(own))
+        if varies or not self._dicts.add(own):
             items = parts_of(own)
             self._partly.append((own, [name for name, _ in items], [
                 _ANY if (id(own), name) in self._free else value for name, value in items]))
-            for value in counted:
-                self._contents(value)
-            return
-        self.dicts.append((own, list(own), list(own.values())))
-        for value in counted:
-            self._contents(value)
 
     def _attribute(self, thing: Any, name: str) -> None:
         self.attributes.append((thing, name, getattr(thing, name, ABSENT)))
@@ -157,3 +151,4 @@ class _Snapshot:
             self.tensors.append((value, form))
         elif form is not None:
             self.containers.append((value, form))
+            self._parts_say_all &= self._parts.add_all(value, self._opened)

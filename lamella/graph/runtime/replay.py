@@ -18,6 +18,7 @@ from ...machine.quiet import share_of
 from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor
+from ..guards import identity
 from ..guards.reach import form_of, found_at
 from ..ir.operations import is_exchange
 from ..ir.sharing import Sharing
@@ -242,7 +243,8 @@ class Path:
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor as soon as it is there; have it built once the path is hot."""
         if hot:
-            extension.ask()
+            for wanted in (identity.extension, extension):
+                wanted.ask()
         built = extension.module is not None  # then the plan has been made with it
         if not built and extension.load() is not None:
             plan.lower()
