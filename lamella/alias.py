@@ -1,4 +1,4 @@
-"""Make ``import mindspore`` mean Lamella, in this process only.
+"""Make ``import mindspore`` mean Lamella, in this process and those that it starts.
 
 ``install()`` puts a finder in front of `sys.meta_path`. From then on ``mindspore`` and every module
 path under it that programs import (``mindspore.ops.operations``, ``mindspore.common.api``,
@@ -24,6 +24,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from multiprocessing import spawn
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -326,6 +328,23 @@ def _has(room: str, name: str) -> bool:
     return any(hasattr(_lamella(s), name) for s in sources)
 
 
+class _Inherited:
+    """Pickled as a call that installs the alias where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        folder = str(Path(__file__).parent.parent)  # which may not be on the path there
+        return exec, (f"import sys; sys.path.append({folder!r}); "
+                      "import lamella.alias; lamella.alias.install()",)
+
+
+_described = spawn.get_preparation_data
+
+
+def _described_with_alias(name: str) -> dict[str, Any]:
+    """What a new process that isn't forked is told before it imports the main program."""
+    return {"lamella": _Inherited(), **_described(name)}
+
+
 _finder: _Finder | None = None
 _aside: dict[str, ModuleType] = {}
 
@@ -342,9 +361,9 @@ def installed() -> bool:
 def install() -> None:
     """Make ``import mindspore``, and every module path under it, resolve to Lamella.
 
-    Works on this process only, and can be called again without harm. Modules of a real MindSpore
-    that were imported before are put aside until `uninstall`. A process started by this one (other
-    than by fork) has to call it again.
+    Works on this process and those that it starts with `multiprocessing`, and can be called again
+    without harm. Modules of a real MindSpore that were imported before are put aside until
+    `uninstall`.
 
     Examples:
         >>> import lamella.alias
@@ -365,6 +384,7 @@ def install() -> None:
         _aside[name] = sys.modules.pop(name)
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+    spawn.get_preparation_data = _described_with_alias
 
 
 def uninstall() -> None:
@@ -376,6 +396,7 @@ def uninstall() -> None:
     if _finder is None:
         return
     sys.meta_path.remove(_finder)  # type: ignore[arg-type]
+    spawn.get_preparation_data = _described
     _finder = None
     for name in [n for n in sys.modules if _ours(n)]:
         del sys.modules[name]

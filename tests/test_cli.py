@@ -48,6 +48,20 @@ def test_run_installs_the_alias_and_imports_no_command_line_library(script):
     assert lamella("run", path).stdout == "[2.] 2.10.0\n[]\n"
 
 
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_not_forked_have_the_alias_too(script, tmp_path, method):
+    path = script("import multiprocessing, sys\n"
+                  "import mindspore as ms\n"
+                  "def doubled(x):\n"
+                  "    return x.asnumpy() * 2, ms.__version__, ms.Tensor.__module__\n"
+                  "if __name__ == '__main__':\n"
+                  "    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:\n"
+                  "        print(pool.apply(doubled, [ms.Tensor([1.0, 2.0])]))\n")
+    result = lamella("run", path, method, cwd=tmp_path)
+    assert "2.10.0', 'lamella.tensor')" in result.stdout, result.stderr
+    assert "array([2., 4.]" in result.stdout and result.stderr == ""
+
+
 @pytest.mark.parametrize("text", [
     "def f():\n    return 1 / 0\nf()\n",
     "x = = 1\n",
