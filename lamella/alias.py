@@ -116,7 +116,8 @@ _PLACES: dict[str, str] = {
         train.metrics.topk""",
     "train,": "train.serialization",
     "conversion,": "utils utils.dlpack",
-    "amp,train": "train.amp",
+    "amp,amp.autocast,amp.mixed_precision,train": "train.amp",
+    "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
         communication.management communication._comm_helper""",
     "context,parallel.settings": "context",
@@ -129,7 +130,12 @@ _PLACES: dict[str, str] = {
         dataset.engine.datasets_user_defined dataset.engine.datasets_vision
         dataset.engine.iterators dataset.engine.samplers dataset.engine.serializer_deserializer""",
     "dataset.config": "dataset.core dataset.core.config",
-    "dataset.vision": "dataset.vision.transforms",
+    "dataset.vision": "dataset.vision.transforms dataset.transforms.vision",
+    "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
+    "dataset.transforms": "dataset.transforms.transforms",
+    "dataset.dataloader": "dataset.dataloader._utils",
+    "dataset.dataloader.collate": "dataset.dataloader._utils.collate",
+    "dataset.dataloader.worker": "dataset.dataloader._utils.worker",
     "dataset.text": "dataset.text.utils",
     "numpy": """
         numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops

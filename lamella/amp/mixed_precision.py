@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-import torch
-from torch.overrides import TorchFunctionMode
-
-from .. import context, log
 from .. import dtype as mstype
+from .. import log, nn, ops
 from ..autodiff.tree import map_tensors
 from ..nn.cell import Cell
 from ..nn.container import SequentialCell
 from ..ops.primitive import Primitive
 from ..tensor import Tensor, wrap
+from .autocast import autocast, existing
 
-__all__ = ["auto_mixed_precision", "custom_mixed_precision", "get_black_list", "get_white_list"]
+__all__ = ["AMP_BLACK_LIST", "AMP_WHITE_LIST", "auto_mixed_precision", "custom_mixed_precision",
+           "get_black_list", "get_white_list"]
 
-_WHITE_CELLS = ("Conv1d", "Conv2d", "Conv3d", "Conv1dTranspose", "Conv2dTranspose",
-                "Conv3dTranspose", "Dense", "LSTMCell", "RNNCell", "GRUCell")
-_WHITE_PRIMITIVES = ("Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose",
-                     "Conv2DBackpropInput", "MatMul", "BatchMatMul", "PReLU", "ReLU", "Ger")
-_BLACK_CELLS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm")
+AMP_WHITE_LIST = [
+    *existing(nn, "Conv1d Conv2d Conv3d Conv1dTranspose Conv2dTranspose Conv3dTranspose Dense "
+                  "LSTMCell RNNCell GRUCell"),
+    *existing(ops, "Conv2D Conv3D Conv2DTranspose Conv3DTranspose Conv2DBackpropInput MatMul "
+                   "BatchMatMul PReLU ReLU Ger")]
+AMP_BLACK_LIST = existing(nn, "BatchNorm1d BatchNorm2d BatchNorm3d LayerNorm")
 
 
 def get_white_list() -> list[type]:
@@ -33,9 +32,7 @@ def get_white_list() -> list[type]:
         >>> ms.nn.Dense in ms.amp.get_white_list()
         True
     """
-    from .. import nn, ops
-
-    return [*_existing(nn, _WHITE_CELLS), *_existing(ops, _WHITE_PRIMITIVES)]
+    return list(AMP_WHITE_LIST)
 
 
 def get_black_list() -> list[type]:
@@ -46,13 +43,7 @@ def get_black_list() -> list[type]:
         >>> ms.nn.LayerNorm in ms.amp.get_black_list()
         True
     """
-    from .. import nn
-
-    return _existing(nn, _BLACK_CELLS)
-
-
-def _existing(room: Any, names: tuple[str, ...]) -> list[type]:
-    return [getattr(room, name) for name in names if hasattr(room, name)]
+    return list(AMP_BLACK_LIST)
 
 
 def auto_mixed_precision(network: Any, amp_level: str = "O0",
@@ -112,7 +103,7 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0",
     elif amp_level == "O3":
         lowered = _OutputTo32(lowered.to_float(dtype))
     else:
-        lowered = _autocast(network, dtype)
+        lowered = autocast(network, dtype)
     lowered._amp_level = amp_level
     return lowered
 
@@ -260,54 +251,3 @@ class _OutputTo32(Cell):
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """What the network gives, as float32."""
         return to_float32(self._backbone(*args, **kwargs))
-
-
-# What level "auto" computes in float32. PyTorch's own list is shorter, on CPUs above all.
-_SENSITIVE = frozenset(
-    "pow __pow__ __rpow__ acos arccos asin arcsin cosh erfinv exp expm1 log log10 log1p log2 "
-    "reciprocal rsqrt sinh tan softplus layer_norm native_layer_norm batch_norm native_batch_norm "
-    "group_norm instance_norm norm vector_norm kl_div smooth_l1_loss huber_loss l1_loss mse_loss "
-    "multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss nll_loss "
-    "nll_loss2d cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss pdist cdist "
-    "renorm prod softmax log_softmax cumprod cumsum sum logsumexp".split())
-
-
-class _SensitiveInFloat32(TorchFunctionMode):
-    """Gives kernels that lose much in low precision float32 instead."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (),
-                           kwargs: dict[str, Any] | None = None) -> Any:
-        kwargs = kwargs or {}
-        if getattr(func, "__name__", "") in _SENSITIVE:
-            args = [_raised(a) for a in args]
-            kwargs = {key: _raised(value) for key, value in kwargs.items()}
-        return func(*args, **kwargs)
-
-
-def _raised(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16):
-        return value.float()
-    return value
-
-
-class _Autocast:
-    """A Cell's `construct`, or a function, run where PyTorch chooses each kernel's precision."""
-
-    def __init__(self, owner: Any, dtype: Any):
-        self.owner = owner  # a Cell stays one with its copies this way
-        self.raw_type = dtype.raw
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        owner = self.owner
-        with torch.autocast(context.current_device().type, dtype=self.raw_type,
-                            cache_enabled=False), _SensitiveInFloat32():
-            if isinstance(owner, Cell):
-                return type(owner).construct(owner, *args, **kwargs)
-            return owner(*args, **kwargs)
-
-
-def _autocast(network: Any, dtype: Any) -> Any:
-    if isinstance(network, Cell):
-        network.__dict__["construct"] = _Autocast(network, dtype)
-        return network
-    return functools.wraps(network)(_Autocast(network, dtype))
