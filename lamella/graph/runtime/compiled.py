@@ -15,6 +15,7 @@ import torch
 from ...autodiff.tree import tensors
 from ...communication.repeated import started_over
 from ...forking import Lock
+from ...machine.collector import collecting_seldom
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import wrap
@@ -273,7 +274,8 @@ class Compiled(StandsFor):
             return self(*args, **kwargs)
         entered = gate.enter()
         try:
-            return self._record(key, known, inputs, args, kwargs)
+            with collecting_seldom():
+                return self._record(key, known, inputs, args, kwargs)
         finally:
             self._recording.release()
             if entered:

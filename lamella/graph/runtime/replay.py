@@ -13,6 +13,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...forking import Lock
+from ...machine.collector import collecting_seldom
 from ...machine.memory import release
 from ...machine.quiet import share_of
 from ...parameter import Parameter
@@ -124,7 +125,7 @@ class Path:
         Args:
             values: everything the graph takes.
         """
-        with self._settling, undrawn(self.streams):
+        with self._settling, undrawn(self.streams), collecting_seldom():
             if self.plan is None:
                 if not self.settled:
                     self.graph = improve(self.graph, values, in_place=True)
