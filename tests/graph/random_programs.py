@@ -16,8 +16,10 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, jit
+from lamella.graph.tracing.symbolic import preparation
 
 from . import random_statements as grammar
+from .random_changes import CHANGES
 
 
 class Difference(AssertionError):
@@ -51,7 +53,7 @@ def _checked(seed: int, calls: int) -> dict:
     shared = [(1.0, 0), (1.0, 0)]
     for call in range(calls):
         if rng.random() < 0.4:
-            changed, value = rng.choice(grammar.CHANGES), rng.uniform(-2, 2)
+            changed, value = rng.choice(CHANGES), rng.uniform(-2, 2)
             changed(eager, value)
             changed(own, value)
         x = np.array([rng.uniform(-1, 1) for _ in range(3)], np.float32)
@@ -86,6 +88,8 @@ def same(a, b):
 def main(count: int, first: int = 0) -> int:
     """Check programs; returns how many differ."""
     wrong, replays = 0, 0
+    preparation.begin()
+    preparation.over.wait()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(first, first + count):

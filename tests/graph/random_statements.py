@@ -1,4 +1,4 @@
-"""What random programs are made of: state, statements that use it, and changes from outside."""
+"""What random programs are made of: state, and statements that use it."""
 
 from __future__ import annotations
 
@@ -141,16 +141,10 @@ def listed(value):
 
 
 STATEMENTS = []
-CHANGES = []
 
 
 def statement(fn):
     STATEMENTS.append(fn)
-    return fn
-
-
-def change(fn):
-    CHANGES.append(fn)
     return fn
 
 
@@ -425,73 +419,41 @@ def ignores_errors(s, x):
 def draws(s, x): return x + ops.rand(3) * 0.1
 @statement
 def by_masks(s, x): return x + x[x > 0].sum()
+@statement
+def by_positions(s, x): return x + s.buffer[ops.nonzero(x > 0)[:, 0] + 1].sum()
+@statement
+def by_different_values(s, x): return x + ops.unique((x * 3).astype(ms.int32))[0].shape[0]
+@statement
+def by_selection(s, x): return x * (1 + ops.masked_select(s.held, x > -0.2)).prod() * 0.5
+@statement
+def derives_a_selection(s, x): return ms.grad(lambda y: (y[y > 0] ** 2 * s.number).sum())(x)
+
+
+@statement
+def keeps_a_selection(s, x):
+    s.optional = None
+    s.means["chosen"] = x[x > 0] * s.number
+    return x + s.means["chosen"].sum()
+
+
+@statement
+def by_a_number_of_matches(s, x):
+    found = ops.nonzero(x > 0.1).shape[0]
+    s.count += found
+    return x / max(found, 1)
+
+
+@statement
+def writes_into_a_selection(s, x):
+    y = x * 1.0
+    y[y > 0.3][:1] = 1.0
+    y[y < 0] = s.held[y < 0] * 0.1
+    return y
+
+
 
 
 @statement
 def computes_in_numbers(s, x):
     s.number = s.number * 0.5 + 0.25
     return x * (1 - s.number) if s.number < 0.6 else x + s.number
-
-
-# -- changes from outside, of the state and a random number ----------------------------------------
-
-for name in ("number", "tau", "scale_a", "scale_b"):
-    CHANGES.append(lambda s, r, name=name: setattr(s, name, round(r, 2)))
-
-
-@change
-def other_kind(s, r): s.kind = "a" if s.kind == "b" else "b"
-@change
-def other_item(s, r): s.items[0] = round(r, 2)
-@change
-def one_more_item(s, r): s.items.append(round(r, 2))
-@change
-def other_entry(s, r): s.table["a"] = round(r, 2)
-@change
-def one_more_entry(s, r): s.table[f"k{len(s.table)}"] = 1.0
-@change
-def other_list_attribute(s, r): s.numbers.scale = round(r, 2)
-@change
-def other_slot(s, r): s.slotted.factor = round(r, 2)
-@change
-def other_tensor_attribute(s, r): s.held.scale = round(r, 2)
-@change
-def other_instance_attribute(s, r): s.kind_factor = round(r, 2)
-@change
-def other_closure(s, r): s.write(round(r, 2))
-@change
-def other_array(s, r): s.array[1] = r
-@change
-def other_large(s, r): s.large[3] = round(r, 2)
-@change
-def other_factor(s, r): s.cell.factor = round(r, 2)
-@change
-def other_weight(s, r): s.cell.weight.set_data(Tensor([r, 1.0, r], ms.float32))
-@change
-def other_held(s, r):
-    s.held = Tensor([r, r, 1.0], ms.float32)
-    s.held.scale = 1.0
-@change
-def other_flag(s, r): s.flag = not s.flag
-@change
-def other_function(s, r): s.act = ops.sin if s.act is ops.tanh else ops.tanh
-@change
-def other_optional(s, r): s.optional = None if s.optional is not None else round(r, 2)
-@change
-def emptied(s, r): s.losses.clear()
-@change
-def other_pair(s, r): s.pair = (s.pair[1], s.pair[0])
-@change
-def other_class_attribute(s, r): State.kind_factor = round(r, 2)
-@change
-def other_record(s, r): s.record.n += 1
-@change
-def other_order(s, r): s.ordered.move_to_end("a")
-@change
-def other_byte(s, r): s.raw[0] = int(abs(r) * 10)
-@change
-def other_buffer(s, r): s.buffer = ops.ones(6) * r
-@change
-def other_count(s, r): s.count = int(r * 10)
-@change
-def other_type(s, r): s.number = int(r * 3)

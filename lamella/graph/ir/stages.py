@@ -10,6 +10,7 @@ the guards that were known before it: a path that doesn't apply may have none su
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 
 import torch
 from torch.fx import GraphModule, Node
@@ -74,6 +75,12 @@ class Cut:
     Each stage is a `GraphModule` on tensors out of a list: the graph's inputs, then what the
     stages before have given, in order.
 
+    Args:
+        graph: the graph; its first results are the guards.
+        guards: how many these are.
+        shapes: the numbers of those on shapes that values decide. Their kernels are stages of their
+            own, since what comes after them can't run on other shapes.
+
     Attributes:
         input_guards: for each guard that is an input itself, its place among the guards and the
             inputs.
@@ -84,7 +91,7 @@ class Cut:
         exchanges: the stages that are exchanges.
     """
 
-    def __init__(self, graph: GraphModule, guards: int):
+    def __init__(self, graph: GraphModule, guards: int, shapes: Collection[int] = ()):
         self.root = graph
         nodes = list(graph.graph.nodes)
         given: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
@@ -103,8 +110,11 @@ class Cut:
         others = [n for n in self.guard_nodes if n.op != "placeholder"]
         places = {n: i for i, n in enumerate(early)}
         split = max((places[n] + 1 for n in others), default=0)
-        parts = [*_apart(early[:split]), *_apart(early[split:])]
-        self._assemble(parts, _apart([n for n in body if n in self.late]), others)
+        alone = {n for n in body if is_exchange(n)} | {
+            n.all_input_nodes[0] if n.target is operator.getitem else n
+            for n in [self.guard_nodes[i] for i in shapes]}
+        parts = [*_apart(early[:split], alone), *_apart(early[split:], alone)]
+        self._assemble(parts, _apart([n for n in body if n in self.late], alone), others)
 
     def _is_view_of_input(self, node: Node) -> bool:
         """Whether it costs nothing to make again: a view of an input, and no change to it."""
@@ -178,15 +188,15 @@ class Cut:
         return Draft(self.root, graph), takes
 
 
-def _apart(part: list[Node]) -> list[list[Node]]:
-    """Nodes in order, with each exchange, and the values taken out of it, by itself."""
+def _apart(part: list[Node], alone: set[Node]) -> list[list[Node]]:
+    """Nodes in order; each that is to be alone makes a part with the values taken out of it."""
     found: list[list[Node]] = []
     open_end = False
     for node in part:
-        if is_exchange(node):
+        if node in alone:
             found.append([node])
             open_end = False
-        elif node.target is operator.getitem and is_exchange(node.args[0]):  # type: ignore[arg-type]
+        elif node.target is operator.getitem and node.args[0] in alone:
             next(p for p in found if p[0] is node.args[0]).append(node)
         elif open_end:
             found[-1].append(node)

@@ -23,10 +23,11 @@ from ..guards.kinds import StandsFor, compares_identities
 from ..guards.reach import Reach, form_of
 from ..guards.values import difference
 from ..guards.watch import Watch
+from ..ir.shapes import ShapeGuard
 from ..tracing.changes import Before
 from ..tracing.lines import users_level
 from ..tracing.results import rebuilt
-from ..tracing.symbolic import Symbolic, preparation, record
+from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
@@ -36,7 +37,7 @@ from .kept import Kept
 from .keys import PARTS, form_of_any_size, key_of, numberless, raws_of, settings
 from .plan import KernelFailed
 from .replay import Path
-from .sizes import Sizes
+from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
@@ -261,12 +262,14 @@ class Compiled(StandsFor):
             if varied is not None:
                 return varied[0]
         if len(known) >= MOST_PATHS:
+            if any(path.sizes is not None for *_, path in known):
+                return self._eagerly(args, kwargs)  # most calls have the graph for several sizes
             return self._give_up(key, self._why_so_many(known, args, kwargs), args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
         found = self._record_sizes(key, inputs, args, kwargs)
         if found is not None:
-            return _given(*found, args, kwargs)
+            return found[0]
         if not self._recording.acquire(blocking=False):
             return self._eagerly(args, kwargs)  # another thread records it
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
@@ -283,10 +286,13 @@ class Compiled(StandsFor):
 
     def _why_so_many(self, known: list[tuple[Watch, Any, Path]], args: tuple, kwargs: dict) -> str:
         """Which guard fails again and again."""
-        watch, seen, _ = known[0]
+        watch, seen, path = known[0]
         now = watch.values()
-        failed = ("the value of a tensor that decides what is computed" if seen == now
-                  else difference(watch.reach, seen, now))
+        failed = "the value of a tensor that decides what is computed"
+        if seen != now:
+            failed = difference(watch.reach, seen, now)
+        elif any(isinstance(value, ShapeGuard) for value in path.expected):
+            failed = "a shape that values decide"
         return (f"its recompilation limit is reached: {len(known)} graphs were recorded for such "
                 f"arguments, and none holds for this call, since {failed} changes again and again")
 
@@ -319,6 +325,8 @@ class Compiled(StandsFor):
             else:
                 if self._looked_at_all(trace) and path.applies_again:
                     self._put_first(key, (watch, values, path))
+                path.kind = kind_of(trace.told)
+                self._sizes[key_of(args, kwargs, form_of_any_size)].results.note(trace.told)
         if reason is not None:
             if self.fullgraph:
                 trace.undo()
@@ -379,46 +387,61 @@ class Compiled(StandsFor):
         return (trace.value,)
 
     def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
-                      ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """One more graph for several sizes, and what its first run gave, if these have varied."""
+                      ) -> tuple[Any] | None:
+        """Record one graph for several sizes, if these have varied; what the call gave.
+
+        None if no such graph holds for this call.
+        """
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.setdefault(place, Sizes(self.dynamic))
-        varying = sizes.note([raw.shape for raw in inputs])
-        if sizes.are_varying:
+        varying = sizes.note([raw.shape for raw in inputs]) or []
+        if sizes.are_varying or sizes.results.are_varying:
             preparation.begin()
-        known = self._entries.get(place, [])
-        if (not varying or not any(varying) or key in self._entries or sizes.is_frequent(key)
-                or not preparation.over.is_set() or len(known) >= MOST_PATHS
+        due = sizes.results.due()
+        if any(varying) and key not in self._entries and not sizes.is_frequent(key):
+            about, answers = sizes, sizes.results.last()
+        elif due is not None:
+            place, varying, about, answers = key, [set() for _ in inputs], sizes.results, due
+            if not preparation.over.is_set():
+                return (self._eagerly(args, kwargs),)  # for a few seconds
+        else:
+            return None
+        if (not preparation.over.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
         watch = Watch(Reach.of_call(self.fn, args, kwargs, self._opened))
         with gate.closed(0.0) as alone:
             if not alone:
                 return None  # others run, and would meet data that has no values
-            return self._symbolic(place, watch, varying, inputs, args, kwargs)
+            if due is not None:
+                sizes.results.tried(due)
+            found = self._symbolic(place, watch, Symbolic(varying, answers), about, inputs, args,
+                                   kwargs)
+        return None if found is None else (_given(*found, args, kwargs),)
 
-    def _symbolic(self, place: Any, watch: Watch, varying: list[set[int]],
+    def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """The graph for several sizes, and what its first run gave; None if there can't be one."""
-        sizes, values = self._sizes[place], watch.values()
-        before = Before(watch.reach)
+        """The graph for several sizes, and what its first run gave.
+
+        None if there can't be one, or if it holds for other calls than this.
+        """
+        values = watch.values()
         try:
-            symbolic = Symbolic(varying)
-            try:
-                trace = record(self.fn, args, kwargs, watch.reach, symbolic, before)
-            finally:
-                before.restore()
-            path = Path(trace, inputs, "O0", symbolic.sizes())
+            path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (tried again with real data)
-            sizes.refused = f"{type(reason).__name__}: {reason}"
+            about.refused = f"{type(reason).__name__}: {reason}"
             return None
-        if given is None or path.changes_arguments:
-            sizes.refused = "changes its arguments" if given else "holds for one size only"
+        if given is None and not symbolic.answers.told:
+            about.refused = "holds for one size only"
             return None
         self.traces += 1
+        known = self._entries.get(place, ())
+        self._entries[place] = [e for e in known if e[2].sizes or e[2].kind != path.kind]
         self._put_first(place, (watch, values, path))
+        if given is None:
+            return None
         _assign(path, given)
         return path, watch.reach, given
 

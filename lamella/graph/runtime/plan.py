@@ -12,6 +12,7 @@ from ...communication.repeated import Attempt
 from ..aoti.native import Native
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, written_by
+from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, lift_constants, written_inputs
 from ..ir.streams import streams_of, undrawn
 from .capture import Captured
@@ -43,19 +44,24 @@ class Plan:
 
     def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool):
         graph, self.constants = lift_constants(graph)
-        cut = Cut(graph, len(expected))
+        shapes = [i for i, value in enumerate(expected) if isinstance(value, ShapeGuard)]
+        cut = Cut(graph, len(expected), shapes)
         places = dict(cut.input_guards)
         self.input_guards = [(place, expected[i]) for i, place in places.items()]
         others = [value for i, value in enumerate(expected) if i not in places]
         self.checks: dict[int, list[tuple[int, Any]]] = {}  # places and values, after each stage
         for (known_after, place), value in zip(cut.guards, others, strict=True):
             self.checks.setdefault(known_after, []).append((place, value))
+        self.arguments = arguments
+        self.shapes = [place for (_, place), value in zip(cut.guards, others, strict=True)
+                       if isinstance(value, ShapeGuard)]
         self.last_check = max(self.checks, default=0)
         self.results = cut.results
         self.changing, self.exchanges = cut.changing, cut.exchanges
         stays = range(arguments, len(cut.inputs))
         self.stages = [Stage(module, takes, [i in stays for i in takes],
-                             compile and number < cut.changing and number not in cut.exchanges)
+                             compile and number < cut.changing and number not in cut.exchanges
+                             and not self._gives_shapes(number))
                        for number, (module, takes) in enumerate(cut.stages)]
         self.settled = all(stage.settled for stage in self.stages)
 
@@ -81,7 +87,7 @@ class Plan:
                 attempt.hold()
             try:
                 values.extend(stage.run([values[i] for i in stage.takes]))
-                holds = all(_is(values[place].item(), value)
+                holds = all(self._holds(values, place, value)
                             for place, value in self.checks.get(number + 1, ()))
             except Exception as error:
                 if attempt is not None and (number in self.exchanges or attempt.is_over):
@@ -101,6 +107,17 @@ class Plan:
         if attempt is not None:
             attempt.end()
         return True
+
+    def _gives_shapes(self, number: int) -> bool:
+        """Whether the kernel of a stage decides shapes by values."""
+        return any(isinstance(value, ShapeGuard) for _, value in self.checks.get(number + 1, ()))
+
+    def _holds(self, values: list[torch.Tensor], place: int, expected: Any) -> bool:
+        """Whether a guard holds that is known now."""
+        if isinstance(expected, ShapeGuard):
+            known = self.shapes[:self.shapes.index(place) + 1]
+            return expected.holds([*values[:self.arguments], *[values[i] for i in known]])
+        return _is(values[place].item(), expected)
 
     def lower(self) -> None:
         """Replay by the C++ executor, now that it is there."""

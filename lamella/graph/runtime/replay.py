@@ -61,6 +61,7 @@ class Path:
         plan: how it is run now; None before the first run.
         sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
         direct: a shorter way to call it (`direct`), and what that expects of the guards.
+        kind: what values told its run, but for sizes (see `sizes.kind_of`).
     """
 
     def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
@@ -68,6 +69,7 @@ class Path:
         assert trace.graph is not None
         graph = trace.graph
         self.sizes = sizes
+        self.kind: Any = None
         self.arguments = len(inputs)
         self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from ...state import state
+from ..guards.reach import form_of
 from ..ir.draft import Draft, Kernels
 from ..ir.operations import nature
 from .lines import Lines
@@ -86,8 +87,7 @@ class Recorder(TorchDispatchMode):
             return self._refused("communicates by functions of torch.distributed", func, args,
                                  kwargs)
         if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
-            return self._refused(f"calls {func}, whose result depends on values for its shape",
-                                 func, args, kwargs)
+            return self._shaped_by_values(func, args, kwargs)
         if torch.Tag.data_dependent_output in tags:
             if all(self._node_of(raw) in self._known for raw in args):
                 return func(*args, **kwargs)
@@ -103,6 +103,22 @@ class Recorder(TorchDispatchMode):
         if self._draws and torch.Tag.nondeterministic_seeded in tags:
             return self._drawn(func, args, kwargs)
         return self._run(func, args, kwargs)
+
+    def _shaped_by_values(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a kernel that decides by values which shape its result has: that becomes a guard."""
+        if state.trace is None or state.trace.recorder is not self or func._schema.is_mutable:
+            return self._refused(f"calls {func}, whose result depends on values for its shape",
+                                 func, args, kwargs)
+        found = self._run(func, args, kwargs, self._results_of(func))
+        parts = found if isinstance(found, (tuple, list)) else (found,)
+        for part in parts:
+            state.trace.guard_shape(part)
+        state.trace.told.append(tuple([form_of(part) for part in parts]))
+        return found
+
+    def _results_of(self, func: Any) -> Any:
+        """What gives the results of such a kernel."""
+        return func
 
     def _refused(self, what: str, func: Any, args: tuple, kwargs: dict) -> Any:
         """Call a kernel that no graph can hold: the run that is recorded goes on without one."""
@@ -131,8 +147,8 @@ class Recorder(TorchDispatchMode):
                     if own._cdata in self._given and own._cdata not in self._saved:
                         self._saved[own._cdata] = own, own.clone()
 
-    def _run(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        """Call a kernel, as a node of the graph."""
+    def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
+        """Call a kernel, as a node of the graph; `call` is called for it if given."""
         if self._stopped:
             return func(*args, **kwargs)
         if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
@@ -152,7 +168,7 @@ class Recorder(TorchDispatchMode):
         elif func is aten.lift_fresh_copy.default:
             self._known.add(node)
         self._save(func, args, kwargs)
-        found = func(*args, **kwargs)
+        found = (call or func)(*args, **kwargs)
         self._note(node, found)
         return found
 

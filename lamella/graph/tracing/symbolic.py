@@ -12,15 +12,18 @@ import math
 import os
 import re
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 import torch
 from torch.fx import Node
+from torch.utils._mode_utils import no_dispatch
 
 from ...autodiff.tree import leaves
 from ..guards.reach import Reach
+from ..ir.shapes import ShapeGuard
 from .changes import Before
+from .effects import Later
 from .recorder import CannotTrace, Recorder
 from .trace import Trace, run_traced
 
@@ -61,14 +64,29 @@ preparation = Preparation()
 os.register_at_fork(after_in_child=preparation.forget)
 
 
+class Answers(NamedTuple):
+    """What a run was told of values, in order.
+
+    Attributes:
+        told: Python values; and of each kernel that decides shapes by values, the forms of its
+            results, as a tuple.
+        varying: for each, the dimensions that have differed between runs, of each result.
+    """
+
+    told: list[Any]
+    varying: list[list[set[int]]]
+
+
 class Symbolic:
     """What stands for the inputs of one symbolic run.
 
     Args:
         varying: for each of the arguments' Tensors, the dimensions whose size is a symbol.
+        answers: what an earlier run was told of values, which this one takes for granted; its
+            graph has guards on them.
     """
 
-    def __init__(self, varying: list[set[int]]):
+    def __init__(self, varying: list[set[int]], answers: Answers | None = None):
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -76,19 +94,50 @@ class Symbolic:
         self.environment = ShapeEnv()
         self.mode = FakeTensorMode(shape_env=self.environment, allow_non_fake_inputs=True)
         self.inputs: list[torch.Tensor] = []
+        self.results: list[torch.Tensor] = []  # whose shapes values decide
+        self.guards: list[ShapeGuard] = []  # on these
+        self.answers = answers or Answers([], [])
+        self._next = 0
 
     def argument(self, raw: torch.Tensor) -> torch.Tensor:
         """What stands for the next argument, with symbols for its sizes that vary."""
+        number = len(self.inputs)
+        self.inputs.append(self._stand_in(raw.detach(), f"input_{number}", self.varying[number]))
+        return self.inputs[-1]
+
+    def answer(self) -> Any:
+        """What the run is told of values when it next asks.
+
+        Raises:
+            CannotTrace: if the earlier run hasn't asked for that.
+        """
+        self._next += 1
+        if self._next > len(self.answers.told):
+            raise CannotTrace("asks for other values than before")
+        return self.answers.told[self._next - 1]
+
+    def result(self) -> Any:
+        """What stands for the results of the next kernel that decides shapes by values."""
+        forms = self.answer()
+        if not isinstance(forms, tuple):
+            raise CannotTrace("asks for other values than before")
+        found = []
+        for form, dims in zip(forms, self.answers.varying[self._next - 1], strict=True):
+            with no_dispatch():  # a real one
+                raw = torch.empty_strided(form[0], form[1], dtype=form[2], device=form[3])
+            found.append(self._stand_in(raw, f"result_{len(self.results)}", dims))
+            self.results.append(found[-1])
+        return found
+
+    def _stand_in(self, raw: torch.Tensor, name: str, varying: Set[int]) -> torch.Tensor:
         from torch._dynamo.source import ConstantSource
         from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
 
-        number = len(self.inputs)
-        sizes = [DimDynamic.DYNAMIC if d in self.varying[number] else DimDynamic.STATIC
+        sizes = [DimDynamic.DYNAMIC if d in varying else DimDynamic.STATIC
                  for d in range(raw.dim())]
-        self.inputs.append(self.mode.from_tensor(
-            raw.detach(), source=ConstantSource(f"input_{number}"),
-            symbolic_context=StatelessSymbolicContext(dynamic_sizes=sizes)))
-        return self.inputs[-1]
+        return self.mode.from_tensor(
+            raw, source=ConstantSource(name),
+            symbolic_context=StatelessSymbolicContext(dynamic_sizes=sizes))
 
     def held(self, raw: torch.Tensor) -> torch.Tensor:
         """What stands for data of a form that doesn't vary."""
@@ -100,45 +149,60 @@ class Symbolic:
 
     def trace(self, reach: Reach, held: list, slots: list, recorder: Recorder) -> Trace:
         """A run that has nothing but forms."""
-        return SymbolicTrace(reach, held, slots, recorder)
+        trace = SymbolicTrace(reach, held, slots, recorder)
+        trace.symbolic = self
+        return trace
 
-    def sizes(self) -> Callable[[list[torch.Tensor]], bool]:
+    def sizes(self) -> Callable[[Sequence[torch.Tensor]], bool]:
         """What tells whether arguments have sizes that the graph holds for.
+
+        From here on the guards on results tell the same of these.
 
         Raises:
             CannotTrace: if the run has made sizes that vary the numbers they were.
         """
-        symbols: dict[str, str] = {}
-        conditions = []
-        for number, stand_in in enumerate(self.inputs):
+        count = len(self.inputs)
+        conditions: list[list[str]] = [[] for _ in range(len(self.results) + 1)]
+        places: dict[str, str] = {}  # of symbols
+        since: dict[str, int] = {}  # symbols are known
+        stands = [*zip(self.inputs, self.varying, strict=True),
+                  *zip(self.results, self._varying_results(), strict=True)]
+        forms = []
+        for number, (stand_in, varying) in enumerate(stands):
+            step = max(0, number - count + 1)
             for d, size in enumerate(stand_in.shape):
-                here = f"shapes[{number}][{d}]"
-                text = self.text(size)
+                here, text = f"tensors[{number}].shape[{d}]", self.text(size)
                 if text.isidentifier():
-                    symbols.setdefault(text, here)
-                elif d in self.varying[number] and not isinstance(size, torch.SymInt):
+                    if places.setdefault(text, here) == here:
+                        since[text] = step
+                elif d in varying and text.isdigit():
                     raise CannotTrace("needs sizes that are numbers")
-                conditions.append(f"{text} == {here}")
-        conditions.extend(f"{text} >= {LEAST}" for text in symbols)
+                forms.append((step, f"{text} == {here}"))
+            if step:
+                forms.extend((step, f"{self.text(stride)} == tensors[{number}].stride({d})")
+                             for d, stride in enumerate(stand_in.stride()))
+        for step, text in forms + [(0, text) for text in self._asked(places)]:
+            used = [since[name] for name in _names(text) if name in since]
+            conditions[max(step, *used, 0)].append(text)
+        met = [_condition({name: place for name, place in places.items() if since[name] <= step},
+                          found) for step, found in enumerate(conditions)]
+        for guard, holds in zip(self.guards, met[1:], strict=True):
+            guard.holds = holds
+        return lambda tensors: all(raw.is_contiguous() for raw in tensors) and met[0](tensors)
+
+    def _varying_results(self) -> list[set[int]]:
+        return [dims for several in self.answers.varying[:self._next] for dims in several]
+
+    def _asked(self, symbols: Iterable[str]) -> Iterator[str]:
+        """What has to hold for the symbols, besides being the sizes."""
+        yield from (f"{text} >= {LEAST}" for text in symbols)
         for guard in self.environment.guards:
-            conditions.append(self._printed(guard.expr))
+            yield self._printed(guard.expr)
         for symbol, bounds in self.environment.var_to_range.items():
             if str(symbol) in symbols and int(bounds.lower) > LEAST:
-                conditions.append(f"{symbol} >= {int(bounds.lower)}")
+                yield f"{symbol} >= {int(bounds.lower)}"
             if str(symbol) in symbols and bounds.upper.is_number and bounds.upper < 2**31:
-                conditions.append(f"{symbol} <= {int(bounds.upper)}")
-        names = ", ".join(symbols)
-        met = _function(names + ", shapes" if names else "shapes",
-                        " and ".join(f"({c})" for c in conditions) or "True", "met")
-        places = _function("shapes", f"({', '.join(symbols.values())},)" if names else "()",
-                           "places")
-
-        def hold(given: list[torch.Tensor]) -> bool:
-            shapes = [raw.shape for raw in given]
-            return (all(raw.is_contiguous() for raw in given)
-                    and met(*places(shapes), shapes))
-
-        return hold
+                yield f"{symbol} <= {int(bounds.upper)}"
 
     def text(self, value: Any) -> str:
         """A size, or what is computed of sizes, as Python source."""
@@ -160,6 +224,11 @@ class SymbolicRecorder(Recorder):
         self._values: dict[str, Node] = {}
         super().__init__(inputs)
 
+    def _results_of(self, func: Any) -> Any:
+        return lambda *args, **kwargs: (
+            self.symbolic.result()[0] if len(func._schema.returns) == 1
+            else tuple(self.symbolic.result()))
+
     def _described(self, value: Any) -> Any:
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return self._computed(self.symbolic.text(value))
@@ -169,8 +238,11 @@ class SymbolicRecorder(Recorder):
         """A node for what is computed of sizes, or the number."""
         found = self._values.get(text)
         if found is None:
-            names = set(re.findall(r"[A-Za-z_]\w*", text))
+            names = _names(text)
             symbols = {name: node for name, node in self._symbols().items() if name in names}
+            if any(str(symbol) in names and str(symbol) not in symbols
+                   for symbol in self.symbolic.environment.var_to_range):
+                raise CannotTrace("computes a size of one that isn't known")
             if not symbols:
                 return eval(text, {"torch": torch})
             function = _function(", ".join(symbols), text, f"size_{len(self._values)}")
@@ -180,13 +252,27 @@ class SymbolicRecorder(Recorder):
 
     def _symbols(self) -> dict[str, Node]:
         """For each symbol, a node that reads it off an input."""
-        for number, stand_in in enumerate(self.symbolic.inputs):
-            for d in sorted(self.symbolic.varying[number]):
-                text = self.symbolic.text(stand_in.shape[d])
+        for stand_in in (*self.symbolic.inputs, *self.symbolic.results):
+            for d, size in enumerate(stand_in.shape):
+                text = self.symbolic.text(size)
                 if text.isidentifier() and text not in self._values:
                     self._values[text] = self.graph.call_function(
                         torch.ops.aten.sym_size.int, (self._nodes[stand_in], d))
         return {name: node for name, node in self._values.items() if name.isidentifier()}
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def _condition(places: Mapping[str, str], conditions: list[str]
+               ) -> Callable[[Sequence[torch.Tensor]], bool]:
+    """What tells whether tensors meet conditions on symbols, which stand at places in them."""
+    met = _function(", ".join([*places, "tensors"]),
+                    " and ".join(f"({c})" for c in conditions) or "True", "met")
+    values = _function("tensors", f"({''.join(f'{place}, ' for place in places.values())})",
+                       "values")
+    return lambda tensors: met(*values(tensors), tensors)
 
 
 def _function(parameters: str, expression: str, name: str) -> Any:
@@ -198,7 +284,9 @@ def _function(parameters: str, expression: str, name: str) -> Any:
 
 
 class SymbolicTrace(Trace):
-    """A run on tensors without data: it has no values to guard, to print or to keep."""
+    """A run on tensors without data: what it is told of values are those of an earlier run."""
+
+    symbolic: Symbolic
 
     def refuse(self, what: str) -> None:
         raise CannotTrace(what)
@@ -210,10 +298,19 @@ class SymbolicTrace(Trace):
         raise CannotTrace("turns a tensor into a Python value")
 
     def guard(self, raw: torch.Tensor) -> Any:
-        raise CannotTrace("turns a tensor into a Python value")
+        value = self.symbolic.answer()
+        if isinstance(value, tuple):
+            raise CannotTrace("asks for other values than before")
+        self.guards.append((raw.detach(), value))
+        return value
+
+    def guard_shape(self, raw: torch.Tensor) -> None:
+        guard = ShapeGuard.of(raw)
+        self.symbolic.guards.append(guard)
+        self.guards.append((raw, guard))
 
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        raise CannotTrace("prints")
+        self.later.append(Later(function, args, kwargs))
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic,

@@ -25,6 +25,7 @@ from ...tensor import Tensor, wrap
 from ..guards.reach import Reach
 from ..guards.values import plain
 from ..ir.operations import sweep
+from ..ir.shapes import ShapeGuard
 from .changes import APPENDED, Before, Change, check_givable, given_unchanged
 from .effects import Later, prints_noted
 from .lines import nearest_line
@@ -47,7 +48,9 @@ class Trace:
             where that is the object itself.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
         assigned: which of `held` the run gave other data.
-        guards: the raw tensors that were turned into Python values, and the values.
+        guards: the raw tensors that were turned into Python values, and the values; those whose
+            shapes values decide, and guards on these.
+        told: what it was told of values, in order (see `symbolic.Answers`).
         changes: what it assigned in Python's objects; `noted` are the values.
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
         later: what it printed, to be printed by every replay.
@@ -65,6 +68,7 @@ class Trace:
         self.slots = slots
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
+        self.told: list[Any] = []
         self.changes: list[Change] = []
         self.noted: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
@@ -87,6 +91,7 @@ class Trace:
     def guard(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor, noted as what this path stands for."""
         value = self.peek(raw)
+        self.told.append(value)
         self.guards.append((raw.detach(), value))
         return value
 
@@ -95,6 +100,10 @@ class Trace:
         if not any(question is ended for question, _ in self.outside.answers):
             self.outside.depend(ended)  # who starts a new world records again
         return self.recorder.exchange(call, given)
+
+    def guard_shape(self, raw: torch.Tensor) -> None:
+        """Note that this path stands for the shape of a result that values decide."""
+        self.guards.append((raw, ShapeGuard.of(raw)))
 
     def refuse(self, what: str) -> None:
         """Say that the run does something no graph can hold: from here on it runs eagerly."""
@@ -194,8 +203,6 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 try:
                     _check_given(given_before, (args, kwargs), attributes, given, own)
                     given_back = _results(trace, seen, before, given)
-                    if symbolic and trace.changes:
-                        raise CannotTrace("changes Python's objects")
                     trace.constants = recorder.constants
                     trace.graph = _cleaned(recorder.finished(given_back))
                 except CannotTrace as reason:
