@@ -58,6 +58,7 @@ _FILES = {  # a file in `sources` -> the sources in it
         SogouNewsDataset PennTreebankDataset WikiTextDataset EnWik9Dataset SST2Dataset
         CoNLL2000Dataset UDPOSDataset SQuADDataset Multi30kDataset IMDBDataset""",
     "div2k": "DIV2KDataset",
+    "faces": "LFWDataset WIDERFaceDataset",
     "detection": "VOCDataset CocoDataset",
     "images": """
         ImageFolderDataset Caltech256Dataset OmniglotDataset RenderedSST2Dataset SUN397Dataset
@@ -65,13 +66,20 @@ _FILES = {  # a file in `sources` -> the sources in it
     "kitti": "KITTIDataset",
     "mnist": """
         MnistDataset FashionMnistDataset KMnistDataset EMnistDataset QMnistDataset""",
+    "patches": "PhotoTourDataset",
+    "photographs": "Caltech101Dataset Flowers102Dataset LSUNDataset Places365Dataset",
     "records": "MindDataset",
+    "segmented": "CityscapesDataset SBDataset",
     "sounds": """
         GTZANDataset YesNoDataset LJSpeechDataset SpeechCommandsDataset""",
+    "speech": "CMUArcticDataset LibriTTSDataset TedliumDataset",
     "text_files": "TextFileDataset CSVDataset",
     "tfrecord": "TFRecordDataset",
+    "translation": "IWSLT2016Dataset IWSLT2017Dataset",
+    "understanding": "CLUEDataset",
 }
-_SOURCES = {name: file for file, names in _FILES.items() for name in names.split()}
+_SOURCES = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
+_SOURCES |= {name: "remote" for name in ("DatasetCache", "OBSMindDataset")}
 
 
 def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
@@ -91,7 +99,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
     if name in _SOURCES:
-        return getattr(importlib.import_module(f".sources.{_SOURCES[name]}", __name__), name)
+        return getattr(importlib.import_module(f".{_SOURCES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

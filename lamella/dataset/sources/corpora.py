@@ -16,7 +16,7 @@ from .files import FilesDataset, LinesDataset, folder, one_of
 from .text_files import lines
 
 
-class _Corpus(LinesDataset):
+class Corpus(LinesDataset):
     """The base of corpora in a folder with a file, or several, for each usage."""
 
     _files: dict[str, str] = {}  # usage -> pattern
@@ -37,7 +37,7 @@ class _Corpus(LinesDataset):
                          num_parallel_workers, shuffle, num_shards, shard_id, cache)
 
 
-class _Table(_Corpus):
+class _Table(Corpus):
     """The base of corpora in CSV files without names."""
 
     def _read(self, path: str) -> Iterator[Any]:
@@ -90,7 +90,7 @@ class SogouNewsDataset(AGNewsDataset):
     _given = ("index", "title", "content")
 
 
-class _Lines(_Corpus):
+class _Lines(Corpus):
     """The base of corpora of lines."""
 
     _given = ("text",)
@@ -135,7 +135,7 @@ class EnWik9Dataset(_Lines):
                          shard_id, cache)
 
 
-class SST2Dataset(_Corpus):
+class SST2Dataset(Corpus):
     """Sentences of film reviews (Socher et al. 2013): `sentence`, `label` int32, if there is one.
 
     Args:
@@ -158,7 +158,7 @@ class SST2Dataset(_Corpus):
                     np.asarray(first.strip()), np.asarray(int(second), np.int32))
 
 
-class _Words(_Corpus):
+class _Words(Corpus):
     """The base of corpora with a word and its marks on each line, sentences apart."""
 
     _separator: str | None = None
@@ -204,7 +204,7 @@ class UDPOSDataset(CoNLL2000Dataset):
               "test": "en-ud-tag.v2.test.txt"}
 
 
-class SQuADDataset(_Corpus):
+class SQuADDataset(Corpus):
     """Questions on texts (Rajpurkar et al. 2016): `context`, `question`, `text`, `answer_start`.
 
     Args:
@@ -229,7 +229,7 @@ class SQuADDataset(_Corpus):
                                     if answers else np.int64).astype(np.uint32))
 
 
-class Multi30kDataset(_Corpus):
+class Multi30kDataset(Corpus):
     """Descriptions of images in two languages (Elliott et al. 2016): `text`, `translation`.
 
     Args:

@@ -82,7 +82,7 @@ class ImageFolderDataset(FilesDataset):
         return len(self.get_class_indexing())
 
 
-class _FolderDataset(FilesDataset):
+class FolderDataset(FilesDataset):
     """The base of data sets with a class for each folder below `_inside`."""
 
     _given = ("image", "label")
@@ -115,11 +115,11 @@ class _FolderDataset(FilesDataset):
         return picture(item[0], self.decode), np.uint32(item[1])
 
 
-class Caltech256Dataset(_FolderDataset):
+class Caltech256Dataset(FolderDataset):
     """Photographs of 257 classes (Griffin et al. 2007): `image`, `label` uint32."""
 
 
-class OmniglotDataset(_FolderDataset):
+class OmniglotDataset(FolderDataset):
     """Characters of many alphabets (Lake et al. 2015): `image`, `label` int32.
 
     Args:
@@ -143,7 +143,7 @@ class OmniglotDataset(_FolderDataset):
         return picture(item[0], self.decode), np.int32(item[1])
 
 
-class RenderedSST2Dataset(_FolderDataset):
+class RenderedSST2Dataset(FolderDataset):
     """Sentences as images, negative or positive (Radford et al. 2021): `image`, `label` uint32.
 
     Args:
@@ -165,7 +165,7 @@ class RenderedSST2Dataset(_FolderDataset):
                 os.path.join(self.dataset_dir, part, name))]
 
 
-class SUN397Dataset(_FolderDataset):
+class SUN397Dataset(FolderDataset):
     """Photographs of 397 places (Xiao et al. 2010): `image`, `label` uint32."""
 
     def _classes(self) -> list[str]:
@@ -173,7 +173,7 @@ class SUN397Dataset(_FolderDataset):
             return [line.strip().lstrip("/") for line in opened if line.strip()]
 
 
-class Food101Dataset(_FolderDataset):
+class Food101Dataset(FolderDataset):
     """Photographs of 101 dishes (Bossard et al. 2014): `image`, `label`, the dish's name.
 
     Args:

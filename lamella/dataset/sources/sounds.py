@@ -27,10 +27,11 @@ def waveform(path: str) -> tuple[np.ndarray, int]:
     return np.ascontiguousarray(data.T), rate
 
 
-class _Sounds(FilesDataset):
+class SoundsDataset(FilesDataset):
     """The base of data sets of sounds."""
 
-    _usages: tuple[str, ...] = ("all",)
+    _argument = "usage"  # the name of the argument that says which part to read
+    _usages: tuple[str, ...] = ("all",)  # the last is the default
 
     def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = None, shuffle: bool | None = None,
@@ -40,10 +41,10 @@ class _Sounds(FilesDataset):
                          cache)
         name = type(self).__name__
         self.dataset_dir = folder(name, dataset_dir)
-        self.usage = one_of(name, "usage", usage or self._usages[-1], self._usages)
+        self.usage = one_of(name, self._argument, usage or self._usages[-1], self._usages)
 
 
-class GTZANDataset(_Sounds):
+class GTZANDataset(SoundsDataset):
     """Music of ten kinds (Tzanetakis 2001): `waveform`, `sample_rate` uint32, `label`.
 
     Args:
@@ -70,7 +71,7 @@ class GTZANDataset(_Sounds):
         return data, np.uint32(rate), item[1]
 
 
-class YesNoDataset(_Sounds):
+class YesNoDataset(SoundsDataset):
     """Eight times yes or no in Hebrew: `waveform`, `sample_rate` int32, `labels` int32.
 
     Args:
@@ -118,7 +119,7 @@ class LJSpeechDataset(YesNoDataset):
         return data, np.int32(rate), item[1], item[2]
 
 
-class SpeechCommandsDataset(_Sounds):
+class SpeechCommandsDataset(SoundsDataset):
     """Words spoken (Warden 2018).
 
     Columns are `waveform`, `sample_rate` int32, `label`, `speaker_id`, `utterance_number` int32.

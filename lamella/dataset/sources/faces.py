@@ -1,0 +1,129 @@
+"""Photographs of faces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import in_pipeline
+from .files import file, one_of, picture
+from .images import FolderDataset
+from .text_files import lines
+
+
+class LFWDataset(FolderDataset):
+    """Faces of people by name (Huang et al. 2007).
+
+    Columns are `image`, `label` uint32, the number of the person; for pairs `image1`, `image2`,
+    `label` uint32, 1 where both show one person.
+
+    Args:
+        dataset_dir: the folder with ``lfw_funneled`` and the others, and the lists.
+        task: ``"people"`` or ``"pairs"``; default: the first.
+        usage: ``"10fold"``, ``"train"``, ``"test"`` or ``"all"``, both of these; default: the last.
+        image_set: ``"original"``, ``"funneled"`` or ``"deepfunneled"``; default: the second.
+        num_samples and the rest: as for `Caltech256Dataset`.
+
+    Raises:
+        ValueError: for other arguments, or a folder or file that isn't there.
+    """
+
+    def __init__(self, dataset_dir: str, task: str | None = None, usage: str | None = None,
+                 image_set: str | None = None, *args: Any, **kwargs: Any):
+        super().__init__(dataset_dir, *args, **kwargs)
+        name = "LFWDataset"
+        self.task = one_of(name, "task", task or "people", ["people", "pairs"])
+        self.usage = one_of(name, "usage", usage or "all", ["10fold", "train", "test", "all"])
+        self.image_set = one_of(name, "image_set", image_set or "funneled",
+                                ["original", "funneled", "deepfunneled"])
+        if self.task == "pairs":
+            self._columns = ["image1", "image2", "label"]
+
+    def _list(self) -> list[Any]:
+        names = [line.split("\t")[0] for line in self._lines("lfw-names.txt")]
+        self._labels = {name: number for number, name in enumerate(names)}
+        endings = {"10fold": [""], "train": ["DevTrain"], "test": ["DevTest"]}.get(
+            self.usage, ["DevTrain", "DevTest"])
+        found: list[Any] = []
+        for ending in endings:
+            rows = (line.split("\t") for line in self._lines(f"{self.task}{ending}.txt"))
+            for row in rows:
+                if self.task == "people" and len(row) == 2:
+                    found += [(row[0], str(k + 1)) for k in range(int(row[1]))]
+                elif self.task == "pairs" and len(row) == 3:
+                    found.append((row[0], row[1], row[0], row[2]))
+                elif self.task == "pairs" and len(row) == 4:
+                    found.append(tuple(row))
+        return found
+
+    def _lines(self, name: str) -> Iterator[str]:
+        return lines(file(os.path.join(self.dataset_dir, name)))
+
+    def _face(self, name: str, number: str) -> np.ndarray:
+        folder = {"original": "lfw", "funneled": "lfw_funneled"}.get(
+            self.image_set, "lfw-deepfunneled")
+        path = os.path.join(self.dataset_dir, folder, name, f"{name}_{int(number):04}.jpg")
+        return picture(path, self.decode)
+
+    def _read(self, item: Any) -> Any:
+        if self.task == "people":
+            return self._face(*item), np.uint32(self._labels[item[0]])
+        return self._face(*item[:2]), self._face(*item[2:]), np.uint32(item[0] == item[2])
+
+
+class WIDERFaceDataset(FolderDataset):
+    """Photographs with many faces (Yang et al. 2016).
+
+    Columns: `image`; then int32, a row for each face, `bbox` (N, 4), `blur`, `expression`,
+    `illumination`, `occlusion`, `pose`, `invalid`. ``usage="test"`` has only the first.
+
+    Args:
+        dataset_dir: the folder with ``WIDER_train``, ``WIDER_val``, ``WIDER_test`` and
+            ``wider_face_split``.
+        usage: ``"train"``, ``"test"``, ``"valid"`` or ``"all"``, the first and the third.
+        num_samples and the rest: as for `Caltech256Dataset`.
+    """
+
+    def __init__(self, dataset_dir: str, usage: str | None = None, *args: Any, **kwargs: Any):
+        super().__init__(dataset_dir, *args, **kwargs)
+        self.usage = one_of("WIDERFaceDataset", "usage", usage or "all",
+                            ["train", "test", "valid", "all"])
+        self._columns = ["image"] if self.usage == "test" else [
+            "image", "bbox", "blur", "expression", "illumination", "occlusion", "pose", "invalid"]
+
+    def _list(self) -> list[Any]:
+        split = os.path.join(self.dataset_dir, "wider_face_split")
+        if self.usage == "test":
+            names = lines(file(os.path.join(split, "wider_face_test_filelist.txt")))
+            return [(self._path("test", name), None) for name in names]
+        parts = {"train": ["train"], "valid": ["val"]}.get(self.usage, ["train", "val"])
+        return [item for part in parts for item in self._marked(
+            part, file(os.path.join(split, f"wider_face_{part}_bbx_gt.txt")))]
+
+    def _path(self, part: str, name: str) -> str:
+        return os.path.join(self.dataset_dir, f"WIDER_{part}", "images", name.strip())
+
+    def _marked(self, part: str, listing: str) -> Iterator[Any]:
+        rows = lines(listing)
+        for name in rows:
+            try:
+                # an image without faces has one line of zeros
+                faces = [next(rows).split() for _ in range(max(1, int(next(rows))))]
+                marks = np.array(faces, np.int32)
+            except (StopIteration, ValueError):
+                raise in_pipeline(f"WIDERFaceDataset: {listing} has no numbers of the faces in "
+                                  f"{name!r}.") from None
+            yield self._path(part, name), marks
+
+    def _read(self, item: Any) -> Any:
+        image, marks = picture(item[0], self.decode), item[1]
+        if marks is None:
+            return image
+        blur, expression, illumination, invalid, occlusion, pose = marks[:, 4:10].T
+        return image, marks[:, :4], blur, expression, illumination, occlusion, pose, invalid
+
+
+__all__ = ["LFWDataset", "WIDERFaceDataset"]
