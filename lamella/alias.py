@@ -137,6 +137,26 @@ _PLACES: dict[str, str] = {
     "dataset.dataloader.collate": "dataset.dataloader._utils.collate",
     "dataset.dataloader.worker": "dataset.dataloader._utils.worker",
     "dataset.text": "dataset.text.utils",
+    "dataset.audio": "dataset.audio.transforms dataset.audio.utils",
+    "mindrecord": "mindrecord.filereader mindrecord.filewriter mindrecord.mindpage",
+    "experimental.optim": """
+        experimental.optim.adadelta experimental.optim.adagrad experimental.optim.adamax
+        experimental.optim.adamw experimental.optim.asgd experimental.optim.nadam
+        experimental.optim.radam experimental.optim.rmsprop experimental.optim.rprop
+        experimental.optim.sgd""",
+    "hal": "hal.device hal.event hal.memory hal.stream",
+    "runtime": """
+        runtime.device runtime.event runtime.executor runtime.memory runtime.stream""",
+    "nn.probability.distribution": """
+        nn.probability.distribution.bernoulli nn.probability.distribution.beta
+        nn.probability.distribution.categorical nn.probability.distribution.cauchy
+        nn.probability.distribution.distribution nn.probability.distribution.exponential
+        nn.probability.distribution.geometric nn.probability.distribution.gumbel
+        nn.probability.distribution.half_normal nn.probability.distribution.laplace
+        nn.probability.distribution.log_normal nn.probability.distribution.logistic
+        nn.probability.distribution.poisson nn.probability.distribution.student_t
+        nn.probability.distribution.transformed_distribution""",
+    "nn.probability.bijector": "nn.probability.bijector.bijector",
     "numpy": """
         numpy.array_creations numpy.array_ops numpy.dtypes numpy.logic_ops numpy.math_ops
         numpy.utils numpy.utils_const""",

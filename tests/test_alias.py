@@ -49,7 +49,10 @@ def test_versions(mindspore):
     ("ops.operations.nn_ops", "Primitive"), ("ops._primitive_cache", "_get_cache_prim"),
     ("train._utils", "_make_directory"), ("_c_expression.typing", "Float"),
     ("nn.loss.loss", "__all__"), ("nn.optim.optimizer", "Optimizer"),
-    ("context", "get_context"), ("log", "warning"),
+    ("context", "get_context"), ("log", "warning"), ("dataset.audio.utils", "MelType"),
+    ("experimental.optim.adamw", "AdamW"), ("mindrecord.filewriter", "FileWriter"),
+    ("hal.memory", "memory_stats"), ("runtime.stream", "Stream"),
+    ("nn.probability.distribution.beta", "Beta"), ("nn.probability.bijector.bijector", "Bijector"),
     ("_checkparam", "check_positive_int"), ("common.api", "Tensor"), ("train", "__doc__"),
 ])
 def test_paths_of_mindspore(mindspore, path, name):
