@@ -135,12 +135,12 @@ class Constant(Initializer):
 
     def __init__(self, value: Any):
         super().__init__(value=value)
-        if not isinstance(value, (numbers.Number, np.ndarray, list, tuple, np.generic)):
-            raise TypeError(f"For 'Constant', 'value' must be a number or an array, but got "
-                            f"{value!r} of type {type(value).__name__}.")
         self.value = value
 
     def _initialize(self, arr: np.ndarray) -> None:
+        if not isinstance(self.value, (numbers.Number, np.ndarray, list, tuple, np.generic)):
+            raise TypeError(f"For 'Constant', 'value' must be a number or an array, but got "
+                            f"{self.value!r} of type {type(self.value).__name__}.")
         _assignment(arr, self.value)
 
 

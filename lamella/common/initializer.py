@@ -67,12 +67,12 @@ class Uniform(_Kernel):
 
     def __init__(self, scale: float = 0.07):
         super().__init__(scale=scale)
-        if not isinstance(scale, numbers.Real):
-            raise TypeError(f"For 'Uniform', 'scale' must be a number, but got {scale!r} of type "
-                            f"{type(scale).__name__}.")
         self.scale = scale
 
     def _fill(self, raw: torch.Tensor) -> None:
+        if not isinstance(self.scale, numbers.Real):
+            raise TypeError(f"For 'Uniform', 'scale' must be a number, but got {self.scale!r} of "
+                            f"type {type(self.scale).__name__}.")
         draw_uniform(raw, -self.scale, self.scale)
 
 

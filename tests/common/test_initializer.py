@@ -279,10 +279,12 @@ def test_register_and_array_helpers():
     assert room._assignment(scalar, 3) is scalar and scalar == 3
 
 
-def test_numbers_are_asked_for():
-    with pytest.raises(TypeError, match="For 'Constant', 'value'.*None"):
-        Constant(None)
-    with pytest.raises(TypeError, match="For 'Constant', 'value'.*'a'"):
-        Constant("a")
-    with pytest.raises(TypeError, match="For 'Uniform', 'scale'.*'a'"):
-        Uniform("a")
+@pytest.mark.parametrize("init, match", [
+    (Constant(None), "For 'Constant', 'value'.*None"),
+    (Constant("a"), "For 'Constant', 'value'.*'a'"), (Uniform("a"), "For 'Uniform', 'scale'.*'a'"),
+    # programs write `Uniform(parameter)` and never fill anything with it
+    (Uniform(ms.Parameter(ms.Tensor([1.0]))), "For 'Uniform', 'scale'.*Parameter")],
+    ids=["constant-none", "constant-text", "uniform-text", "uniform-parameter"])
+def test_numbers_are_asked_for_while_making(init, match):
+    with pytest.raises(TypeError, match=match):
+        made(init, (2,))
