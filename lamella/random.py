@@ -269,10 +269,14 @@ class Generator:
 
         Raises:
             TypeError: if `seed` is not an int.
+            ValueError: if it has more than 64 bits.
         """
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise TypeError(f"For 'manual_seed', 'seed' must be an int, but got {seed!r} "
                             f"of type {type(seed).__name__}.")
+        if not -2**63 <= seed < 2**64:
+            raise ValueError(f"For 'manual_seed', 'seed' must be an int of 64 bits, "
+                             f"but got {seed}.")
         if self._own is None:
             torch.manual_seed(seed)
         else:
@@ -280,8 +284,19 @@ class Generator:
         return self
 
     def initial_seed(self) -> int:
-        """The number that the generator was last seeded with."""
-        return self.raw.initial_seed()
+        """The number that the generator was last seeded with, as an int64 (-1 for 2**64 - 1)."""
+        seed = self.raw.initial_seed()
+        return seed - 2**64 if seed >= 2**63 else seed
+
+    def _step(self, step: int) -> tuple[Tensor, Tensor]:
+        """A seed and an offset for a Primitive that takes both, such as `DropoutExt`.
+
+        The offset is drawn, so it is another in each call and goes on from `set_state`; MindSpore
+        counts `step` numbers up.
+        """
+        device = context.current_device()
+        seed = torch.tensor(self.initial_seed(), device=device)
+        return wrap(seed), wrap(torch.randint(2**31, (), generator=seeded(self), device=device))
 
 
 def _default() -> Generator:

@@ -70,6 +70,32 @@ def test_generator_state() -> None:
     assert g.seed() == g.initial_seed()
 
 
+def test_seed_and_offset_for_a_primitive() -> None:
+    dropout = ops.DropoutExt()
+    g = ms.Generator().manual_seed(-1)
+    assert g.initial_seed() == -1
+
+    def drop(x: Tensor) -> Tensor:
+        return dropout(x, 0.5, *g._step(12))[0]
+
+    state, x = g.get_state(), ops.ones((8, 8))
+    masks = [drop(x), drop(x)]
+    g.set_state(state)
+    assert same(drop(x), masks[0]) and not same(*masks)
+    with pytest.raises(ValueError, match="must be an int of 64 bits, but got 18446744073709551616"):
+        g.manual_seed(2**64)
+
+
+def test_an_offset_is_another_in_each_call_of_a_compiled_function() -> None:
+    g = ms.Generator()
+    step = ms.jit(lambda: g._step(12)[1])
+    with pytest.warns(UserWarning, match="runs eagerly: it calls .*_step"):
+        first = step()
+    second = step()
+    g.manual_seed(0)
+    assert same(step(), first) and not same(first, second)
+
+
 def test_rng_state_of_the_default_generator() -> None:
     assert ms.manual_seed(13) is ms.default_generator
     assert ms.initial_seed() == 13
