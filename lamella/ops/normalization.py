@@ -48,6 +48,20 @@ def _over_channels(raw: torch.Tensor, dims: list[int], weight: torch.Tensor | No
                        None if bias is None else bias.reshape(across), eps)
 
 
+def _in_one_line(raw: torch.Tensor) -> torch.Tensor:
+    """`raw` as (N, C, L) where a length of 1 leaves open whether its channels lie last in memory.
+
+    PyTorch's gradient of batch normalization (2.13, CPUs) reads such a tensor in one order and the
+    gradient of the result in the other, and is wrong without a word.
+    """
+    return raw.flatten(2) if raw.dim() > 3 and 1 in raw.shape else raw
+
+
+def _shaped(out: torch.Tensor, raw: torch.Tensor) -> torch.Tensor:
+    """What a kernel gave for `_in_one_line(raw)`, in the shape of `raw`."""
+    return out if out.dim() == raw.dim() else out.reshape(raw.shape)
+
+
 def _check_channels(raw: torch.Tensor, **given: Tensor | None) -> None:
     """Refuse what hasn't a number for each channel: the kernel reads without asking."""
     if raw.dim() < 2:
@@ -73,7 +87,8 @@ def batch_statistics(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     else:
         _check_channels(input._raw, weight=weight, bias=bias)
         out, mean, rstd = torch.native_batch_norm(
-            input._raw, _raw(weight), _raw(bias), None, None, True, 0.0, eps)
+            _in_one_line(input._raw), _raw(weight), _raw(bias), None, None, True, 0.0, eps)
+        out = _shaped(out, input._raw)
     return wrap(out), wrap(mean), wrap(rstd.detach().pow(-2) - eps)
 
 
@@ -124,8 +139,9 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
                                    eps)[0]
     _check_channels(input_x._raw, running_mean=running_mean, running_var=running_var,
                     weight=weight, bias=bias)
-    return wrap(F.batch_norm(input_x._raw, running_mean._raw, running_var._raw, _raw(weight),
-                             _raw(bias), False, 0.0, eps))
+    out = F.batch_norm(_in_one_line(input_x._raw), running_mean._raw, running_var._raw,
+                       _raw(weight), _raw(bias), False, 0.0, eps)
+    return wrap(_shaped(out, input_x._raw))
 
 
 def batch_norm_training(input_x: Tensor, running_mean: Tensor, running_var: Tensor,
@@ -228,7 +244,9 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps
     if _composed():
         dims = list(range(2, input._raw.dim()))
         return wrap(_over_channels(input._raw, dims, _raw(weight), _raw(bias), eps)[0])
-    return wrap(F.instance_norm(input._raw, None, None, _raw(weight), _raw(bias), True, 0.0, eps))
+    out = F.instance_norm(_in_one_line(input._raw), None, None, _raw(weight), _raw(bias), True,
+                          0.0, eps)
+    return wrap(_shaped(out, input._raw))
 
 
 def _root_mean_square(raw: torch.Tensor, gamma: torch.Tensor,

@@ -88,3 +88,45 @@ def test_gamma_of_other_axes_than_normalized():
     flat = x.reshape(2, -1)
     want = ((flat - flat.mean(1, keepdims=True)) / flat.std(1, keepdims=True)).reshape(x.shape)
     np.testing.assert_allclose(net(ms.Tensor(x)).asnumpy(), want * [1, 2, 3], rtol=1e-4, atol=1e-5)
+
+
+def in_memory(x, order):
+    """`x`, of a last length of 1, with its channels first or last in memory."""
+    if order == "first":
+        return ms.Tensor(x)
+    last = ms.Tensor(np.ascontiguousarray(np.moveaxis(x[..., 0], 1, -1)))
+    return ms.ops.expand_dims(last.moveaxis(-1, 1), -1)  # the stride of 1 says nothing of the order
+
+
+@pytest.mark.parametrize("of_gradient", ["first", "last"])
+@pytest.mark.parametrize("of_input", ["first", "last"])
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+@pytest.mark.parametrize("layer, shape", [
+    (nn.BatchNorm2d, (2, 4, 9, 1)), (nn.BatchNorm2d, (1, 4, 9, 1)),
+    (nn.BatchNorm3d, (2, 4, 3, 5, 1)), (nn.InstanceNorm2d, (1, 4, 9, 1))],
+    ids=["pictures", "one", "volumes", "instances"])
+def test_gradients_do_not_depend_on_the_order_in_memory(layer, shape, training, of_input,
+                                                        of_gradient):
+    random = np.random.default_rng(3)
+    x, dout = (random.standard_normal(shape).astype(np.float32) for _ in range(2))
+    net = layer(4).set_train(training)
+
+    def loss(x, dout):
+        return (net(x) * dout).sum()
+
+    got = ms.grad(loss, 0, net.trainable_params())(in_memory(x, of_input),
+                                                   in_memory(dout, of_gradient))
+    # by the formula: centred and scaled where the statistics are the input's own
+    axes = tuple(range(2 if layer is nn.InstanceNorm2d else 0, len(shape)))
+    axes = tuple(axis for axis in axes if axis != 1)
+    if training or layer is nn.InstanceNorm2d:
+        rstd = 1 / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+        normal = (x - x.mean(axes, keepdims=True)) * rstd
+        dx = rstd * (dout - dout.mean(axes, keepdims=True)
+                     - normal * (dout * normal).mean(axes, keepdims=True))
+    else:
+        normal, dx = x / np.sqrt(1 + 1e-5), dout / np.sqrt(1 + 1e-5)
+    channels = tuple(axis for axis in range(len(shape)) if axis != 1)
+    wanted = dx, (dout * normal).sum(channels), dout.sum(channels)
+    for mine, right in zip((got[0], *got[1]), wanted, strict=True):
+        np.testing.assert_allclose(mine.asnumpy(), right, rtol=1e-3, atol=1e-4)
