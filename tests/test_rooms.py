@@ -18,7 +18,7 @@ ORDER = (
     "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
     "autodiff",
     "communication",
-    "parallel.settings parallel.layout parallel.buckets parallel.parts",
+    "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.parts",
     "ops",
     "nn",
     "graph.ir",

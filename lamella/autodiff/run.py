@@ -69,8 +69,13 @@ class Run:
         for weight in weights:
             if weight.gradient_of is not None:
                 self.special[len(self.aliases)] = weight
-            level.overlay[weight] = self._alias(weight)
+                level.overlay[weight] = self._alias(weight, weight.alias_of(level))
+            else:
+                level.overlay[weight] = self._alias(weight)
             level.assigned[id(weight)] = []
+        for weight in self.special.values():
+            fn = weight.recorded(fn, level)  # type: ignore[attr-defined]
+            break
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()
         state.level, state.overlay = level, level.overlay
@@ -84,8 +89,9 @@ class Run:
             if not recording:
                 torch.set_grad_enabled(False)
 
-    def _alias(self, tensor: Tensor) -> torch.Tensor:
-        raw = tensor._raw
+    def _alias(self, tensor: Tensor, raw: torch.Tensor | None = None) -> torch.Tensor:
+        if raw is None:
+            raw = tensor._raw
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
             # an unrecorded view of a tensor that requires grad gets none inside a backward pass
             linked = (torch.is_grad_enabled()
@@ -150,7 +156,7 @@ class Run:
             elif gradient.dtype is not original.dtype:
                 gradient = gradient.to(original.dtype)
             if special and place in special:
-                yield special[place].gradient_of(gradient)
+                yield special[place].gradient_of(gradient, self.level)
                 continue
             if id(alias) in constants:
                 number = constants[id(alias)][1]
@@ -159,7 +165,14 @@ class Run:
             yield wrap(gradient)
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The raw gradients by the aliases, for a gradient of each smooth output; repeatable."""
+        """The raw gradients by the aliases, for a gradient of each smooth output; repeatable.
+
+        Raises:
+            RuntimeError: if a weight is cut in parts: other processes have to take part.
+        """
+        if self.special:
+            raise RuntimeError("By parameters that are cut in parts for several processes, there "
+                               "are only the derivatives of 'grad' and 'value_and_grad'.")
         outs = [(t._raw, start) for t, start in zip(smooth(self.value), starts, strict=True)
                 if t._raw.requires_grad]
         wanted = [alias for alias in self.aliases if alias.requires_grad]

@@ -169,13 +169,16 @@ def begin_sum(name: str, flat: torch.Tensor, plan: str, group: Group) -> torch.T
 @repeatable
 def end_sum(name: str, out: torch.Tensor, dtype: torch.dtype, group: Group) -> torch.Tensor:
     """The sum that `begin_sum` began, as a type."""
-    coming: Any = out
+    _wait(name, out, group)
+    return out.to(dtype)
+
+
+def _wait(name: str, out: Any, group: Group) -> None:
     try:
-        coming.coming.wait()
+        out.coming.wait()
     except (RuntimeError, ValueError) as error:
         raise failure(name, group, error) from error
-    del coming.coming
-    return out.to(dtype)
+    del out.coming
 
 
 @repeatable
@@ -241,6 +244,39 @@ def _compare_counts(name: str, given: list[int], taken: list[int], group: Group)
         raise Divergence(f"For '{name}', exchange {_made} in group {group.name!r}: process "
                          f"{group.ranks[i]} gives {gives[i, j]} bytes to process "
                          f"{group.ranks[j]}, which takes {takes[j, i]}; at {_line()}.")
+
+
+@repeatable
+def begin_scatter(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
+    """Begin to add up tensors of all processes, of which each gets its part along the first
+    dimension.
+
+    Returns:
+        What the parts of all will be in; `end_scatter` waits for them.
+    """
+    given = raw.detach().contiguous()
+    out: Any = torch.empty_like(given).view(group.size, -1, *given.shape[1:])
+    out.given = given  # must stay until all is sent
+    out.coming = _exchanged(
+        name, "reduce_scatter", group, given, tuple(given.shape), lambda: dist.all_to_all_single(
+            _bytes_of(out), _bytes_of(given), group=group.process_group, async_op=True))
+    return out
+
+
+@repeatable
+def end_scatter(name: str, out: torch.Tensor, group: Group) -> torch.Tensor:
+    """This process's part of the sum that `begin_scatter` began."""
+    _wait(name, out, group)
+    return out.sum(0)
+
+
+def has_come(out: torch.Tensor) -> bool:
+    """Whether what was begun is over."""
+    return out.coming.is_completed()  # type: ignore[attr-defined]
+
+
+def _bytes_of(raw: torch.Tensor) -> torch.Tensor:
+    return raw.reshape(-1).view(torch.uint8)  # of the same memory
 
 
 def send(name: str, raw: torch.Tensor, to: int, group: Group, tag: int = 0) -> Any:

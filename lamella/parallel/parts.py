@@ -3,13 +3,15 @@
 A `PartParameter` keeps the rows of its part; whoever reads it gets the whole, gathered from the
 other processes. A gradient call gathers all wholes first, and scatters their gradients when it has
 all, both in the order of its Parameters: an order that followed the backward pass would be that of
-kernels, which each process chooses for itself. What it gives is a Tensor around a DTensor: norms of
+kernels, which each process chooses for itself. Or it gathers each where it is used, see `on_use`.
+What it gives is a Tensor around a DTensor: norms of
 it are norms of the whole, and what can't be right raises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,6 +23,7 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from . import settings
+from .on_use import uses_in
 
 __all__ = ["PartParameter", "Placement", "as_whole", "fit_states", "is_part", "local",
            "parts_of", "place", "placement_of", "shard"]
@@ -36,13 +39,14 @@ class Placement:
         others: the processes that hold the same part as this one, or None if there are none.
         divisor: what gradients, added up over all processes, are divided by.
         threshold: Parameters of fewer bytes are left whole.
+        on_use: whether gradient calls gather wholes where they are used, and keep none.
         mesh: the group as torch's arrangement of devices.
     """
 
     def __init__(self, group: Group, others: Group | None = None, divisor: int = 1,
-                 threshold: int = 0):
+                 threshold: int = 0, on_use: bool = False):
         self.group, self.others = group, others
-        self.divisor, self.threshold = divisor, threshold
+        self.divisor, self.threshold, self.on_use = divisor, threshold, on_use
         from torch.distributed.device_mesh import DeviceMesh
 
         kind = "cuda" if torch.cuda.is_available() else "cpu"
@@ -63,11 +67,18 @@ class Placement:
         """The whole, on the tape."""
         return rules.all_gather("Parameter", part, self.group)
 
+    def scattered(self, raw: torch.Tensor) -> torch.Tensor:
+        """This process's part of the sum of the group's gradients of a whole."""
+        return rules.reduce_scatter("Parameter", raw, "sum", self.group)
+
     def gradient(self, raw: torch.Tensor) -> Tensor:
-        """The sum of all processes' gradients of a whole, of which each gets its part."""
+        """The gradient of all processes, of which each has its part.
+
+        Args:
+            raw: this process's part of the group's.
+        """
         from torch.distributed.tensor import DTensor, Shard
 
-        raw = rules.reduce_scatter("Parameter", raw, "sum", self.group)
         if self.others is not None:
             raw = exchange.all_reduce("Parameter", raw, "sum", self.others)
         if self.divisor != 1:
@@ -89,7 +100,11 @@ class PartParameter(Parameter):
     def _raw(self) -> torch.Tensor:  # type: ignore[override]
         overlay = state.overlay
         alias = None if overlay is None else overlay.get(self)
-        return self.placement.gather(self._data) if alias is None else alias
+        if alias is None:
+            return self.placement.gather(self._data)
+        if alias.shape == self._data.shape:
+            return uses_in(state.level, self.placement.group).whole(self, alias)
+        return alias
 
     @_raw.setter
     def _raw(self, raw: torch.Tensor) -> None:
@@ -142,9 +157,22 @@ class PartParameter(Parameter):
         """As `Parameter.assign_raw`, of the whole or of the part."""
         super().assign_raw(self._own(raw))
 
-    def gradient_of(self, raw: torch.Tensor) -> Tensor:
-        """A gradient by the whole as a Tensor of which each process holds its part."""
-        return self.placement.gradient(raw)
+    def alias_of(self, level: Any) -> torch.Tensor:
+        """What a gradient call takes an alias of: the part, if wholes are gathered on use."""
+        return self._data if self.placement.on_use and level.outer is None else self._raw
+
+    def recorded(self, function: Any, level: Any) -> Any:
+        """The function of a gradient call, as it has to be called."""
+        if not self.placement.on_use or level.outer is not None:
+            return function
+        return partial(uses_in(level, self.placement.group).run, function)
+
+    def gradient_of(self, raw: torch.Tensor, level: Any) -> Tensor:
+        """The gradient of a gradient call as a Tensor of which each process holds its part."""
+        placement = self.placement
+        if placement.on_use and level.outer is None:
+            return placement.gradient(uses_in(level, placement.group).gradient(self))
+        return placement.gradient(placement.scattered(raw))
 
 
 def shard(parameter: Parameter, placement: Placement) -> None:
@@ -169,17 +197,21 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
     """How Parameters are cut as the settings say; None in a world of one.
 
     Args:
-        size: how many parts; -1: as many as there are processes.
+        size: how many parts; -1: as the settings say, by default as many as there are processes.
         threshold: Parameters of fewer KB stay whole; default: the setting.
     """
     world = group_of(None, "parallel optimizer")
     if world.size == 1 or size == 1:
         return None
     config = settings.get_auto_parallel_context("parallel_optimizer_config")
+    if size == -1:
+        size = config.get("optimizer_weight_shard_size", settings.get_auto_parallel_context(
+            "optimizer_weight_shard_size"))
+    on_use = config.get("optimizer_level") == "level3"
     least = (config["parallel_optimizer_threshold"] if threshold is None else threshold) << 10
     divisor = world.size if settings.get_auto_parallel_context("gradients_mean") else 1
     if size in (-1, world.size):
-        return Placement(world, None, divisor, least)
+        return Placement(world, None, divisor, least, on_use)
     if world.size % size:
         raise ValueError(f"Weights can't be cut in {size} parts among {world.size} processes: the "
                          f"number of processes must be a multiple.")
@@ -191,7 +223,7 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
         create_group(name, ranks)
         if world.ranks[world.rank] in ranks:
             mine[kind] = group_of(name, "parallel optimizer")
-    return Placement(mine["part"], mine["same"], divisor, least)
+    return Placement(mine["part"], mine["same"], divisor, least, on_use)
 
 
 def is_part(raw: torch.Tensor) -> bool:

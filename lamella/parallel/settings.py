@@ -90,7 +90,9 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         parameter_broadcast: whether training starts from process 0's parameters.
         enable_parallel_optimizer: with ``"data_parallel"``, whether optimizers made from now on
             keep their parameters and states cut in parts, one for each process.
-            ``parallel_optimizer_config`` says from how many KB on.
+            ``parallel_optimizer_config`` says from how many KB on, in how many parts, and with
+            ``optimizer_level="level3"`` that wholes are gathered where they are used, and kept
+            neither there nor for the backward pass.
         **kwargs: MindSpore's other settings are kept and have no effect.
 
     Raises:
@@ -112,6 +114,8 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
             key = "search_mode"
         if key == "pipeline_config":
             checked.update(_merged(key, value, ("pipeline_interleave", "pipeline_scheduler"), {}))
+        elif key == "parallel_optimizer_config":
+            checked[key] = _optimizer_config(value)
         elif key in _MERGED:
             checked[key] = _merged(key, value, tuple(_DEFAULTS[key]), _get(key))
         elif key in _DEFAULTS:
@@ -169,6 +173,19 @@ def _dataset_strategy(value: Any) -> Any:
         raise TypeError(f"For 'set_auto_parallel_context', the argument 'dataset_strategy' must be "
                         f"str or tuple type, but got the type : {type(value)}.")
     return [list(each) if isinstance(each, (tuple, list)) else each for each in value]
+
+
+def _optimizer_config(value: Any) -> dict[str, Any]:
+    """How optimizers cut their parameters; ``"optimizer_level"`` is kept if it is given."""
+    name = "parallel_optimizer_config"
+    known = (*_DEFAULTS[name], "optimizer_weight_shard_size", "optimizer_level")
+    found = _merged(name, value, known, _get(name))
+    level = found.get("optimizer_level", "level1")
+    if level not in ("level1", "level2", "level3"):
+        raise ValueError(f"For 'set_auto_parallel_context', the 'optimizer_level' in '{name}' must "
+                         f"be 'level1', 'level2' or 'level3', but got {level!r}.")
+    _checked("optimizer_weight_shard_size", found.get("optimizer_weight_shard_size", -1))
+    return found
 
 
 def _merged(key: str, value: Any, known: tuple[str, ...], before: dict) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 import json
 
 import numpy as np
+from torch.multiprocessing.reductions import StorageWeakRef
 
 import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.communication import exchange
 from lamella.parallel import parts
+from lamella.parallel.on_use import Uses
 
 
 class Net(nn.Cell):
@@ -48,9 +50,12 @@ def state_of(step):
     return {p.name: p.asnumpy().tolist() for p in step.get_parameters()}
 
 
-def train(kind, rows, clips=False, later=False, steps=4, compiled=False):
+def train(kind, rows, clips=False, later=False, steps=4, compiled=False,
+          recomputes=False):
     """Train by `TrainOneStepCell`, or by a loop of one's own that clips gradients."""
     net = Net()
+    if recomputes:
+        net.first.recompute()
     optimizer = optimizer_of(kind, net)
     if later:  # states are there before the Parameters are cut
         parts.place(net.trainable_params(), parts.placement_of())
@@ -82,6 +87,64 @@ def scaled(rank):
     return [*found, finite, float(step.scale_sense.value())]
 
 
+class Deep(nn.Cell):
+    """Layers of one size, of which few should be whole at a time."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.SequentialCell([nn.Dense(16, 16, has_bias=False, weight_init="ones",
+                                                  activation="tanh") for _ in range(8)])
+
+    def construct(self, x):
+        return self.layers(x * 0.01)
+
+
+def most_wholes():
+    """How many wholes there were at a time, while a deep network was trained."""
+    alive, most, gather = [], [0], Uses._gather
+
+    def noted(self, parameter):
+        whole = gather(self, parameter)
+        alive.append(StorageWeakRef(whole.untyped_storage()))
+        most.append(sum(not each.expired() for each in alive))
+        return whole
+
+    net = Deep()
+    step = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.01, 0.9))
+    Uses._gather = noted
+    try:
+        step(ops.ones((2, 16)))
+    finally:
+        Uses._gather = gather
+    return len(alive), max(most)
+
+
+def on_use(found, rows):
+    """Everything again, with wholes that are gathered where they are used."""
+    for level in ("level1", "level3"):
+        ms.set_auto_parallel_context(parallel_optimizer_config={"optimizer_level": level})
+        for kind in ("Adam", "Momentum"):
+            found[f"{kind} {level}"] = state_of(train(kind, rows))
+        found[f"Adam {level} compiled"] = state_of(train("Adam", rows, compiled=True))
+    found["Adam level3 clipped"] = state_of(train("Adam", rows, clips=True))
+    found["Adam level3 recomputed"] = state_of(train("Adam", rows, recomputes=True))
+    found["wholes"] = most_wholes()
+    net = train("Momentum", rows, steps=0).network._backbone
+    x = batch(0, rows)[0]
+    out, pull = ms.vjp(net, x, weights=net.trainable_params())
+    by_weights = [pull(ops.ones_like(out))[1] for _ in range(2)]  # it may be called again
+    plain = ms.grad(lambda x: net(x).sum(), None, net.trainable_params())(x)
+    found["pulled"] = [[[float(abs(g.sum())) for g in gradients] for gradients in by_weights],
+                       [float(abs(g.sum())) for g in plain]]
+    found["second order"] = second_order(net, rows)
+
+
+def second_order(net, rows):
+    found = ms.grad(lambda x: (ms.grad(lambda y: net(y).sum())(x) ** 2).sum(), None,
+                    net.trainable_params()[0])(batch(0, rows)[0])
+    return getattr(found._raw, "full_tensor", lambda: found._raw)().tolist()
+
+
 def complaint(call, *arguments):
     try:
         call(*arguments)
@@ -92,12 +155,16 @@ def complaint(call, *arguments):
 
 def main(folder):
     communication.init()
-    rank = communication.get_rank()
+    rank, size = communication.get_rank(), communication.get_group_size()
     ms.set_auto_parallel_context(
         parallel_mode="data_parallel", gradients_mean=True, enable_parallel_optimizer=True,
         parallel_optimizer_config={"parallel_optimizer_threshold": 0})
-    rows = slice(4 * rank, 4 * rank + 4)
-    found = {}
+    rows, found = slice(8 // size * rank, 8 // size * (rank + 1)), {}
+    if size == 4:
+        ms.set_auto_parallel_context(parallel_optimizer_config={"optimizer_weight_shard_size": 2})
+        on_use(found, rows)
+        print(json.dumps(found))
+        return
     for kind in ("Adam", "Momentum", "AdamWeightDecay"):
         step = train(kind, rows)
         found[kind] = state_of(step)
@@ -125,6 +192,8 @@ def main(folder):
     net(*batch(0, rows))
     exchange.watcher = None
     found["bytes"] = [[each.kind, each.nbytes] for each in seen]
+    ms.set_auto_parallel_context(enable_parallel_optimizer=True)
+    on_use(found, rows)
     print(json.dumps(found))
 
 

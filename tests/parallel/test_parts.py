@@ -19,6 +19,45 @@ def found(tmp_path_factory):
     return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2, folder)]
 
 
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("four"))
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, folder)]
+
+
+LEVELS = [f"{kind} {level}" for level in ("level1", "level3")
+          for kind in ("Adam", "Momentum")]
+
+
+@pytest.mark.parametrize("world", ["found", "four"])
+@pytest.mark.parametrize("case", [*LEVELS, "Adam level1 compiled", "Adam level3 compiled",
+                                  "Adam level3 clipped", "Adam level3 recomputed"])
+def test_levels(request, world, case):
+    """In two parts, by two processes and by two pairs of them."""
+    want = worker.state_of(worker.train(case.split()[0], slice(None), clips="clipped" in case))
+    answers = request.getfixturevalue(world)
+    for answer in answers:
+        for name in want:
+            np.testing.assert_allclose(answer[case][name], want[name], rtol=1e-4, atol=2e-5,
+                                       err_msg=name)
+        assert answer[case] == answers[0][case]
+
+
+def test_few_wholes_are_there_at_a_time(found):
+    for answer in found:
+        count, most = answer["wholes"]
+        assert count == 2 * 8  # forward and backward
+        assert most <= 3
+
+
+def test_derivatives_of_what_is_gathered_on_use(found):
+    mean = np.array(worker.second_order(worker.Net(), slice(None))) / 2
+    for answer in found:
+        again, once = answer["pulled"]
+        np.testing.assert_allclose(again, [once] * 2, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(answer["second order"], mean, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("case", ["Adam", "Momentum", "AdamWeightDecay", "later", "clipped",
                                   "loaded", "Adam compiled", "Momentum compiled"])
 def test_weights_and_states_are_those_of_one_process(found, case):
