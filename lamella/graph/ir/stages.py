@@ -72,8 +72,8 @@ def check_guards(graph: GraphModule, guards: int) -> None:
 class Cut:
     """A graph in stages.
 
-    Each stage is a `GraphModule` on tensors out of a list: the graph's inputs, then what the
-    stages before have given, in order.
+    Each stage is a `GraphModule` on tensors out of a list: the graph's inputs, the constants that
+    it keeps as attributes, then what the stages before have given, in order.
 
     Args:
         graph: the graph; its first results are the guards.
@@ -82,6 +82,7 @@ class Cut:
             own, since what comes after them can't run on other shapes.
 
     Attributes:
+        constants: the tensors that the graph keeps.
         input_guards: for each guard that is an input itself, its place among the guards and the
             inputs.
         stages: the modules, with the places of what each takes.
@@ -93,21 +94,24 @@ class Cut:
 
     def __init__(self, graph: GraphModule, guards: int, shapes: Collection[int] = ()):
         self.root = graph
+        kept = _constants(graph)
         nodes = list(graph.graph.nodes)
         given: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
         self.guard_nodes, self.result_nodes = given[:guards], given[guards:]
-        self.inputs = [n for n in nodes if n.op == "placeholder"]
-        body = [n for n in nodes if n.op not in ("placeholder", "output")]
+        self.constants = list(kept.values())
+        self.inputs = [*(n for n in nodes if n.op == "placeholder"), *kept]
+        inputs = set(self.inputs)
+        body = [n for n in nodes if n not in inputs and n.op != "output"]
         self.bases = bases_of(nodes)
-        self.late = late_nodes(body, set(self.inputs), self.bases)
-        self.views = {n for n in body if self._is_view_of_input(n)}
+        self.late = late_nodes(body, inputs, self.bases)
+        self.views = {n for n in body if self._is_view_of(n, inputs)}
         for guard in self.guard_nodes:
             if guard in self.late:
                 raise CannotCut(guard)
         early = [n for n in body if n not in self.late]
         self.input_guards = [(i, self.inputs.index(n)) for i, n in enumerate(self.guard_nodes)
-                             if n.op == "placeholder"]
-        others = [n for n in self.guard_nodes if n.op != "placeholder"]
+                             if n in inputs]
+        others = [n for n in self.guard_nodes if n not in inputs]
         places = {n: i for i, n in enumerate(early)}
         split = max((places[n] + 1 for n in others), default=0)
         alone = {n for n in body if is_exchange(n)} | {
@@ -116,10 +120,10 @@ class Cut:
         parts = [*_apart(early[:split], alone), *_apart(early[split:], alone)]
         self._assemble(parts, _apart([n for n in body if n in self.late], alone), others)
 
-    def _is_view_of_input(self, node: Node) -> bool:
+    def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
         """Whether it costs nothing to make again: a view of an input, and no change to it."""
         return (node not in self.late and not written_by(node, self.bases)
-                and all(b.op == "placeholder" for b in self.bases[node]))
+                and self.bases[node] <= inputs)
 
     def _assemble(self, early: list[list[Node]], late: list[list[Node]],
                   others: list[Node]) -> None:
@@ -204,6 +208,18 @@ def _apart(part: list[Node], alone: set[Node]) -> list[list[Node]]:
             found.append([node])
             open_end = True
     return found
+
+
+def _constants(graph: GraphModule) -> dict[Node, torch.Tensor]:
+    """The tensors that a graph keeps as attributes, by their nodes, of which each gets only one."""
+    found: dict[str, Node] = {}
+    for node in list(graph.graph.nodes):
+        if node.op == "get_attr" and isinstance(getattr(graph, str(node.target)), torch.Tensor):
+            first = found.setdefault(str(node.target), node)
+            if first is not node:
+                node.replace_all_uses_with(first)
+                graph.graph.erase_node(node)
+    return {node: getattr(graph, name) for name, node in found.items()}
 
 
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:

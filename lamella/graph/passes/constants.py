@@ -23,14 +23,13 @@ _FULL: dict[object, int] = {
     aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}
 
 
-def fold(module: GraphModule) -> int:
+def fold(module: GraphModule, memory: Memory) -> int:
     """Compute what depends on no input and is never changed; returns how many operations that was.
 
     The values become attributes of the module. Results of the graph stay computed: they belong to
     the caller, who may change them.
     """
     graph = module.graph
-    memory = Memory(graph)
     known: dict[Node, torch.Tensor] = {}
     budget, count = MOST_BYTES, 0
     for node in graph.nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import time
 from collections.abc import Callable, Sequence
 
@@ -20,7 +21,7 @@ from .constants import fold
 from .convolutions import convolutions
 from .forms import describe
 from .halves import halves
-from .memory import peak, reshapes_in_place
+from .memory import Memory, peak, reshapes_in_place
 from .pointless import remove_pointless
 from .routes import route
 from .shared import share
@@ -83,10 +84,17 @@ def improved_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
 
 def simplify(module: GraphModule) -> None:
     """Do less: no dead code, nothing twice, nothing without effect, no known values again."""
-    graph = module.graph
+    graph, memory, idle = module.graph, None, 0
     sweep(graph)
-    while share(graph) + fold(module) + remove_pointless(graph):
-        sweep(graph)
+    for run in itertools.cycle((share, fold, remove_pointless)):
+        memory = memory or Memory(graph)
+        if run(module, memory):
+            memory, idle = None, 0
+            sweep(graph)
+        else:
+            idle += 1
+        if idle == 3:  # each of them finds nothing more
+            return
 
 
 def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.Tensor]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch.fx import Graph, Node
+from torch.fx import GraphModule, Node
 
 from .forms import form_of, same_as
 from .memory import Memory
@@ -15,17 +16,17 @@ aten = torch.ops.aten
 TURNS = (aten.t.default, aten.transpose.int, aten.permute.default)
 
 
-def remove_pointless(graph: Graph) -> int:
+def remove_pointless(module: GraphModule, memory: Memory) -> int:
     """Let operations that change nothing go; returns how many."""
     count = 0
-    memory, replacing = Memory(graph), Replacing()
-    for node in list(graph.nodes):
+    replacing = Replacing()
+    for node in list(module.graph.nodes):
         rule = _VIEWS.get(node.target) if node not in memory.results else None
         if rule is not None:
             other = rule(node)
             if other is not None and other is not node:
                 replacing.replace(node, other)
-                count += 1
+            count += other is not None
             continue
         rule = _COPIES.get(node.target)
         other = rule(node) if rule is not None else None
@@ -73,6 +74,10 @@ def _viewed(node: Node) -> Node | None:
     inner = _source(node)
     if same_as(node, inner):
         return inner
+    if inner.target is aten.sum.dim_IntList and _is_sum(node, inner):
+        node.target, node.args = inner.target, (*inner.args[:2], False)
+        node.kwargs = inner.kwargs
+        return node
     if inner.target in (aten.view.default, aten._unsafe_view.default):
         below = _source(inner)
         form = form_of(below)
@@ -81,6 +86,17 @@ def _viewed(node: Node) -> Node | None:
                 return below
             node.update_arg(0, below)
     return None
+
+
+def _is_sum(view: Node, total: Node) -> bool:
+    """Whether a view only drops the dimensions of length 1 that a sum, not used else, has kept."""
+    form, kept, summed = form_of(view), form_of(total), form_of(_source(total))
+    if form is None or kept is None or summed is None or total.args[2:] != (True,):
+        return False
+    dims: Any = total.args[1] or ()
+    left = [n for d, n in enumerate(kept.shape)
+            if d not in dims and d - len(kept.shape) not in dims]
+    return len(total.users) == 1 and form.contiguous and form.shape == tuple(left)
 
 
 def _expanded(node: Node) -> Node | None:
@@ -113,7 +129,7 @@ def _is_one(value: object) -> bool:
     return bool(value.meta.get("ones"))
 
 
-# what gives another view of its first argument's memory
+# what gives another view of its first argument's memory; a rule that has changed the node gives it
 _VIEWS: dict[object, Callable[[Node], Node | None]] = {
     **dict.fromkeys(TURNS, _transposed),
     aten.view.default: _viewed,

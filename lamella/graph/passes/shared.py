@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.fx import Graph, Node
+from torch.fx import GraphModule, Node
 
 from ..ir.operations import must_stay
 from .memory import Memory
 from .replacing import Replacing
 
 
-def share(graph: Graph) -> int:
+def share(module: GraphModule, memory: Memory) -> int:
     """Let equal operations on equal values be one; returns how many became superfluous.
 
     Values that are changed in place later, or that leave the graph, stay as they are.
     """
-    memory, replacing = Memory(graph), Replacing()
+    replacing = Replacing()
     seen: dict[Any, Node] = {}
     count = 0
-    for node in list(graph.nodes):
+    for node in list(module.graph.nodes):
         if node.op != "call_function" or must_stay(node) or node in memory.results:
             continue
         if node.meta.get("again"):  # memory is worth more than time there

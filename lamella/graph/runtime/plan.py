@@ -13,7 +13,7 @@ from ..aoti.native import Native
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, written_by
 from ..ir.shapes import ShapeGuard
-from ..ir.stages import Cut, lift_constants, written_inputs
+from ..ir.stages import Cut, written_inputs
 from ..ir.streams import streams_of, undrawn
 from .capture import Captured
 from .choice import Choice, Run
@@ -43,9 +43,9 @@ class Plan:
     """
 
     def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool):
-        graph, self.constants = lift_constants(graph)
         shapes = [i for i, value in enumerate(expected) if isinstance(value, ShapeGuard)]
         cut = Cut(graph, len(expected), shapes)
+        self.constants = cut.constants
         places = dict(cut.input_guards)
         self.input_guards = [(place, expected[i]) for i, place in places.items()]
         others = [value for i, value in enumerate(expected) if i not in places]

@@ -270,3 +270,29 @@ print([name for name in ("torch._dynamo", "torch._inductor") if name in sys.modu
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(("dims", "keep", "shape", "left"), [
+    ([0], True, (3,), 0), ([1], True, (2,), 0), ([-1], True, (2,), 0), ([0, 1], True, (), 0),
+    ([0], True, (3, 1), 1), ([0], True, (1, 3), 0), ([0], False, (3,), 0), ([0], False, (3, 1), 1)])
+def test_a_sum_that_keeps_dimensions_only_to_lose_them(dims, keep, shape, left):
+    def function(x):
+        return x.sum(dims, keepdim=keep).view(shape) * 2
+
+    _, better = improved(function, torch.randn(2, 3))
+    assert count(better, "view") == left and count(better, "sum") == 1
+
+
+def test_a_sum_that_is_used_as_it_is_keeps_its_dimensions():
+    def function(x):
+        total = x.sum([0], keepdim=True)
+        return total.view(3) * 2, x - total
+
+    _, better = improved(function, torch.randn(2, 3))
+    assert count(better, "view") == 1
+
+
+def test_a_sum_in_another_type():
+    _, better = improved(
+        lambda x: x.sum([0], keepdim=True, dtype=torch.float64).view(3) * 2, torch.randn(2, 3))
+    assert count(better, "view") == 0
