@@ -127,26 +127,54 @@ def kinds_of(reach: Reach) -> list:
             *[owner.__mro__ for owner, *_ in reach.spaces.values() if isinstance(owner, type)]]
 
 
-def difference(reach: Reach, before: tuple, now: tuple) -> str:
-    """What differs between two fingerprints of a reach, as messages call it."""
+class Difference(NamedTuple):
+    """What differs between two fingerprints.
+
+    Attributes:
+        what: how messages call it.
+        name: the name under which code reads it; empty if it has none.
+        before, now: the two values; empty if they can't be shown.
+    """
+
+    what: str
+    name: str = ""
+    before: str = ""
+    now: str = ""
+
+
+def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
+    """The first difference between two fingerprints of a reach."""
     cells, objects, variables, spaces, *_ = zip(before, now, strict=True)
     owners = [(cell, a[0], b[0]) for cell, a, b in zip(reach.cells, *cells, strict=True)]
     owners += list(zip(reach.objects, *objects, strict=True))
     for thing, old, new in owners:
         for name in dict(new).keys() | dict(old).keys():
-            if dict(old).get(name, ABSENT) != dict(new).get(name, ABSENT):
-                return f"the attribute '{name}' of {type(thing).__name__}"
+            a, b = (dict(values).get(name, ABSENT) for values in (old, new))
+            if a != b:
+                return Difference(f"the attribute '{name}' of {type(thing).__name__}", name,
+                                  _shown(a), _shown(b))
     names = {id(cell): name for function in reach.functions for name, cell in
              zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)}
     for variable, old, new in zip(reach.variables, *variables, strict=True):
         if old != new:
-            return f"the variable '{names.get(id(variable), '')}'"
+            name = names.get(id(variable), "")
+            return Difference(f"the variable '{name}'", name, _shown(old), _shown(new))
     for (owner, _, used), old, new in zip(reach.spaces.values(), *spaces, strict=True):
         for name, a, b in zip(used, old, new, strict=True):
             if a != b:
                 whose = f" of {owner.__name__}" if isinstance(owner, type) else ""
-                return f"the {'attribute' if whose else 'global'} '{name}'{whose}"
-    return "something that it reads"
+                return Difference(f"the {'attribute' if whose else 'global'} '{name}'{whose}",
+                                  name, _shown(a), _shown(b))
+    return Difference("something that it reads")
+
+
+def _shown(form: Any) -> str:
+    """What `plain` made of a plain value, as text; nothing for other values."""
+    if isinstance(form, str):
+        return form
+    if isinstance(form, tuple) and len(form) == 2 and form[0] in _ATOMS:
+        return repr(form[1])[:60]
+    return ""
 
 
 def content_of(variable: types.CellType) -> Any:

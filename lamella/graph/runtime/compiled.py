@@ -21,9 +21,7 @@ from ...state import state
 from ...tensor import wrap
 from ..guards.kinds import StandsFor, compares_identities
 from ..guards.reach import Reach, form_of
-from ..guards.values import difference
 from ..guards.watch import Watch
-from ..ir.shapes import ShapeGuard
 from ..tracing.changes import Before
 from ..tracing.lines import users_level
 from ..tracing.results import rebuilt
@@ -36,6 +34,7 @@ from .gate import gate
 from .kept import Kept
 from .keys import PARTS, form_of_any_size, key_of, numberless, raws_of, settings
 from .plan import KernelFailed
+from .recompilations import Recompilations, failure
 from .replay import Path
 from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
@@ -75,6 +74,7 @@ class Compiled(StandsFor):
         self._by_identity = False  # whether it may compare arguments by identity
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that it holds for
+        self._recompilations = Recompilations(fn, self.name)
         self._changing = Lock()
         self._recording = Lock()
         self.traces = self.misses = self.replays = self.failures = 0
@@ -137,7 +137,7 @@ class Compiled(StandsFor):
                 gate.leave()
         if found is None:
             with started_over():
-                return self._recorded(key, entries, inputs, args, kwargs)
+                return self._recorded(key, entries, inputs, args, kwargs, applying)
         if audit is None:
             return _given(*found, args, kwargs)
         given = _given(*found, args, kwargs)
@@ -223,13 +223,14 @@ class Compiled(StandsFor):
         """How the function has been run.
 
         Returns:
-            The numbers of traces, replays and guard misses, of recorded graphs, and the reasons why
-            calls run eagerly.
+            The numbers of traces, replays and guard misses, of recorded graphs; which guard failed
+            before each further recording, and at which line; the reasons why calls run eagerly.
         """
         return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
                 "graphs": sum(len(e) for e in self._entries.values()),
                 "backends": [p.backend for e in self._entries.values() for *_, p in e],
                 "kernels": [p.nodes for e in self._entries.values() for *_, p in e],
+                "recompilations": list(map(str, self._recompilations.noted)),
                 "eager": sorted(set(self._eager.values()))}
 
     @property
@@ -251,12 +252,15 @@ class Compiled(StandsFor):
                 del self._entries[next(iter(self._entries))]
 
     def _recorded(self, key: Any, entries: list[tuple[Watch, Any, Path]] | None,
-                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
+                  inputs: list[torch.Tensor], args: tuple, kwargs: dict,
+                  applying: Sequence[tuple[Watch, Any, Path]] | None) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded.
 
-        `entries` are the graphs of which none applied.
+        `entries` are the graphs for exactly such arguments, `applying` those that were tried.
         """
         known = entries or []
+        last = next(reversed(self._entries.values()), ())
+        self._recompilations.ask(applying or last, bool(applying), inputs, args, kwargs)
         if self._varying and not self.fullgraph:
             varied = self._record_numbers(key, inputs, args, kwargs)
             if varied is not None:
@@ -264,7 +268,11 @@ class Compiled(StandsFor):
         if len(known) >= MOST_PATHS:
             if any(path.sizes is not None for *_, path in known):
                 return self._eagerly(args, kwargs)  # most calls have the graph for several sizes
-            return self._give_up(key, self._why_so_many(known, args, kwargs), args, kwargs)
+            failed = failure(known, inputs)
+            return self._give_up(
+                key, f"its recompilation limit is reached: {len(known)} graphs were recorded for "
+                f"such arguments, and none holds for this call, since {failed.guard} changes again "
+                f"and again ({failed.change})", args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
         found = self._record_sizes(key, inputs, args, kwargs)
@@ -283,18 +291,6 @@ class Compiled(StandsFor):
             self._recording.release()
             if entered:
                 gate.leave()
-
-    def _why_so_many(self, known: list[tuple[Watch, Any, Path]], args: tuple, kwargs: dict) -> str:
-        """Which guard fails again and again."""
-        watch, seen, path = known[0]
-        now = watch.values()
-        failed = "the value of a tensor that decides what is computed"
-        if seen != now:
-            failed = difference(watch.reach, seen, now)
-        elif any(isinstance(value, ShapeGuard) for value in path.expected):
-            failed = "a shape that values decide"
-        return (f"its recompilation limit is reached: {len(known)} graphs were recorded for such "
-                f"arguments, and none holds for this call, since {failed} changes again and again")
 
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
@@ -336,6 +332,7 @@ class Compiled(StandsFor):
     def _looked_at_all(self, trace: Trace) -> bool:
         """Note what a recorded run did; whether all was looked into that it may have read."""
         self.traces += 1
+        self._recompilations.recorded()
         codes = trace.outside.codes
         self._by_identity |= any(map(compares_identities, codes))
         read = trace.reach.was_read(codes)
@@ -437,6 +434,7 @@ class Compiled(StandsFor):
             about.refused = "holds for one size only"
             return None
         self.traces += 1
+        self._recompilations.recorded()
         known = self._entries.get(place, ())
         self._entries[place] = [e for e in known if e[2].sizes or e[2].kind != path.kind]
         self._put_first(place, (watch, values, path))

@@ -38,6 +38,9 @@ class Plan:
         arguments: how many of its inputs are arguments; the others mostly stay where they are.
         compile: whether stages may be compiled.
 
+    Attributes:
+        failed: the number of the guard that failed last, and what was found; None if none has.
+
     Raises:
         CannotCut: if a guard depends on what the graph changes.
     """
@@ -47,13 +50,15 @@ class Plan:
         cut = Cut(graph, len(expected), shapes)
         self.constants = cut.constants
         places = dict(cut.input_guards)
-        self.input_guards = [(place, expected[i]) for i, place in places.items()]
-        others = [value for i, value in enumerate(expected) if i not in places]
-        self.checks: dict[int, list[tuple[int, Any]]] = {}  # places and values, after each stage
-        for (known_after, place), value in zip(cut.guards, others, strict=True):
-            self.checks.setdefault(known_after, []).append((place, value))
+        self.input_guards = [(i, place, expected[i]) for i, place in places.items()]
+        others = [(i, value) for i, value in enumerate(expected) if i not in places]
+        # after each stage: the numbers, places and values of guards
+        self.checks: dict[int, list[tuple[int, int, Any]]] = {}
+        for (known_after, place), (i, value) in zip(cut.guards, others, strict=True):
+            self.checks.setdefault(known_after, []).append((i, place, value))
+        self.failed: tuple[int, Any] | None = None
         self.arguments = arguments
-        self.shapes = [place for (_, place), value in zip(cut.guards, others, strict=True)
+        self.shapes = [place for (_, place), (_, value) in zip(cut.guards, others, strict=True)
                        if isinstance(value, ShapeGuard)]
         self.last_check = max(self.checks, default=0)
         self.results = cut.results
@@ -76,9 +81,8 @@ class Plan:
             KernelFailed: if a kernel fails, and the function may be run from its start.
             Exception: if one fails afterwards, or an exchange does.
         """
-        for place, value in self.input_guards:
-            if not _is(values[place].item(), value):
-                return False
+        if self.input_guards and not self._hold(self.input_guards, values):
+            return False
         values.extend(self.constants)
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
@@ -87,8 +91,8 @@ class Plan:
                 attempt.hold()
             try:
                 values.extend(stage.run([values[i] for i in stage.takes]))
-                holds = all(self._holds(values, place, value)
-                            for place, value in self.checks.get(number + 1, ()))
+                guards = self.checks.get(number + 1)
+                holds = guards is None or self._hold(guards, values)
             except Exception as error:
                 if attempt is not None and (number in self.exchanges or attempt.is_over):
                     attempt.end()
@@ -110,14 +114,22 @@ class Plan:
 
     def _gives_shapes(self, number: int) -> bool:
         """Whether the kernel of a stage decides shapes by values."""
-        return any(isinstance(value, ShapeGuard) for _, value in self.checks.get(number + 1, ()))
+        return any(isinstance(value, ShapeGuard) for *_, value in self.checks.get(number + 1, ()))
 
-    def _holds(self, values: list[torch.Tensor], place: int, expected: Any) -> bool:
-        """Whether a guard holds that is known now."""
-        if isinstance(expected, ShapeGuard):
-            known = self.shapes[:self.shapes.index(place) + 1]
-            return expected.holds([*values[:self.arguments], *[values[i] for i in known]])
-        return _is(values[place].item(), expected)
+    def _hold(self, guards: list[tuple[int, int, Any]], values: list[torch.Tensor]) -> bool:
+        """Whether guards hold; the first that doesn't is noted."""
+        for number, place, expected in guards:
+            if isinstance(expected, ShapeGuard):
+                known = self.shapes[:self.shapes.index(place) + 1]
+                found, holds = values[place].shape, expected.holds(
+                    [*values[:self.arguments], *[values[i] for i in known]])
+            else:
+                found = values[place].item()
+                holds = _is(found, expected)
+            if not holds:
+                self.failed = number, found
+                return False
+        return True
 
     def lower(self) -> None:
         """Replay by the C++ executor, now that it is there."""

@@ -22,13 +22,14 @@ from ...tensor import Tensor
 from ..guards import identity
 from ..guards.reach import form_of, found_at
 from ..ir.operations import is_exchange
+from ..ir.shapes import ShapeGuard
 from ..ir.sharing import Sharing
 from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import streams_of, undrawn
 from ..passes import improve, improved_before
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New
-from ..tracing.trace import CannotTrace, Trace
+from ..tracing.trace import CannotTrace, Trace, held_data
 from .plan import Plan
 from .program import extension
 
@@ -50,6 +51,8 @@ class Path:
         gives_one: whether it gives one Tensor, and does nothing else in Python.
         compute: computes the Python numbers of a replay from those that vary; None if none do.
         spots: where the program keeps such numbers.
+        expected: what the guards have to be, with their `lines`.
+        codes: the pieces of the program's code that ran.
         nodes: how many operations were recorded.
         changes_arguments: whether it changes memory of its arguments.
         applies_again: whether it holds for arguments such as those that it was recorded with; not
@@ -93,6 +96,8 @@ class Path:
         self.later = trace.later
         self.gives_one = self.out_tree[0] == New(0) and not self.changes and not self.later
         self.expected = [value for _, value in trace.guards]
+        self.lines = trace.lines
+        self.codes = list(trace.outside.codes)
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
         self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
@@ -272,6 +277,27 @@ class Path:
     def is_final(self) -> bool:
         """Whether it is run in the same way from now on, and by which executor."""
         return self.settled and self._lowered
+
+    def failed_guard(self, given: list[torch.Tensor]) -> tuple[str, str]:
+        """Which guard has failed in a run, as messages call it, and what was found."""
+        if self.sizes is not None and not self.sizes(given):
+            return "the sizes of its arguments", ""
+        for question, answer in self.answers:
+            if question() != answer:
+                return "what the program asks Python, a log or the settings", ""
+        for form, tensor in zip(self.forms, self.held, strict=False):
+            now = form_of(held_data(tensor))
+            if now != form:
+                return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
+                        f"{tuple(form[0])} {form[2]}, now {tuple(now[0])} {now[2]}")
+        if self.plan is None or self.plan.failed is None:
+            return "a number that it computes with, or memory that Tensors share", ""
+        number, found = self.plan.failed
+        expected = self.expected[number]
+        if isinstance(expected, ShapeGuard):
+            return (f"a shape that values decide{self.lines[number]}",
+                    f"{tuple(expected.shape)}, now {tuple(found)}")
+        return f"the value of a Tensor{self.lines[number]}", f"{expected!r}, now {found!r}"
 
     @property
     def only_computes(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import os
 import pathlib
 import sys
 import traceback
-from types import FrameType
+from collections.abc import Iterable
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -68,6 +70,17 @@ def nearest_line(frame: FrameType | None) -> Line:
     """The innermost line of the user's that is running, looking from a frame outwards."""
     file, number, _ = _nearest(frame, False)
     return Line(file, number, "forward") if file else NOWHERE
+
+
+def line_reading(codes: Iterable[CodeType], name: str) -> Line:
+    """The first line of some code that reads an attribute or a variable of a name."""
+    for code in codes:
+        number = code.co_firstlineno
+        for step in dis.get_instructions(code):
+            number = step.starts_line or number
+            if step.argval == name and step.opname.startswith("LOAD"):
+                return Line(code.co_filename, number, "forward")
+    return NOWHERE
 
 
 def users_level() -> int:

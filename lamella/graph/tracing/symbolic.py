@@ -11,6 +11,7 @@ import importlib
 import math
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from ..guards.reach import Reach
 from ..ir.shapes import ShapeGuard
 from .changes import Before
 from .effects import Later
+from .lines import nearest_line
 from .recorder import CannotTrace, Recorder
 from .trace import Trace, run_traced
 
@@ -302,12 +304,14 @@ class SymbolicTrace(Trace):
         if isinstance(value, tuple):
             raise CannotTrace("asks for other values than before")
         self.guards.append((raw.detach(), value))
+        self.lines.append(nearest_line(sys._getframe(1)))
         return value
 
     def guard_shape(self, raw: torch.Tensor) -> None:
         guard = ShapeGuard.of(raw)
         self.symbolic.guards.append(guard)
         self.guards.append((raw, guard))
+        self.lines.append(nearest_line(sys._getframe(1)))
 
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.later.append(Later(function, args, kwargs))

@@ -28,7 +28,7 @@ from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
 from .changes import APPENDED, Before, Change, check_givable, given_unchanged
 from .effects import Later, prints_noted
-from .lines import nearest_line
+from .lines import Line, nearest_line
 from .outside import Outside
 from .recorder import CannotTrace, Recorder
 from .results import Results
@@ -50,6 +50,7 @@ class Trace:
         assigned: which of `held` the run gave other data.
         guards: the raw tensors that were turned into Python values, and the values; those whose
             shapes values decide, and guards on these.
+        lines: the lines of the guards.
         told: what it was told of values, in order (see `symbolic.Answers`).
         changes: what it assigned in Python's objects; `noted` are the values.
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
@@ -68,6 +69,7 @@ class Trace:
         self.slots = slots
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
+        self.lines: list[Line] = []
         self.told: list[Any] = []
         self.changes: list[Change] = []
         self.noted: list[Any] = []
@@ -93,6 +95,7 @@ class Trace:
         value = self.peek(raw)
         self.told.append(value)
         self.guards.append((raw.detach(), value))
+        self.lines.append(nearest_line(sys._getframe(1)))
         return value
 
     def exchange(self, call: Any, given: Any) -> Any:
@@ -104,6 +107,7 @@ class Trace:
     def guard_shape(self, raw: torch.Tensor) -> None:
         """Note that this path stands for the shape of a result that values decide."""
         self.guards.append((raw, ShapeGuard.of(raw)))
+        self.lines.append(nearest_line(sys._getframe(1)))
 
     def refuse(self, what: str) -> None:
         """Say that the run does something no graph can hold: from here on it runs eagerly."""

@@ -1,0 +1,140 @@
+"""Why graphs of a function are recorded again: which guard failed, and at which line."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from ...autodiff.tree import leaves
+from ...nn.cell_tree import CellTree
+from ...tensor import Tensor
+from ..guards.values import difference
+from ..guards.watch import Watch
+from ..tracing.lines import NOWHERE, Line, line_reading, users_level
+from .replay import Path
+
+MOST_NOTED = 64  # the last ones, in a report
+OFTEN = 16  # failures of one guard, after which there is a warning
+
+
+class Failure(NamedTuple):
+    """A guard that failed.
+
+    Attributes:
+        guard: what it guards, with the line that reads it.
+        change: what that was and what it is now; empty if it can't be shown.
+    """
+
+    guard: str
+    change: str = ""
+
+    def __str__(self) -> str:
+        return self.guard + (f": {self.change}" if self.change else "")
+
+
+class Recompilations:
+    """Those of one function.
+
+    Args:
+        fn: the function.
+        name: how messages call it.
+    """
+
+    def __init__(self, fn: Any, name: str):
+        self.fn, self.name = fn, name
+        self.noted: deque[Failure] = deque(maxlen=MOST_NOTED)
+        self._often: Counter[str] = Counter()
+        self._pending: Failure | None = None
+        self._arguments: list[tuple[str, str]] = []  # of the last recorded call
+        self._now: list[tuple[str, str]] = []
+
+    def ask(self, known: Sequence[tuple[Watch, Any, Path]], same_kind: bool,
+            inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
+        """Find out which guard has failed, before a graph is recorded.
+
+        Args:
+            known: graphs that didn't apply.
+            same_kind: whether they are for such arguments.
+            inputs: the arguments' data.
+            args, kwargs: the call's.
+        """
+        self._now = self._described(args, kwargs)
+        self._pending = None
+        if known:
+            self._pending = (None if same_kind else self._of_arguments()) or failure(
+                known, inputs)
+
+    def recorded(self) -> None:
+        """Note that a graph has been recorded; warn if one guard fails again and again."""
+        failed, self._pending = self._pending, None
+        self._arguments = self._now
+        if failed is None:
+            return
+        self.noted.append(failed)
+        self._often[failed.guard] += 1
+        if self._often[failed.guard] == OFTEN:
+            warnings.warn(
+                f"For 'jit', '{self.name}' is recorded again and again, {OFTEN} times so far, "
+                f"because of {failed}. Each recording takes longer than an eager call. "
+                f"report()['recompilations'] has all of them.", stacklevel=users_level())
+
+    def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
+        """The arguments' names, and what is guarded of them."""
+        try:
+            bound = inspect.signature(_called(self.fn)).bind(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            bound = {**{f"{i}": arg for i, arg in enumerate(args)}, **kwargs}
+        return [(name, ", ".join(map(_described, leaves(value)))[:200])
+                for name, value in bound.items()]
+
+    def _of_arguments(self) -> Failure | None:
+        before = dict(self._arguments)
+        code = getattr(inspect.unwrap(_called(self.fn)), "__code__", None)
+        line = Line(code.co_filename, code.co_firstlineno, "forward") if code else NOWHERE
+        for name, now in self._now:
+            if name in before and before[name] != now:
+                return Failure(f"the argument '{name}'{line}", f"{before[name]}, now {now}")
+        return None
+
+
+def _called(fn: Any) -> Any:
+    """The function of the program's that a compiled function calls."""
+    if isinstance(fn, functools.partial) and fn.args and isinstance(fn.args[0], CellTree):
+        fn = fn.args[0]  # called in GRAPH_MODE
+    return fn.construct if isinstance(fn, CellTree) else fn
+
+
+def failure(known: Sequence[tuple[Watch, Any, Path]], inputs: list[torch.Tensor]) -> Failure:
+    """Which guard has failed of the graph that came furthest.
+
+    Args:
+        known: graphs, each with what the program had when it was recorded.
+        inputs: the arguments' data.
+    """
+    begun = [path for watch, seen, path in known if watch.values() == seen]
+    if begun:
+        return Failure(*max(begun, key=_last_guard).failed_guard(inputs))
+    watch, seen, path = known[0]
+    now = watch.values()
+    found = difference(watch.reach, seen, now)
+    line = line_reading(path.codes, found.name) if found.name else NOWHERE
+    change = f"{found.before}, now {found.now}" if found.before and found.now else ""
+    return Failure(f"{found.what}{line}", change)
+
+
+def _last_guard(path: Path) -> int:
+    """The number of the guard that failed last."""
+    return -1 if path.plan is None or path.plan.failed is None else path.plan.failed[0]
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"Tensor of shape {tuple(value._raw.shape)} and type {value.dtype}"
+    return repr(value)[:60] if isinstance(value, (bool, int, float, str, type(None))) else (
+        type(value).__name__)

@@ -1,0 +1,102 @@
+"""What `report` and a warning say of recompilations."""
+
+import warnings
+
+import pytest
+
+import lamella as ms
+from lamella import Tensor, jit, nn, ops
+
+scale = "1"
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.kind = "a"
+
+    def construct(self, x, how="sum"):
+        y = x * 2 if self.kind == "a" else x
+        return y.sum() if how == "sum" else y.mean() * float(scale)
+
+
+def line(text, file=__file__):
+    """Where a line of this file stands, as messages say it."""
+    with open(file) as f:
+        number = next(i for i, found in enumerate(f, 1) if found.strip().startswith(text))
+    return f"({file}:{number})"
+
+
+def changed(before, now):
+    global scale
+    net, x = Net(), Tensor([1.0, 2.0])
+    compiled = jit(net)
+    calls = {"kind": lambda v: (setattr(net, "kind", v), compiled(x)),
+             "how": lambda v: compiled(x, v), "shape": lambda v: compiled(ops.ones(v))}
+    for what, value in (before, now):
+        if what == "scale":
+            scale = value
+            compiled(x, "mean")
+        else:
+            calls[what](value)
+    return compiled.report()["recompilations"]
+
+
+@pytest.mark.parametrize("before, now, wanted", [
+    (("kind", "a"), ("kind", "b"),
+     "the attribute 'kind' of Net {y = x * 2 if}: 'a', now 'b'"),
+    (("scale", "1"), ("scale", "2"),
+     "the global 'scale' {return y.sum() if how}: '1', now '2'"),
+    (("how", "sum"), ("how", "max"),
+     "the argument 'how' {def construct}: 'sum', now 'max'"),
+    (("shape", 3), ("shape", 4),
+     "the argument 'x' {def construct}: Tensor of shape (3,) and type Float32, "
+     "now Tensor of shape (4,) and type Float32"),
+], ids=["attribute", "global", "argument", "shape"])
+def test_the_report_names_the_guard_and_its_line(before, now, wanted):
+    head, _, rest = wanted.partition("{")
+    text, _, tail = rest.partition("}")
+    assert changed(before, now) == [head + line(text) + tail]
+
+
+def test_guards_on_values_of_tensors():
+    @jit
+    def fn(x):
+        if x.sum() > 0:
+            return x[x > 1].sum()
+        return x
+
+    for values in ([1.0, 2.0], [1.0, -2.0], [2.0, 3.0]):
+        fn(Tensor(values))
+    assert fn.report()["recompilations"] == [
+        f"the value of a Tensor {line('if x.sum() > 0:')}: True, now False",
+        f"a shape that values decide {line('return x[x > 1]')}: (1,), now (2,)"]
+
+
+def test_one_warning_for_a_guard_that_fails_again_and_again():
+    compiled = jit(lambda x, how: x * 2)
+    with pytest.warns(UserWarning, match="recorded again and again, 16 times so far, "
+                                         "because of the argument 'how'") as warned:
+        for number in range(30):
+            compiled(Tensor(1.0), str(number))
+    assert len(warned) == 1
+
+
+def test_other_recordings_are_no_matter():
+    compiled = jit(lambda x, count: x * count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number in range(30):
+            compiled(Tensor(1.0), number)
+    assert len(compiled.report()["recompilations"]) <= 2
+
+
+def test_a_network_in_graph_mode():
+    ms.set_context(mode=ms.GRAPH_MODE)
+    net = Net()
+    net(Tensor([1.0]))
+    net.kind = "b"
+    net(Tensor([1.0]))
+    from lamella.graph.surface.mode import compiled_cell
+    assert compiled_cell(net).report()["recompilations"] == [
+        f"the attribute 'kind' of Net {line('y = x * 2 if')}: 'a', now 'b'"]
