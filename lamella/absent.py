@@ -11,6 +11,12 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 
+# What is not there on purpose, and what to use instead.
+_THOR = ("THOR of MindSpore 2.10 stops with a TypeError before its first step; "
+         "use nn.Momentum, nn.Lamb or nn.AdamWeightDecay.")
+_LEFT_OUT = {"mindspore.nn.thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
+             "mindspore.train.ConvertNetUtils": _THOR}
+
 _FILE = Path(__file__).with_name("data") / "mindspore_names.txt"
 
 
@@ -29,6 +35,15 @@ def is_mindspores(owner: str, name: str) -> bool | None:
     """
     known = names().get(owner)
     return None if known is None else name in known
+
+
+def why_left_out(path: str) -> str | None:
+    """The reason for which a name of MindSpore is not there on purpose; None for another name.
+
+    >>> why_left_out("mindspore.nn.thor")[:23], why_left_out("mindspore.nn.Dense")
+    ('THOR of MindSpore 2.10 ', None)
+    """
+    return _LEFT_OUT.get(path)
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -29,7 +29,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from .absent import is_mindspores, nearest
+from .absent import is_mindspores, nearest, why_left_out
 
 __all__ = ["MINDSPORE_VERSION", "install", "installed", "uninstall"]
 
@@ -332,6 +332,9 @@ def _missing(path: str) -> str:
     """The message for a path under mindspore that Lamella lacks, with the nearest one it has."""
     from . import __version__
 
+    reason = why_left_out(path)
+    if reason is not None:
+        return f"Lamella {__version__} does not have {path!r}: {reason}"
     parent, _, name = path.rpartition(".")
     here = [n for n in dir(sys.modules.get(parent)) if not n.startswith("__")]
     rooms = ["mindspore"] + [f"mindspore.{r}" for r in "nn ops mint numpy train amp".split()]

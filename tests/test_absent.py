@@ -31,6 +31,14 @@ def test_what_nobody_has(mindspore, statement) -> None:
     assert ("Nor does MindSpore 2.10." in str(caught.value)) == (not near) or near
 
 
+@pytest.mark.parametrize("statement", [
+    "from mindspore.nn import thor", "from mindspore.train import ConvertModelUtils",
+    "import mindspore; mindspore.nn.thor"])
+def test_what_is_left_out_on_purpose_says_why(mindspore, statement) -> None:
+    with pytest.raises((ImportError, AttributeError), match="THOR of MindSpore 2.10 stops.*use nn"):
+        exec(statement, {})
+
+
 def test_what_mindspore_has_is_told_from_what_nobody_has(mindspore, monkeypatch) -> None:
     table = absent.names()
     monkeypatch.setattr(absent, "names", lambda: table | {
