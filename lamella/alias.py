@@ -137,7 +137,6 @@ _PLACES: dict[str, str] = {
     "dataset.dataloader.collate": "dataset.dataloader._utils.collate",
     "dataset.dataloader.worker": "dataset.dataloader._utils.worker",
     "dataset.text": "dataset.text.utils",
-    "dataset.audio": "dataset.audio.transforms dataset.audio.utils",
     "mindrecord": "mindrecord.filereader mindrecord.filewriter mindrecord.mindpage",
     "experimental.optim": """
         experimental.optim.adadelta experimental.optim.adagrad experimental.optim.adamax

@@ -50,6 +50,7 @@ def test_versions(mindspore):
     ("train._utils", "_make_directory"), ("_c_expression.typing", "Float"),
     ("nn.loss.loss", "__all__"), ("nn.optim.optimizer", "Optimizer"),
     ("context", "get_context"), ("log", "warning"), ("dataset.audio.utils", "MelType"),
+    ("dataset", "set_seed"), ("mint", "Tensor"),
     ("experimental.optim.adamw", "AdamW"), ("mindrecord.filewriter", "FileWriter"),
     ("hal.memory", "memory_stats"), ("runtime.stream", "Stream"),
     ("nn.probability.distribution.beta", "Beta"), ("nn.probability.bijector.bijector", "Bijector"),

@@ -15,6 +15,7 @@ from .batching import (
 )
 from .callback import DSCallback, WaitedDSCallback
 from .config import ErrorSamplesMode
+from .config import set_seed as set_seed
 from .iterators import DictIterator, TupleIterator
 from .mapping import FilterDataset, MapDataset
 from .moving import (

@@ -119,6 +119,7 @@ from ..ops import (
     unsqueeze,
     zeros_like,
 )
+from ..tensor import Tensor as Tensor
 from . import distributed, linalg, nn, optim, special
 from .batch_statistics import *
 from .creation import *
