@@ -16,12 +16,13 @@ from lamella.train import LambdaCallback, LearningRateScheduler, Model, RunCheck
 from lamella.train.resume import load_run, save_run
 
 PROGRAM = textwrap.dedent("""
-    import sys, time
+    import signal, sys, time
     import numpy as np
     import lamella as ms
     from lamella import dataset, nn
     from lamella.train import EarlyStopping, LambdaCallback, Model, RunCheckpoint
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be inherited as ignored
     folder, mode, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
     if mode == "eager":
         ms.set_context(mode=ms.PYNATIVE_MODE)
@@ -69,21 +70,36 @@ def finished(folder, mode, workers):
     return dict(line.split() for line in steps)
 
 
-@pytest.mark.parametrize(("mode", "workers", "kills"), [("eager", 1, 1), ("compiled", 2, 2)])
-def test_a_run_that_is_killed_goes_on_bit_for_bit(mode, workers, kills, tmp_path):
+def is_running(group):
+    """Whether a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("mode", "workers", "signals"), [
+    ("eager", 1, [signal.SIGKILL]),
+    ("compiled", 2, [signal.SIGINT, signal.SIGKILL]),  # as Ctrl-C does, to all processes
+], ids=["eager", "compiled, processes"])
+def test_a_run_that_is_stopped_goes_on_bit_for_bit(mode, workers, signals, tmp_path):
     whole = finished(tmp_path / "whole", mode, workers)
     assert len(whole) == 30
     chance = random.Random(7)
     seen = {}
-    for _ in range(kills):
+    for number in signals:
         process = started(tmp_path / "killed", mode, workers)
         for _ in range(chance.randint(4, 12)):
             line = process.stdout.readline()
             if line:
                 step, loss = line.split()
                 seen.setdefault(step, loss)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        os.killpg(process.pid, number)
+        told = process.communicate(timeout=300)[1]
+        assert process.returncode != 0
+        if number == signal.SIGINT:
+            assert "KeyboardInterrupt" in told and not is_running(process.pid)
     rest = finished(tmp_path / "killed", mode, workers)
     assert len(rest) < 30 and "30" in rest
     assert {**seen, **rest} == whole
