@@ -18,8 +18,8 @@ import torch.nn.functional as F
 
 from ..state import state
 from .measured import Key, Measured
+from .timing import GAIN
 
-GAIN = 0.95  # of the time of PyTorch's own product: what another way must take to be chosen
 SMALLEST = 2**16  # multiplications in a product that is worth timing
 EAGER = 2**21  # and in one whose eager call is worth a lookup,
 ELEMENTS = 2**13  # where the first factor has so many elements: that is asked first

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
 
 import torch
 from torch.fx import GraphModule
 
+from ...machine.timing import Rounds
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.stages import written_inputs
 from ..ir.streams import streams_of, undrawn
 
-GAIN = 0.95  # of the time before: what it must be to be worth a change
 HOPELESS = 1.1  # times the time before
 FEWEST, MOST = 3, 25  # runs of each
 PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
@@ -47,14 +46,13 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
                 return False
         except RuntimeError:  # a kernel that doesn't take what it is given
             return False
-        first, second = copies(graph, inputs), copies(other, inputs)
-        shares: list[float] = []
-        while len(shares) < MOST and not (
-                len(shares) >= FEWEST and (time.perf_counter() - start > PATIENCE
-                                           or statistics.median(shares) > HOPELESS)):
-            before, after = _timed(graph, first, device), _timed(other, second, device)
-            shares.append(after / before)  # what else the machine does, it does to both
-        return statistics.median(shares) < GAIN
+        own, rounds = copies(graph, inputs), Rounds(("before", "after"))
+        while rounds.count < MOST and not (
+                rounds.count >= FEWEST and (time.perf_counter() - start > PATIENCE
+                                            or rounds.share("after") > HOPELESS)):
+            rounds.timed("before", lambda: _run(graph, own), device)
+            rounds.timed("after", lambda: _run(other, own), device)
+        return rounds.fastest() == "after"
 
 
 def is_right(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],
@@ -85,14 +83,3 @@ def _run(graph: GraphModule, inputs: Values) -> Values:
     with torch.enable_grad():  # nothing requires one; some kernels keep less for later without
         found = graph.forward(*inputs)
     return [found] if isinstance(found, torch.Tensor) else list(found)
-
-
-def _timed(graph: GraphModule, inputs: Values, device: torch.device) -> float:
-    """The seconds that a run takes."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    start = time.perf_counter()
-    _run(graph, inputs)
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter() - start

@@ -177,45 +177,49 @@ class Stage:
         self.settled = (not compile or _kernels(module) < FEWEST or _patches(module) > MOST
                         or bool(written_inputs(module)))
         self.native: Native | None = None
+        self._known: str | None = None  # what an earlier process found fastest
 
     def lower(self) -> None:
-        """Replay by the C++ executor, if replay is what runs it."""
-        if self.run is self.replay:
-            self.run = self.replay = program(self.module)
+        """Replay by the C++ executor."""
+        before, self.replay = self.replay, program(self.module)
+        if self.run is before:
+            self.run = self.replay
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
-        """Find what runs it fastest: if it is known already, or else step by step once it is hot.
+        """Find what runs it fastest, step by step once it is hot.
+
+        What an earlier process found runs it meanwhile, and then has to show it again.
 
         Args:
             values: its inputs.
             hot: whether it is worth compiling.
         """
-        if self.settled:
+        if self.settled or isinstance(self.run, Choice):
             return
         if self.native is None:
             self.native = Native(self.module, values)
-            fastest = self.native.remembered()
-            way = None if fastest is None else self._way(fastest, values)
-            if fastest is not None and way is not None:
-                self._decide(fastest, way)
-                return
-        if hot and not self.native.asked:
+            self._known = self.native.remembered()
+            way = None if self._known is None else self._way(self._known, values)
+            self._known = self._known if way else None
+            self.run, self.backend = way or self.replay, self._known or "replay"
+        if hot and self._known is None and not self.native.asked:
             if dense_share(self.module, values) > MOST_DENSE:  # nothing to win
                 self._decide("replay", None)
                 return
             self.native.ask()
-        if self.native.made and self.run is self.replay:
+        if hot and self._known is not None or self.native.made:
             self._compare(values)
 
     def _compare(self, values: list[torch.Tensor]) -> None:
         """Time machine code against replay in the next runs, if there is any and it is right."""
-        ways: dict[str, Run] = {"replay": self.replay}
-        names = ["inductor"]
+        names = ["replay", "inductor"]
         if values and values[0].is_cuda:
             names += ["replay, captured", "inductor, captured"]
+        names.sort(key=lambda name: name != self.backend)  # what runs it now stays in doubt
+        ways: dict[str, Run] = {}
         for name in names:
             way = self._way(name, values)
-            if way is not None and self._is_right(way, values):
+            if way is not None and (way is self.replay or self._is_right(way, values)):
                 ways[name] = way
         if len(ways) == 1:
             self._decide("replay", None)
