@@ -59,7 +59,7 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
             return torch.tensor(bool(data))
         if isinstance(data, float):
             # by way of float64, so that what is too large becomes infinite in any type
-            return torch.tensor(data, dtype=torch.float64).to(raw_type or torch.float32)
+            return _number(data, torch.float64).to(raw_type or torch.float32)
         if isinstance(data, int) and not -2**63 <= data < 2**63:
             if not 0 <= data < 2**64:
                 raise TypeError(f"For 'Tensor', the number {data} is too large for any whole type.")
@@ -67,6 +67,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
             return raw.to(raw_type or torch.uint64)
         if raw_type in WIDE_UNSIGNED:
             return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
+        if isinstance(data, int) and not isinstance(data, bool):
+            return converted(_number(data, torch.int64), raw_type)
         raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
         return converted(raw, raw_type)
     array = data if isinstance(data, np.ndarray) else _nested_array(data)
@@ -82,6 +84,13 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
     if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
     return converted(raw, raw_type)
+
+
+def _number(data: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A number as a tensor; a compiler's stand-in for one says itself which."""
+    kind = type(data)
+    return (torch.tensor if kind is float or kind is int else torch.scalar_tensor)(
+        data, dtype=dtype)
 
 
 def holds(dtype: np.dtype) -> bool:

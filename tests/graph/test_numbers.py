@@ -2,6 +2,7 @@
 
 import math
 import types
+from math import exp
 
 import numpy as np
 import pytest
@@ -54,10 +55,39 @@ def test_a_branch_on_a_number_is_a_condition():
     same(fn, [(X, b) for b in (0.1, 0.2, 0.3, 0.6, 0.7, 0.8, 0.4, 0.9)], 3)
 
 
+FORMULAS = {
+    "power": lambda x, b: ops.abs(x) ** b, "exponent": lambda x, b: x * (1 - 0.9 ** b),
+    "power of a number": lambda x, b: b ** x,
+    "Tensor": lambda x, b: x * Tensor(b, ms.float32), "tensor": lambda x, b: x * ms.tensor(b),
+    "full": lambda x, b: x + ops.full((3,), b, dtype=ms.float32), "cast": lambda x, b: x * ops.cast(
+        b, ms.float32), "clip": lambda x, b: ops.clip(x, 0.0, b),
+    "masked_fill": lambda x, b: ops.masked_fill(x, x > 1, b), "where": lambda x, b: ops.where(
+        x > 1, x, b), "maximum": lambda x, b: ops.maximum(x, b), "lerp": lambda x, b: ops.lerp(
+        x, x * 2, b), "sub": lambda x, b: ops.sub(b, x), "remainder": lambda x, b: x % b,
+    "cosine": lambda x, b: x * 0.5 * (1 + math.cos(math.pi * b / 100)),
+    "imported": lambda x, b: x * exp(-b), "rounded": lambda x, b: x * round(b, 1),
+    "a gradient": lambda x, b: ms.grad(lambda y: (ops.abs(y) ** b).sum())(x),
+    "changed in place": lambda x, b: x * Tensor(b, ms.float32).add_(1) + Tensor(b, ms.float32)}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_of_a_number_are_one_graph(name):
+    same(stateless(FORMULAS[name]), [(X, b) for b in (0.5, 1.5, 2.0, 3.25, 0.25)], 2)
+
+
+def test_a_number_that_decides_again_and_again_ends_in_eager_calls():
+    fn = jit(lambda x, b: x * len(f"{b}") + b)
+    with pytest.warns(UserWarning, match="called with other numbers again and again") as warned:
+        for number in range(60):
+            assert float(fn(Tensor(1.0), number)) == len(f"{number}") + number
+    assert len(warned) == 1 and fn.report()["traces"] < 40
+
+
 @pytest.mark.parametrize("fn", [
-    lambda x, b: x * math.sqrt(b), lambda x, b: ops.ones(int(b * 10)).sum() * x,
+    lambda x, b: x * float(b), lambda x, b: ops.ones(int(b * 10)).sum() * x,
     lambda x, b: x * len(f"{b}"), lambda x, b: x * (2 if type(b) is float else 3),
-    lambda x, b: x ** b], ids=["sqrt", "int", "text", "type", "power"])
+    lambda x, b: x * (b if isinstance(b, int) else math.floor(b))],
+    ids=["float", "int", "text", "type", "class"])
 def test_what_needs_the_value_is_recorded_for_it(fn):
     compiled = jit(fn)
     for b in (0.5, 0.25, 0.75, 0.5, 0.25):

@@ -170,6 +170,8 @@ def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
 
 def _shown(form: Any) -> str:
     """What `plain` made of a plain value, as text; nothing for other values."""
+    if form is ABSENT:
+        return "nothing"
     if isinstance(form, str):
         return form
     if isinstance(form, tuple) and len(form) == 2 and form[0] in _ATOMS:

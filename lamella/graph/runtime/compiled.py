@@ -272,7 +272,7 @@ class Compiled(StandsFor):
             return self._give_up(
                 key, f"its recompilation limit is reached: {len(known)} graphs were recorded for "
                 f"such arguments, and none holds for this call, since {failed.guard} changes again "
-                f"and again ({failed.change})", args, kwargs)
+                f"and again", args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
         found = self._record_sizes(key, inputs, args, kwargs)
@@ -303,6 +303,9 @@ class Compiled(StandsFor):
         kind, given = numberless(args, kwargs)
         varying = self._varying.setdefault(kind, Varying())
         varying.note(key, given, watch.reach)
+        if varying.has_come_too_often:
+            return self._give_up(key, "it is called with other numbers again and again, and "
+                                 f"decides by them what to compute {varying.refused}", args, kwargs)
         before = Before(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from ..tracing.lines import NOWHERE, Line, line_reading, users_level
 from .replay import Path
 
 MOST_NOTED = 64  # the last ones, in a report
-OFTEN = 16  # failures of one guard, after which there is a warning
+OFTEN = 16  # values that made one guard fail, after which there is a warning
 
 
 class Failure(NamedTuple):
@@ -28,14 +28,15 @@ class Failure(NamedTuple):
 
     Attributes:
         guard: what it guards, with the line that reads it.
-        change: what that was and what it is now; empty if it can't be shown.
+        before, now: the two values; empty if they can't be shown.
     """
 
     guard: str
-    change: str = ""
+    before: str = ""
+    now: str = ""
 
     def __str__(self) -> str:
-        return self.guard + (f": {self.change}" if self.change else "")
+        return self.guard + (f": {self.before}, now {self.now}" if self.now else "")
 
 
 class Recompilations:
@@ -49,7 +50,7 @@ class Recompilations:
     def __init__(self, fn: Any, name: str):
         self.fn, self.name = fn, name
         self.noted: deque[Failure] = deque(maxlen=MOST_NOTED)
-        self._often: Counter[str] = Counter()
+        self._values: dict[str, set[str]] = {}  # that made guards fail
         self._pending: Failure | None = None
         self._arguments: list[tuple[str, str]] = []  # of the last recorded call
         self._now: list[tuple[str, str]] = []
@@ -77,12 +78,17 @@ class Recompilations:
         if failed is None:
             return
         self.noted.append(failed)
-        self._often[failed.guard] += 1
-        if self._often[failed.guard] == OFTEN:
-            warnings.warn(
-                f"For 'jit', '{self.name}' is recorded again and again, {OFTEN} times so far, "
-                f"because of {failed}. Each recording takes longer than an eager call. "
-                f"report()['recompilations'] has all of them.", stacklevel=users_level())
+        values = self._values.setdefault(failed.guard, set())
+        if len(values) < OFTEN:
+            values.add(failed.now)
+            if len(values) == OFTEN:
+                self._warn(failed)
+
+    def _warn(self, failed: Failure) -> None:
+        warnings.warn(
+            f"For 'jit', '{self.name}' is recorded again and again, for {OFTEN} values so far of "
+            f"{failed}. Each recording takes longer than an eager call. "
+            f"report()['recompilations'] has all of them.", stacklevel=users_level())
 
     def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
         """The arguments' names, and what is guarded of them."""
@@ -99,7 +105,7 @@ class Recompilations:
         line = Line(code.co_filename, code.co_firstlineno, "forward") if code else NOWHERE
         for name, now in self._now:
             if name in before and before[name] != now:
-                return Failure(f"the argument '{name}'{line}", f"{before[name]}, now {now}")
+                return Failure(f"the argument '{name}'{line}", before[name], now)
         return None
 
 
@@ -124,8 +130,7 @@ def failure(known: Sequence[tuple[Watch, Any, Path]], inputs: list[torch.Tensor]
     now = watch.values()
     found = difference(watch.reach, seen, now)
     line = line_reading(path.codes, found.name) if found.name else NOWHERE
-    change = f"{found.before}, now {found.now}" if found.before and found.now else ""
-    return Failure(f"{found.what}{line}", change)
+    return Failure(f"{found.what}{line}", found.before, found.now)
 
 
 def _last_guard(path: Path) -> int:

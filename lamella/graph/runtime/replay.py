@@ -278,26 +278,26 @@ class Path:
         """Whether it is run in the same way from now on, and by which executor."""
         return self.settled and self._lowered
 
-    def failed_guard(self, given: list[torch.Tensor]) -> tuple[str, str]:
-        """Which guard has failed in a run, as messages call it, and what was found."""
+    def failed_guard(self, given: list[torch.Tensor]) -> tuple[str, str, str]:
+        """Which guard has failed in a run, what it expects, and what was found, as text."""
         if self.sizes is not None and not self.sizes(given):
-            return "the sizes of its arguments", ""
+            return "the sizes of its arguments", "", ""
         for question, answer in self.answers:
             if question() != answer:
-                return "what the program asks Python, a log or the settings", ""
+                return "what the program asks Python, a log or the settings", "", ""
         for form, tensor in zip(self.forms, self.held, strict=False):
             now = form_of(held_data(tensor))
             if now != form:
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
-                        f"{tuple(form[0])} {form[2]}, now {tuple(now[0])} {now[2]}")
+                        f"{tuple(form[0])} {form[2]}", f"{tuple(now[0])} {now[2]}")
         if self.plan is None or self.plan.failed is None:
-            return "a number that it computes with, or memory that Tensors share", ""
+            return "a number that it computes with, or memory that Tensors share", "", ""
         number, found = self.plan.failed
         expected = self.expected[number]
         if isinstance(expected, ShapeGuard):
             return (f"a shape that values decide{self.lines[number]}",
-                    f"{tuple(expected.shape)}, now {tuple(found)}")
-        return f"the value of a Tensor{self.lines[number]}", f"{expected!r}, now {found!r}"
+                    f"{tuple(expected.shape)}", f"{tuple(found)}")
+        return f"the value of a Tensor{self.lines[number]}", repr(expected), repr(found)
 
     @property
     def only_computes(self) -> bool:

@@ -8,10 +8,18 @@ from typing import Any
 from ..guards.reach import Reach
 from ..guards.values import Spot, kept_in
 from ..tracing.changes import APPENDED, Before
-from ..tracing.numbers import Numbers, NumberTrace, alike, ask_for_classes
+from ..tracing.numbers import (
+    Numbers,
+    NumberTrace,
+    alike,
+    ask_for_classes,
+    mathematics_noted,
+)
 from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
 from ..tracing.undo import snapshot
+
+MOST_RECORDINGS = 24  # with other numbers each, before calls with further ones run eagerly
 
 
 class Varying:
@@ -56,6 +64,11 @@ class Varying:
         self.spots = {place: spot for place, spot in self.spots.items() if place in kept}
         self.lists = {place: spot for place, spot in self.lists.items() if place in lists}
         return bool(self.positions or self.spots or self.lists)
+
+    @property
+    def has_come_too_often(self) -> bool:
+        """Whether numbers among the arguments, which can't be inputs, were recorded too often."""
+        return bool(self.positions) and len(set(self.keys)) > MOST_RECORDINGS
 
     def grown(self) -> dict[int, Any]:
         """The lists that have grown, by identity."""
@@ -117,17 +130,18 @@ class Rehearsal:
         real = [spot.get() for spot, _ in stands]
         for spot, stand_in in stands:
             spot.put(stand_in)
-        before = Before(reach)
-        try:
-            self.trace: Trace = run_traced(fn, args, kwargs, reach, before=before, kind=NumberTrace,
-                                           numbers=self.numbers)
-            self.found = snapshot(_seen(
-                self.trace, [grown.items for _, grown in self.numbers.lists]))
-            self.trace.undo()
-        finally:
-            before.restore()
-            for (spot, _), value in zip(stands, real, strict=True):
-                spot.put(value)
+        with mathematics_noted(reach):
+            before = Before(reach)
+            try:
+                self.trace: Trace = run_traced(fn, args, kwargs, reach, before=before,
+                                               kind=NumberTrace, numbers=self.numbers)
+                self.found = snapshot(_seen(
+                    self.trace, [grown.items for _, grown in self.numbers.lists]))
+                self.trace.undo()
+            finally:
+                before.restore()
+                for (spot, _), value in zip(stands, real, strict=True):
+                    spot.put(value)
         if self.trace.refused is not None or self.trace.outside.warned:
             raise CannotTrace(self.trace.refused or "issues a warning")
         if ask_for_classes(self.trace.outside.codes):

@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 import operator
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...autodiff.tree import of_its_kind
 from ...tensor import Tensor
+from ..guards.reach import Reach
 from ..guards.values import Spot
 from .effects import Later
 from .recorder import CannotTrace
@@ -25,14 +28,23 @@ from .trace import Trace
 
 LONGEST = 400  # characters of what is computed of a number, before its value is a condition
 MOST = 2**53  # a whole number beyond is no double
-# functions of PyTorch whose operands may be a number or a tensor of one element
-_OF_OPERANDS = frozenset(
-    getattr(owner, name) for owner in (torch, torch.Tensor)
-    for name in ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "lt",
-                 "le", "gt", "ge", "eq", "ne") if hasattr(owner, name)) | frozenset(
-    getattr(torch.Tensor, f"__{name}__") for name in (
-        "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "div", "rdiv", "lt",
-        "le", "gt", "ge", "eq", "ne") if hasattr(torch.Tensor, f"__{name}__"))
+
+
+def _functions(names: str) -> frozenset[Any]:
+    """Functions and methods of PyTorch, by their names."""
+    return frozenset(getattr(owner, name) for owner in (torch, torch.Tensor)
+                     for name in names.split() if hasattr(owner, name))
+
+
+# functions whose numbers may be tensors of one element: of any type, or of the other operands'
+_OF_OPERANDS = _functions("""
+    add sub subtract mul multiply div divide true_divide lt le gt ge eq ne pow maximum minimum
+    remainder fmod floor_divide where
+    __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __div__ __rdiv__
+    __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __pow__ __rpow__ __mod__ __floordiv__""")
+_OF_ONE_TYPE = _functions("masked_fill clamp clip lerp fill_")
+_BOUNDS = _functions("clamp clip")  # which are all numbers, or all tensors
+_WHOLE_TENSORS = _functions("full scalar_tensor full_like")
 
 
 class Numbers:
@@ -78,12 +90,16 @@ class Numbers:
         wide = torch.int64 if isinstance(number.value, int) else torch.float64
         # beside a tensor with dimensions the wide type doesn't count, and is exact
         wanted = wide if like.dim() and like.is_floating_point() else kind
-        found = self._known.get((number.text, wanted))
+        return self.scalar(number, wanted)
+
+    def scalar(self, number: Number, kind: torch.dtype) -> torch.Tensor:
+        """A number as a tensor of one element, an input of the graph."""
+        found = self._known.get((number.text, kind))
         if found is None:
             with self.recorder.pause():
-                found = torch.scalar_tensor(number.value, dtype=wanted)
-            self._known[number.text, wanted] = found
-            self.tensors.append((found, self.place(number) or 0, wanted))
+                found = torch.scalar_tensor(number.value, dtype=kind)
+            self._known[number.text, kind] = found
+            self.tensors.append((found, self.place(number) or 0, kind))
         return found
 
     def function(self) -> Callable[..., Sequence[Any] | None]:
@@ -92,7 +108,7 @@ class Numbers:
         met = " and ".join(f"({c})" for c in self.conditions) or "True"
         values = "".join(f"{text}, " for text in self.computed)
         return eval(f"lambda {names}: ({values}) if {met} else None",
-                    {"inf": math.inf, "nan": math.nan})
+                    {"inf": math.inf, "nan": math.nan, "math": math})
 
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
@@ -117,15 +133,26 @@ class Number:
         self.run.condition(f"repr({self.text}) == {repr(self.value)!r}")
         return self.value
 
-    def made(self, value: Any, text: str) -> Any:
-        """The result of an operation."""
+    def made(self, value: Any, text: str, of_any_type: bool = False) -> Any:
+        """The result of an operation; `of_any_type` if values decide of which type."""
         if type(value) not in (int, float):
-            return self.plain() and value
+            self.plain()
+            return value
+        if of_any_type:
+            self.run.condition(f"type({text}) is {type(value).__name__}")
         found = Number(self.run, value, text)
         return found.plain() if len(text) > LONGEST else found
 
     def __getattr__(self, name: str) -> Any:
+        if not hasattr(self.value, name):
+            raise AttributeError(f"'{type(self.value).__name__}' object has no attribute '{name}'")
         return getattr(self.plain(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.plain(), dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*without(inputs), **without(kwargs))
 
     def __hash__(self) -> int:
         return hash(self.plain())
@@ -137,12 +164,27 @@ class Number:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in _OF_OPERANDS and len(args) == 2 and not kwargs:
-            a, b = args
-            if type(a) is Number and isinstance(b, torch.Tensor):
-                return func(a.run.tensor(a, b), b)
-            if type(b) is Number and isinstance(a, torch.Tensor):
-                return func(a, b.run.tensor(b, a))
+        if func is torch.result_type:  # values are no matter
+            return func(*map(_value, args))
+        if func in _WHOLE_TENSORS:
+            return _whole(func, args, kwargs)
+        if func in _OF_ONE_TYPE or func in _OF_OPERANDS and not kwargs:
+            like = next((arg for arg in args if isinstance(arg, torch.Tensor)
+                         and (func is not torch.where or arg is not args[0])), None)
+            if like is not None:
+                def beside(value: Any) -> Any:
+                    if type(value) is Number:
+                        if func in _OF_OPERANDS:
+                            return value.run.tensor(value, like)
+                        if like.is_floating_point():
+                            return value.run.scalar(value, like.dtype)
+                        return value.plain()
+                    if func in _BOUNDS and isinstance(value, (int, float)) and (
+                            like.is_floating_point()):
+                        return torch.full((), value, dtype=like.dtype, device=like.device)
+                    return value
+
+                return func(*map(beside, args), **{k: beside(v) for k, v in kwargs.items()})
         return func(*without(args), **without(kwargs))
 
 
@@ -161,8 +203,28 @@ def without(value: Any) -> Any:
     return value
 
 
+def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
+    """A new tensor whose elements are all a number that varies."""
+    number = next((value for value in (*args[:2], kwargs.get("fill_value"), kwargs.get("s"))
+                   if type(value) is Number), None)
+    if number is None:  # it is a size
+        return func(*without(args), **without(kwargs))
+    args = tuple([0 if value is number else without(value) for value in args])
+    kwargs = {k: 0 if value is number else without(value) for k, value in kwargs.items()}
+    if func is torch.full and kwargs.get("dtype") is None:
+        whole = isinstance(number.value, int)
+        kwargs["dtype"] = torch.int64 if whole else torch.get_default_dtype()
+    found = func(*args, **kwargs)
+    if not found.is_floating_point() and not isinstance(number.value, int):
+        number.plain()
+        return found.fill_(number.value)
+    return found.fill_(number.run.scalar(number, found.dtype))
+
+
 def _source(value: Any) -> str:
-    return value.text if type(value) is Number else repr(value)
+    if type(value) is Number:
+        return value.text
+    return f"({value!r})" if value < 0 else repr(value)
 
 
 def _value(value: Any) -> Any:
@@ -177,17 +239,18 @@ def _binary(name: str, sign: str) -> None:
             return function(self.run.tensor(self, other), other)
         if isinstance(other, Tensor):
             return NotImplemented
-        if type(other) not in (int, float, bool, Number) or sign in ("**", "<<"):
+        if type(other) not in (int, float, bool, Number):
             return function(self.plain(), without(other))
         return self.made(function(self.value, _value(other)),
-                         f"({self.text} {sign} {_source(other)})")
+                         f"({self.text} {sign} {_source(other)})", sign == "**")
 
     def backward(self: Number, other: Any) -> Any:
         if isinstance(other, torch.Tensor):
             return function(other, self.run.tensor(self, other))
-        if type(other) not in (int, float, bool) or sign == "**":
+        if type(other) not in (int, float, bool):
             return function(other, self.plain())
-        return self.made(function(other, self.value), f"({_source(other)} {sign} {self.text})")
+        return self.made(function(other, self.value), f"({_source(other)} {sign} {self.text})",
+                         sign == "**")
 
     setattr(Number, f"__{name}__", forward)
     setattr(Number, f"__r{name}__", backward)
@@ -224,8 +287,7 @@ for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "
     _comparison(_name, _sign)
 for _name, _function in {
         "float": float, "int": int, "index": operator.index, "complex": complex, "str": str,
-        "repr": repr, "format": format, "round": round, "trunc": math.trunc, "floor": math.floor,
-        "ceil": math.ceil, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
+        "repr": repr, "format": format, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
         "and": operator.and_, "or": operator.or_, "xor": operator.xor, "invert": operator.invert,
         "lshift": operator.lshift, "rshift": operator.rshift,
         "reduce_ex": lambda value, protocol: value.__reduce_ex__(protocol),
@@ -241,9 +303,55 @@ def _abs(self: Number) -> Any:
     return self.made(abs(self.value), f"abs({self.text})")
 
 
+def _rounding(name: str, function: Callable[..., Any]) -> None:
+    def rounded(self: Number, *args: Any) -> Any:
+        digits = without(args)
+        return self.made(function(self.value, *digits),
+                         f"{name}({', '.join([self.text, *map(repr, digits)])})")
+
+    setattr(Number, f"__{name.rpartition('.')[2]}__", rounded)
+
+
+for _name, _function in {"round": round, "math.trunc": math.trunc, "math.floor": math.floor,
+                         "math.ceil": math.ceil}.items():
+    _rounding(_name, _function)
+
 Number.__neg__ = _neg  # type: ignore[attr-defined]
 Number.__pos__ = lambda self: self  # type: ignore[attr-defined]
 Number.__abs__ = _abs  # type: ignore[attr-defined]
+
+
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `math` that takes stand-ins, too."""
+    def called(*args: Any) -> Any:
+        number = next((arg for arg in args if type(arg) is Number), None)
+        if number is None or not all(type(arg) in (int, float, bool, Number) for arg in args):
+            return function(*without(args))
+        return number.made(function(*map(_value, args)),
+                           f"math.{function.__name__}({', '.join(map(_source, args))})")
+
+    return called
+
+
+_MATHEMATICS = {function: _of_numbers(function) for function in [
+    getattr(math, name) for name in """exp expm1 log log1p log2 log10 sqrt pow sin cos tan asin acos
+    atan atan2 sinh cosh tanh degrees radians hypot copysign fabs fmod""".split()]}
+
+
+@contextmanager
+def mathematics_noted(reach: Reach) -> Iterator[None]:
+    """A block in which the program's functions of `math` take stand-ins."""
+    spaces = [vars(math), *[space for _, space, _ in reach.spaces.values()
+                            if isinstance(space, dict)]]
+    replaced = [(space, name, value) for space in spaces for name, value in list(space.items())
+                if isinstance(value, types.BuiltinFunctionType) and value in _MATHEMATICS]
+    for space, name, value in replaced:
+        space[name] = _MATHEMATICS[value]
+    try:
+        yield
+    finally:
+        for space, name, value in replaced:
+            space[name] = value
 
 
 class Growing:

@@ -75,8 +75,8 @@ def test_guards_on_values_of_tensors():
 
 def test_one_warning_for_a_guard_that_fails_again_and_again():
     compiled = jit(lambda x, how: x * 2)
-    with pytest.warns(UserWarning, match="recorded again and again, 16 times so far, "
-                                         "because of the argument 'how'") as warned:
+    with pytest.warns(UserWarning, match="recorded again and again, for 16 values "
+                                         "so far of the argument 'how'") as warned:
         for number in range(30):
             compiled(Tensor(1.0), str(number))
     assert len(warned) == 1
