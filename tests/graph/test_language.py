@@ -29,7 +29,8 @@ def plain(value):
 def strings(a):
     return (f"{a.shape} {a.dtype}", "%d-%s" % (a.shape[0], "x"),  # noqa: UP031
             "{}:{}".format(a.ndim, "b"),
-            str((1, 2)), str({"a": None}), "ab" * 2 + "c", "a" < "b", "abc"[1])
+            str((1, 2)), str({"a": None}), "ab" * 2 + "c", "a" < "b", "abc"[1],
+            f"{a.shape[0]:>5d}|{1.5:.3f}|{a.ndim=}", "a,b".split(","), "-".join(["p", "q"]))
 
 
 def kinds(a):
@@ -66,7 +67,8 @@ def dicts(a):
     found["c"] = 3
     found.update({"e": 5})
     del found["b"]
-    return found, list(found.keys()), list(found.values()), found.get("z", 7), "a" in found
+    taken = found.pop("e")
+    return found, taken, list(found.keys()), list(found.values()), found.get("z", 7), "a" in found
 
 
 def comprehensions(a):
@@ -126,13 +128,20 @@ def arrays(a):
     return Tensor(np.array([1.0, 2.0, 3.0], np.float32)) + a, {1, 2} == {2, 1}
 
 
+def leaving(a):
+    for i, value in enumerate(a):
+        if value > 1.5:
+            return i, value
+    return -1, a[0]
+
+
 def nothing(a):
     return None
 
 
 @pytest.mark.parametrize("function", [
     strings, kinds, lengths, sequences, lists, dicts, comprehensions, unpacking, numbers,
-    of_tensors, loops, handling, functions, arrays, nothing], ids=lambda f: f.__name__)
+    of_tensors, loops, handling, functions, arrays, leaving, nothing], ids=lambda f: f.__name__)
 def test_python_means_the_same_in_a_graph(function):
     compiled = ms.jit(function, fullgraph=True)
     for _ in range(3):
