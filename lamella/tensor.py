@@ -557,5 +557,11 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a Tensor."""
+    """Whether `obj` is a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.is_tensor(ms.Tensor(1)), ms.is_tensor(1)
+        (True, False)
+    """
     return isinstance(obj, Tensor)

@@ -1,5 +1,7 @@
-"""The demo, and the programs in README.md; those in docs/ are in test_docs.py."""
+"""The demo, the programs in README.md (those in docs/ are in test_docs.py), and that functions and
+layers have examples, which pytest runs where they stand."""
 
+import inspect
 import os
 import pathlib
 import re
@@ -7,6 +9,8 @@ import subprocess
 import sys
 
 import pytest
+
+from lamella import nn, ops
 
 ROOT = pathlib.Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
@@ -109,3 +113,14 @@ def test_two_processes_read_digits_as_well_as_one(tmp_path):
     assert accuracies[0] > 50
     assert accuracies[1] == accuracies[2]
     assert abs(accuracies[0] - accuracies[1]) <= 0.3  # what rounding may change in 1,000 digits
+
+
+@pytest.mark.parametrize("room, kind", [(ops, inspect.isfunction), (nn, inspect.isclass)],
+                         ids=["functions", "layers"])
+def test_each_has_an_example_or_names_what_it_is_a_face_of(room, kind):
+    public = {name: value for name, value in vars(room).items()
+              if not name.startswith("_") and kind(value)}
+    assert len(public) > 200
+    without = [name for name, value in public.items()
+               if ">>>" not in value.__doc__ and not value.__doc__.startswith("As `")]
+    assert without == []
