@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import KERNEL_ERRORS, explain_in, explain_making, op
 
+on_shard: Callable[[Any], None] | None = None  # what `parallel.sharding` does with strategies
+
 
 class Primitive:
     """An operator with attributes.
@@ -98,9 +100,19 @@ class Primitive:
         return self.add_prim_attr("stage", stage)
 
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Primitive:
-        """Name how inputs and outputs are split over devices; returns the operator."""
-        return self.add_prim_attr("in_strategy", in_strategy).add_prim_attr(
-            "out_strategy", out_strategy)
+        """Say how inputs and outputs are cut over processes; returns the operator.
+
+        That means something in the modes ``"semi_auto_parallel"`` and ``"auto_parallel"`` alone.
+
+        Args:
+            in_strategy: for each input a tuple, in how many parts each dimension is cut, or a
+                `Layout`, or None.
+            out_strategy: the same for each output.
+        """
+        self.add_prim_attr("in_strategy", in_strategy).add_prim_attr("out_strategy", out_strategy)
+        if on_shard is not None:
+            on_shard(self)
+        return self
 
     def recompute(self, mode: bool = True) -> Primitive:
         """Mark the operator to be computed again in the backward pass; returns the operator."""

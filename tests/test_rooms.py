@@ -18,7 +18,8 @@ ORDER = (
     "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
     "autodiff",
     "communication",
-    "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.parts",
+    "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.parts "
+    "parallel.sharding",
     "ops",
     "nn",
     "graph.ir",

@@ -313,6 +313,13 @@ def _barrier(name: str, given: list[torch.Tensor], group: Group) -> list[torch.T
     return given
 
 
+def collective(name: str, raw: Any, function: Any, *settings: Any) -> Any:
+    """Call a function of PyTorch's that gives what it has exchanged, and wait for that."""
+    found = function(raw, *settings)
+    wait = torch.ops._c10d_functional.wait_tensor
+    return wait(found) if isinstance(found, torch.Tensor) else [wait(each) for each in found]
+
+
 def refuse_graphs(what: str) -> None:
     """Have a function that is being recorded run eagerly, as it does what no graph can hold."""
     if state.trace is not None:

@@ -90,7 +90,7 @@ class Repeated:
     def _what(self, given: Any) -> Any:
         *settings, group = self.settings
         tensors = given if isinstance(given, (list, tuple)) else [given]
-        return (self.make.__name__, repr(settings), group.name,
+        return (self.make.__name__, repr(settings), getattr(group, "name", group),
                 [(tuple(raw.shape), raw.dtype) for raw in tensors])
 
     def _copy(self, answer: Any) -> Any:

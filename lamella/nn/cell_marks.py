@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..parallel.sharding import plan_parameters, shard_cell
 from .cell_tree import CellTree
 
 
@@ -54,18 +55,20 @@ class CellMarks(CellTree):
         self.cell_type = cell_type
 
     def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> None:
-        """Note how inputs, outputs and Parameters would be split over processes.
+        """Say how inputs, outputs and Parameters are cut over processes.
 
-        As in MindSpore, that means something in the modes that split operators only, which Lamella
-        has in a world of one process alone.
+        As in MindSpore, that means something in the modes ``"semi_auto_parallel"`` and
+        ``"auto_parallel"`` alone. It decides who computes what, never a number.
 
         Args:
-            in_strategy: for each input, a tuple or a `Layout`.
-            out_strategy: for each output, or None.
-            parameter_plan: by name, for Parameters, or None.
+            in_strategy: for each input a tuple, in how many parts each dimension is cut, or a
+                `Layout`, or None.
+            out_strategy: the same for each output, or None.
+            parameter_plan: the same for Parameters, by name, or None.
 
         Raises:
             TypeError: if an argument is of the wrong type.
+            ValueError: if there is no Parameter of a name.
         """
         for name, value, kind in (("in_strategy", in_strategy, tuple),
                                   ("out_strategy", out_strategy, (tuple, type(None))),
@@ -75,3 +78,5 @@ class CellMarks(CellTree):
                                 f"{'dict' if name == 'parameter_plan' else 'tuple'}, "
                                 f"but got {type(value).__name__}.")
         self.__dict__["_strategies"] = in_strategy, out_strategy, parameter_plan
+        plan_parameters(self, parameter_plan or {}, "Cell.shard")
+        shard_cell(self)

@@ -14,8 +14,9 @@ _RESHARDING = ("build_searched_strategy", "load_distributed_checkpoint", "merge_
                "rank_list_for_transform", "restore_group_info_list",
                "transform_checkpoint_by_rank", "transform_checkpoints")
 
-__all__ = ["Layout", "get_algo_parameters", "reset_algo_parameters", "set_algo_parameters"]
-__all__.extend(_RESHARDING)
+__all__ = ["Layout", "get_algo_parameters", "reset_algo_parameters", "set_algo_parameters",
+           "shard"]
+__all__ += _RESHARDING
 
 
 def __getattr__(name: str) -> Any:
@@ -23,4 +24,8 @@ def __getattr__(name: str) -> Any:
         from .. import train
 
         return getattr(train, name)
+    if name == "shard":
+        from .auto_parallel import shard
+
+        return shard
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -1,4 +1,4 @@
-"""`Layout`: which dimensions of a Tensor would be cut along which axes of an arrangement of
+"""`Layout`: which dimensions of a Tensor are cut along which axes of an arrangement of
 processes."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ __all__ = ["Layout"]
 class Layout:
     """An arrangement of processes in named axes, and, when called, a Tensor's place in it.
 
-    Lamella splits no Tensors over processes: a layout says what a program means, for its own use,
-    for ``Primitive.shard``, which keeps it, and in checkpoints.
+    ``Primitive.shard``, ``Cell.shard`` and `shard` take it. It says which axes cut a dimension; at
+    which process of an axis a part lies is decided here, as it changes no number.
 
     Args:
         device_matrix: how many processes there are along each axis.

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..communication import exchange
-from ..communication.groups import Group, beside
+from ..communication.groups import beside
 from ..state import state
 
 if TYPE_CHECKING:
-    from .parts import PartParameter
+    from .parts import PartParameter, Placement
 
 _NAME = "Parameter"  # what exchanges are made for, in messages
 
@@ -59,11 +59,12 @@ class Uses:
 
     Args:
         level: the gradient call.
-        group: the processes that hold the parts.
+        placement: how the Parameters are cut.
     """
 
-    def __init__(self, level: Any, group: Group):
-        self.level, self.group, self.apart = level, group, beside(group)
+    def __init__(self, level: Any, placement: Placement):
+        self.level, self.placement = level, placement
+        self.group, self.apart = placement.group, beside(placement.group)
         self.forward: list[_Use] = []
         self.gathered: list[_Use] = []  # those that the backward pass hasn't gathered
         self.scattered: list[_Use] = []  # those whose gradients haven't left
@@ -136,6 +137,9 @@ class Uses:
         if gradient is None:
             gradient = torch.zeros(use.parameter.shape, dtype=use.parameter._data.dtype,
                                    device=use.parameter._data.device)
+        if self.placement.alike:
+            self._add(use, self.placement.scattered(gradient))
+            return
         if state.trace is None:
             while self.coming and exchange.has_come(self.coming[0][1]):
                 self._take()
@@ -143,7 +147,9 @@ class Uses:
 
     def _take(self) -> None:
         use, coming = self.coming.pop(0)
-        part = exchange.end_scatter(_NAME, coming, self.apart)
+        self._add(use, exchange.end_scatter(_NAME, coming, self.apart))
+
+    def _add(self, use: _Use, part: torch.Tensor) -> None:
         place = id(use.parameter)
         self.sums[place] = self.sums[place] + part if place in self.sums else part
 
@@ -170,13 +176,14 @@ class Uses:
 _last: dict[str, Uses] = {}  # of each group; kept where no compiled function looks for changes
 
 
-def uses_in(level: Any, group: Group) -> Uses:
-    """The uses in a gradient call of Parameters that a group holds."""
+def uses_in(level: Any, placement: Placement) -> Uses:
+    """The uses in a gradient call of Parameters that are cut in one way."""
     while level.outer is not None:
         level = level.outer
-    found = _last.get(group.name)
-    if found is None or found.level is not level or found.group is not group:
-        found = _last[group.name] = Uses(level, group)
+    name = placement.group.name
+    found = _last.get(name)
+    if found is None or found.level is not level or found.placement is not placement:
+        found = _last[name] = Uses(level, placement)
     return found
 
 

@@ -39,14 +39,17 @@ class Placement:
         others: the processes that hold the same part as this one, or None if there are none.
         divisor: what gradients, added up over all processes, are divided by.
         threshold: Parameters of fewer bytes are left whole.
+        alike: whether all processes have the same gradients, as each computes those of the whole
+            batch: then nothing has to be added up.
         on_use: whether gradient calls gather wholes where they are used, and keep none.
         mesh: the group as torch's arrangement of devices.
     """
 
     def __init__(self, group: Group, others: Group | None = None, divisor: int = 1,
-                 threshold: int = 0, on_use: bool = False):
-        self.group, self.others = group, others
-        self.divisor, self.threshold, self.on_use = divisor, threshold, on_use
+                 threshold: int = 0, on_use: bool = False, alike: bool = False):
+        self.group, self.others = group, None if alike else others
+        self.divisor = 1 if alike else divisor
+        self.threshold, self.on_use, self.alike = threshold, on_use, alike
         from torch.distributed.device_mesh import DeviceMesh
 
         kind = "cuda" if torch.cuda.is_available() else "cpu"
@@ -69,6 +72,8 @@ class Placement:
 
     def scattered(self, raw: torch.Tensor) -> torch.Tensor:
         """This process's part of the sum of the group's gradients of a whole."""
+        if self.alike:
+            return self.part(raw).contiguous()
         return rules.reduce_scatter("Parameter", raw, "sum", self.group)
 
     def gradient(self, raw: torch.Tensor) -> Tensor:
@@ -103,7 +108,7 @@ class PartParameter(Parameter):
         if alias is None:
             return self.placement.gather(self._data)
         if alias.shape == self._data.shape:
-            return uses_in(state.level, self.placement.group).whole(self, alias)
+            return uses_in(state.level, self.placement).whole(self, alias)
         return alias
 
     @_raw.setter
@@ -165,13 +170,13 @@ class PartParameter(Parameter):
         """The function of a gradient call, as it has to be called."""
         if not self.placement.on_use or level.outer is not None:
             return function
-        return partial(uses_in(level, self.placement.group).run, function)
+        return partial(uses_in(level, self.placement).run, function)
 
     def gradient_of(self, raw: torch.Tensor, level: Any) -> Tensor:
         """The gradient of a gradient call as a Tensor of which each process holds its part."""
         placement = self.placement
         if placement.on_use and level.outer is None:
-            return placement.gradient(uses_in(level, placement.group).gradient(self))
+            return placement.gradient(uses_in(level, placement).gradient(self))
         return placement.gradient(placement.scattered(raw))
 
 
@@ -207,11 +212,12 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
     if size == -1:
         size = config.get("optimizer_weight_shard_size", settings.get_auto_parallel_context(
             "optimizer_weight_shard_size"))
-    on_use = config.get("optimizer_level") == "level3"
+    on_use, alike = (config.get("optimizer_level") == "level3",
+                     settings._is_in_auto_parallel_mode())
     least = (config["parallel_optimizer_threshold"] if threshold is None else threshold) << 10
     divisor = world.size if settings.get_auto_parallel_context("gradients_mean") else 1
     if size in (-1, world.size):
-        return Placement(world, None, divisor, least, on_use)
+        return Placement(world, None, divisor, least, on_use, alike)
     if world.size % size:
         raise ValueError(f"Weights can't be cut in {size} parts among {world.size} processes: the "
                          f"number of processes must be a multiple.")
@@ -223,7 +229,7 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
         create_group(name, ranks)
         if world.ranks[world.rank] in ranks:
             mine[kind] = group_of(name, "parallel optimizer")
-    return Placement(mine["part"], mine["same"], divisor, least, on_use)
+    return Placement(mine["part"], mine["same"], divisor, least, on_use, alike)
 
 
 def is_part(raw: torch.Tensor) -> bool:

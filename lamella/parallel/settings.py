@@ -1,9 +1,9 @@
 """How a program wants its work spread over processes: kept, checked, and read where it matters.
 
-Data parallelism reads the mode, `gradients_mean`, `device_num` and `parameter_broadcast`. Splitting
-operators over processes is not here: with several processes the modes that ask for it are refused;
-in a world of one they mean what stand-alone means. The other settings steer MindSpore's own search
-for strategies and fusion of messages; `get_auto_parallel_context` answers what was set.
+Data parallelism reads the mode, `gradients_mean`, `device_num` and `parameter_broadcast`. The modes
+that spread operators over processes mean, in a world of one, what stand-alone means. The other
+settings steer MindSpore's own search for strategies and fusion of messages;
+`get_auto_parallel_context` answers what was set.
 """
 
 from __future__ import annotations
@@ -83,12 +83,11 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     Args:
         parallel_mode: one of `ParallelMode`. ``"data_parallel"`` and ``"hybrid_parallel"`` have
             `nn.TrainOneStepCell` and `nn.DistributedGradReducer` add up gradients.
-            ``"semi_auto_parallel"`` and ``"auto_parallel"`` mean ``"stand_alone"`` in a world of
-            one process.
+            ``"semi_auto_parallel"`` and ``"auto_parallel"`` spread operators over processes.
         gradients_mean: whether gradients are then divided by the number of processes.
         device_num, global_rank: the number of processes and this one's; default: the world's.
         parameter_broadcast: whether training starts from process 0's parameters.
-        enable_parallel_optimizer: with ``"data_parallel"``, whether optimizers made from now on
+        enable_parallel_optimizer: whether optimizers made from now on
             keep their parameters and states cut in parts, one for each process.
             ``parallel_optimizer_config`` says from how many KB on, in how many parts, and with
             ``optimizer_level="level3"`` that wholes are gathered where they are used, and kept
@@ -98,8 +97,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     Raises:
         ValueError: for a name that MindSpore doesn't have, or a value outside its range.
         TypeError: for a value of the wrong type.
-        RuntimeError: for a mode that splits operators, or stages of a pipeline, with several
-            processes.
+        RuntimeError: for stages of a pipeline with several processes.
 
     Examples:
         >>> import lamella as ms
@@ -231,14 +229,10 @@ def check_feasible(size: int) -> None:
     """Check that the settings mean something here for so many processes.
 
     Raises:
-        RuntimeError: if they ask that operators or layers be spread over several processes.
+        RuntimeError: if they ask that layers be put on several processes.
     """
     if size == 1:
         return
-    if _get("parallel_mode") in _SPLITTING:
-        raise RuntimeError(f"For 'set_auto_parallel_context', the mode {_get('parallel_mode')!r} "
-                           f"splits operators over the {size} processes, which Lamella can't; use "
-                           f"'data_parallel', or collectives (ops.AllReduce, ...).")
     if _get("pipeline_stages") > 1:
         raise RuntimeError(f"For 'set_auto_parallel_context', 'pipeline_stages' must be 1 with "
                            f"{size} processes: Lamella can't put layers on different processes.")
@@ -352,8 +346,8 @@ def _get_enable_parallel_optimizer() -> bool:
 
 def shards_optimizer() -> bool:
     """Whether optimizers cut their parameters in parts, one for each process."""
-    return (_get("enable_parallel_optimizer") and _get_parallel_mode() == "data_parallel"
-            and _world_size() > 1)
+    return (_get("enable_parallel_optimizer") and _world_size() > 1
+            and _get_parallel_mode() in ("data_parallel", *_SPLITTING))
 
 
 def _get_grad_accumulation_shard() -> bool:

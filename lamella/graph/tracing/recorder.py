@@ -16,6 +16,8 @@ from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ...communication.exchange import collective
+from ...communication.repeated import Repeated
 from ...state import state
 from ..guards.reach import form_of
 from ..ir.draft import Draft, Kernels
@@ -74,8 +76,8 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        if any(hasattr(kind, "from_local") for kind in types):
-            return NotImplemented  # a DTensor, which calls kernels on what it holds
+        if types and any(map(_calls_others, types)):
+            return NotImplemented
         if self._paused or func.namespace == "prim":
             return func(*args, **kwargs)
         tags = func.tags
@@ -84,8 +86,7 @@ class Recorder(TorchDispatchMode):
                 return self._drawn(func, args, kwargs)
             return func(*args, **kwargs)
         if func.namespace in _MESSAGES:
-            return self._refused("communicates by functions of torch.distributed", func, args,
-                                 kwargs)
+            return self._message(func, args, kwargs)
         if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
             return self._shaped_by_values(func, args, kwargs)
         if torch.Tag.data_dependent_output in tags:
@@ -171,6 +172,15 @@ class Recorder(TorchDispatchMode):
         found = (call or func)(*args, **kwargs)
         self._note(node, found)
         return found
+
+    def _message(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Call a function of torch.distributed; those that give results are as DTensor does."""
+        if state.trace is None or not func.namespace.endswith("functional") or kwargs:
+            return self._refused("communicates by functions of torch.distributed", func, args,
+                                 kwargs)
+        if func is torch.ops._c10d_functional.wait_tensor.default:
+            return args[0]  # it is there, see `collective`
+        return state.trace.exchange(Repeated(collective, str(func), (func, *args[1:]), {}), args[0])
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, as a node of the graph."""
@@ -274,6 +284,12 @@ class Recorder(TorchDispatchMode):
             self._last = self.graph.placeholder(name)
         self._last.meta["val"] = _form_of(raw)
         return self._last
+
+
+def _calls_others(kind: type) -> bool:
+    """Whether these are DTensors, or results that still come: they call kernels on what they hold.
+    """
+    return hasattr(kind, "from_local") or hasattr(kind, "trigger_wait")
 
 
 def _by_positions(func: Any, args: tuple) -> bool:

@@ -1,0 +1,356 @@
+"""Operators on Tensors that are spread over processes, by PyTorch's DTensor.
+
+In the modes ``"semi_auto_parallel"`` and ``"auto_parallel"`` a network is a *region*: its inputs
+become DTensors, Parameters are DTensors when they are read there, and each operator's result is
+laid out as DTensor propagates it; ``Primitive.shard`` and ``Cell.shard`` lay inputs and results out
+otherwise. What leaves a region is whole, and the same in all processes. So layouts decide who
+computes what and what is sent, never a number.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .. import primitive
+from ..autodiff.tree import map_tensors
+from ..communication.groups import ended, group_of
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from . import settings
+from .layout import Layout
+
+__all__ = ["in_region", "lay_out", "plan_parameters", "region", "shard", "shard_cell", "splits"]
+
+_meshes: dict[int, Any] = {}  # of each world that there was
+
+
+def splits() -> bool:
+    """Whether the settings ask that operators be spread over several processes."""
+    return settings._is_in_auto_parallel_mode() and group_of(None, "shard").size > 1
+
+
+def in_region() -> bool:
+    """Whether a network is being run whose operators are spread over processes."""
+    return isinstance(state.overlay, _Overlay)
+
+
+def world_mesh() -> Any:
+    """All processes, arranged in axes of prime lengths: each way to cut fits some of them."""
+    if ended() not in _meshes:
+        from torch.distributed.device_mesh import DeviceMesh
+        from torch.distributed.tensor import DTensor
+
+        if state.trace is not None:
+            state.trace.refuse("arranges processes for the first time")
+        # plain tensors that an operator meets are the same in all processes
+        DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
+        size = group_of(None, "shard").size
+        factors, left, factor = [], size, 2
+        while left > 1:
+            if left % factor:
+                factor += 1
+            else:
+                factors.append(factor)
+                left //= factor
+        kind = "cuda" if torch.cuda.is_available() else "cpu"
+        _meshes[ended()] = DeviceMesh(kind, torch.arange(size).reshape(factors))
+    return _meshes[ended()]
+
+
+def _axes_of(counts: tuple[int, ...], keys: list[Any], taken: dict[Any, list[int]], mesh: Any,
+             where: str) -> list[list[int]]:
+    """For each dimension the axes of the mesh that it is cut along.
+
+    Args:
+        counts: in how many parts each is cut.
+        keys: what each dimension is; those of one key are cut along the same axes.
+        taken: what was found for other Tensors, by key; added to.
+    """
+    found, used = [], {axis for axes in taken.values() for axis in axes}
+    for count, key in zip(counts, keys, strict=True):
+        axes = taken.get(key, [])
+        if math.prod(mesh.size(axis) for axis in axes) != count:
+            axes, left = [], count
+            mine = {axis for others in found for axis in others}
+            for axis in sorted(set(range(mesh.ndim)) - mine, key=lambda axis: axis in used):
+                if left % mesh.size(axis) == 0 and left > 1:
+                    axes.append(axis)
+                    left //= mesh.size(axis)
+            if left > 1:
+                raise ValueError(f"For '{where}', the strategy {counts} can't be laid over "
+                                 f"{mesh.size()} processes.")
+            axes.sort()
+            taken.setdefault(key, axes)
+        found.append(axes)
+    return found
+
+
+def _placements(axes: list[list[int]], mesh: Any) -> list[Any]:
+    from torch.distributed.tensor import Replicate, Shard
+
+    found: list[Any] = [Replicate() for _ in range(mesh.ndim)]
+    for dim, mine in enumerate(axes):
+        for axis in mine:
+            found[axis] = Shard(dim)
+    return found
+
+
+def _of_layout(layout: Layout, taken: dict[Any, list[int]], mesh: Any, where: str
+               ) -> list[list[int]]:
+    """For each dimension the axes of the mesh that a layout cuts it along."""
+    told = layout.to_dict()
+    if sorted(told["rank_list"]) != list(range(mesh.size())):
+        raise ValueError(f"For '{where}', a layout must have all processes of the world, but has "
+                         f"{told['rank_list']}.")
+    matrix = told["device_matrix"]
+    axes = _axes_of(matrix, list(told["alias_name"]), taken, mesh, where)
+    axes.reverse()  # in tensor maps the last axis is number 0
+    return [sorted(axis for place in (places if isinstance(places, tuple) else (places,))
+                   if place != -1 for axis in axes[place]) for places in told["tensor_map"]]
+
+
+def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None = None,
+            taken: dict[Any, list[int]] | None = None) -> torch.Tensor:
+    """A raw tensor, laid out by a strategy.
+
+    Args:
+        raw: a DTensor, or a plain tensor that is the same in all processes.
+        strategy: in how many parts each dimension is cut, a `Layout`, or None: as it is.
+        where: the function that the program called.
+        keys: what each dimension is, see `_axes_of`.
+    """
+    from torch.distributed.tensor import DTensor, Replicate
+
+    if strategy is None:
+        return raw
+    mesh, taken = world_mesh(), {} if taken is None else taken
+    if isinstance(strategy, Layout):
+        axes = _of_layout(strategy, taken, mesh, where)
+    else:
+        keys = list(range(-len(strategy), 0)) if keys is None else keys
+        axes = _axes_of(tuple(strategy), keys, taken, mesh, where)
+    if len(axes) != raw.dim():
+        raise ValueError(f"For '{where}', a strategy must have an entry for each dimension, but "
+                         f"one of {len(axes)} is for a Tensor of shape {tuple(raw.shape)}.")
+    for dim, mine in enumerate(axes):
+        if raw.shape[dim] % math.prod(mesh.size(axis) for axis in mine):
+            raise ValueError(f"For '{where}', dimension {dim} of a Tensor of shape "
+                             f"{tuple(raw.shape)} can't be cut in equal parts as its strategy "
+                             f"says.")
+    placements = _placements(axes, mesh)
+    if not isinstance(raw, DTensor):
+        raw = DTensor.from_local(raw, mesh, [Replicate()] * mesh.ndim, run_check=False)
+    return raw.redistribute(mesh, placements)  # type: ignore[attr-defined]
+
+
+def whole(raw: torch.Tensor) -> torch.Tensor:
+    """A plain tensor, the same in all processes."""
+    return raw.full_tensor() if hasattr(raw, "full_tensor") else raw  # type: ignore[attr-defined]
+
+
+class _Overlay(dict[Any, torch.Tensor]):
+    """The aliases of Parameters in a region: DTensors around those outside of it."""
+
+    def __init__(self, around: Any):
+        super().__init__(around or {})
+        self.around = around
+        self.made: dict[Parameter, torch.Tensor] = {}
+
+    def get(self, key: Parameter, default: Any = None) -> torch.Tensor:
+        """The alias of a Parameter."""
+        from torch.distributed.tensor import DTensor, Replicate
+
+        found = self.made.get(key)
+        if found is None:
+            state.overlay = self.around
+            try:
+                raw = key._raw
+            finally:
+                state.overlay = self
+            mesh = world_mesh()
+            found = DTensor.from_local(raw, mesh, [Replicate()] * mesh.ndim, run_check=False)
+            found = lay_out(found, key.__dict__.get("strategy"), f"parameter {key.name!r}")
+            if key.gradient_of is None:  # the wholes of others are not to be kept
+                self.made[key] = found
+        return found
+
+
+    def copy(self) -> Any:
+        """Refused: a gradient call would take aliases of this process's parts."""
+        raise RuntimeError("In a network whose operators are spread over processes, there are no "
+                           "gradient calls: give 'AutoParallel' the network with its loss, and "
+                           "differentiate what that gives.")
+
+
+def region(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function with its operators spread over processes; in a region, the function itself.
+
+    Tensors that it is given are this process's part, or as ``dataset_strategy`` says.
+    """
+    @functools.wraps(function, updated=())
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        if in_region():
+            return function(*args, **kwargs)
+        strategy = settings.get_auto_parallel_context("dataset_strategy")
+        places = iter(range(len(args)))
+        args = tuple([map_tensors(lambda t, i=i: _given(t, strategy, i, name), arg)
+                      for i, arg in zip(places, args, strict=True)])
+        return _run(function, args, kwargs)
+
+    return spread
+
+
+def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """Run a function as a region, and give the wholes of its results."""
+    if state.level is not None and (state.level.outer is not None or state.level.forward):
+        raise RuntimeError("Operators are spread over processes inside of one gradient call only.")
+    before = state.overlay
+    overlay = state.overlay = _Overlay(before)
+    try:
+        found = function(*args, **kwargs)
+    finally:
+        state.overlay = before
+        for parameter in overlay.made:
+            parameter._data = whole(parameter._data)  # where it was assigned
+    return map_tensors(lambda t: wrap(whole(t._raw)), found)
+
+
+def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
+    """An input of a region, as this process was given it."""
+    from torch.distributed.tensor import DTensor
+
+    if isinstance(tensor, Parameter):
+        return tensor
+    raw, mesh = tensor._raw, world_mesh()
+    axes: list[list[int]] = []
+    if strategy == "data_parallel" and raw.dim():
+        axes = [list(range(mesh.ndim))]
+    elif strategy not in ("full_batch", "data_parallel") and place < len(strategy):
+        axes = _axes_of(tuple(strategy[place]), list(range(raw.dim())), {}, mesh, name)
+        if [axis for mine in axes for axis in mine] not in ([], list(range(mesh.ndim))):
+            raise ValueError(f"For '{name}', a 'dataset_strategy' must cut an input in as many "
+                             f"parts as there are processes, or in none, but got "
+                             f"{strategy[place]} with {mesh.size()} processes.")
+    placements = _placements(axes, mesh)
+    return wrap(DTensor.from_local(raw, mesh, placements, run_check=False))
+
+
+def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None,
+          name: str = "shard") -> Callable[..., Any]:
+    """The function with inputs and results laid out by strategies, where operators are spread."""
+    @functools.wraps(fn, updated=())
+    def sharded(*args: Any, **kwargs: Any) -> Any:
+        if not splits():
+            return fn(*args, **kwargs)
+        taken: dict[Any, list[int]] = {}
+        args = tuple([_laid_out(arg, strategy, name, taken) for arg, strategy in
+                      zip(args, _for_each(in_strategy, args, name), strict=True)])
+        if in_region():
+            found = fn(*args, **kwargs)
+        else:
+            found = _run(fn, args, kwargs)
+        several = isinstance(found, tuple)
+        results = found if several else (found,)
+        laid = tuple([_laid_out(result, strategy, name, taken) for result, strategy in
+                      zip(results, _for_each(out_strategy, results, name), strict=True)])
+        if not in_region():
+            laid = tuple([map_tensors(lambda t: wrap(whole(t._raw)), each) for each in laid])
+        return laid if several else laid[0]
+
+    return sharded
+
+
+def _for_each(strategies: Any, values: tuple, name: str) -> tuple:
+    if strategies is None:
+        return (None,) * len(values)
+    strategies = tuple(strategies)
+    if len(strategies) > len(values):
+        raise ValueError(f"For '{name}', there are {len(strategies)} strategies, but "
+                         f"{len(values)} Tensors.")
+    return strategies + (None,) * (len(values) - len(strategies))
+
+
+def _laid_out(value: Any, strategy: Any, name: str, taken: dict[Any, list[int]],
+              keys: list[Any] | None = None) -> Any:
+    if strategy is None or not isinstance(value, Tensor):
+        return value
+    return wrap(lay_out(value._raw, strategy, name, keys, taken))
+
+
+class _ShardedCell:
+    """Mixed into the class of a Cell that was given strategies."""
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        """As without them."""
+        inputs, outputs, _ = self.__dict__["_strategies"]
+        call: Any = super().construct  # type: ignore[misc]
+        return shard(call, inputs, outputs, "Cell.shard")(*args, **kwargs)
+
+
+def plan_parameters(network: Any, plan: dict[str, Any], where: str) -> None:
+    """Note how Parameters of a network are laid out."""
+    known = dict(network.parameters_and_names())
+    for name, strategy in plan.items():
+        if not isinstance(name, str) or not isinstance(strategy, (tuple, Layout)):
+            raise TypeError(f"For '{where}', 'parameter_plan' must have a tuple or a Layout for "
+                            f"each name, but got {name!r}: {strategy!r}.")
+        name = name.removeprefix("self.")
+        if name not in known:
+            raise ValueError(f"For '{where}', the network has no parameter {name!r}; it has "
+                             f"{', '.join(known)}.")
+        known[name].__dict__["strategy"] = strategy
+
+
+class _Sharded:
+    """Mixed into the class of an operator that was given strategies."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        call: Any = super().__call__  # type: ignore[misc]
+        if not in_region():
+            return call(*args, **kwargs)
+        attrs, name, taken = self.attrs, self.name, {}  # type: ignore[attr-defined]
+        joined = len(args) == 1 and isinstance(args[0], (tuple, list))
+        flat: Any = args[0] if joined else args
+        strategies = _for_each(attrs["in_strategy"], flat, name)
+        flat = tuple([_laid_out(value, strategy, name, taken, self._keys(i, value))
+                      for i, (value, strategy) in enumerate(zip(flat, strategies, strict=True))])
+        found = call(flat, **kwargs) if joined else call(*flat, **kwargs)
+        if attrs["out_strategy"] is None or isinstance(found, tuple):
+            return found
+        return _laid_out(found, attrs["out_strategy"][0], name, {})
+
+    def _keys(self, place: int, value: Any) -> list[Any] | None:
+        """What the dimensions of a product's factor are."""
+        product = self.name in ("MatMul", "BatchMatMul")  # type: ignore[attr-defined]
+        if not product or place > 1 or not isinstance(value, Tensor):
+            return None
+        last = ["rows", "inner"] if place == 0 else ["inner", "columns"]
+        if getattr(self, "transpose_b" if place else "transpose_a", False):
+            last.reverse()
+        return [*range(-value.ndim, -2), *last]
+
+
+@functools.lru_cache
+def _mixed(mixin: type, kind: type) -> type:
+    return type(kind.__name__, (mixin, kind), {"__module__": kind.__module__})
+
+
+def shard_cell(cell: Any) -> None:
+    """Have a Cell lay out its inputs and results as its strategies say."""
+    if not isinstance(cell, _ShardedCell):
+        cell.__class__ = _mixed(_ShardedCell, type(cell))
+
+
+def _on_shard(operator: Any) -> None:
+    """Have an operator lay out its inputs where operators are spread over processes."""
+    if not isinstance(operator, _Sharded) and operator.attrs["in_strategy"] is not None:
+        operator.__class__ = _mixed(_Sharded, type(operator))
+
+
+primitive.on_shard = _on_shard

@@ -1,0 +1,150 @@
+"""What each of some processes does in the tests of operators that are spread over processes."""
+
+import json
+import warnings
+
+import numpy as np
+
+import lamella as ms
+from lamella import Tensor, communication, nn, ops
+from lamella.parallel import Layout, shard
+from lamella.parallel.auto_parallel import AutoParallel
+
+
+def parameter(seed, *shape):
+    return ms.Parameter(Tensor(np.random.default_rng(seed).normal(size=shape) * 0.4, ms.float32))
+
+
+class Net(nn.Cell):
+    """Attention, a normalization and two products, which strategies cut."""
+
+    def __init__(self, size=1, way=None):
+        super().__init__()
+        self.table = nn.Embedding(12, 8, embedding_table=parameter(0, 12, 8))
+        self.query, self.up = parameter(1, 8, 8), parameter(2, 8, 16)
+        self.down = parameter(3, 16, 4)
+        self.norm = nn.LayerNorm((8,))
+        self.last = nn.Dense(4, 4, weight_init=parameter(4, 4, 4), bias_init="zeros")
+        self.first, self.second, self.act = ops.MatMul(), ops.MatMul(transpose_a=False), ops.ReLU()
+        if way == "tuples":
+            self.first.shard(((1, 1), (1, size)))
+            self.act.shard(((1, size),))
+            self.second.shard(((1, size), (size, 1)), ((1, 1),))
+        elif way == "layouts":
+            layout = Layout((size // 2, 2), ("dp", "mp"))
+            self.first.shard((layout("dp", "None"), layout("None", "mp")))
+            self.second.shard((layout("dp", "mp"), layout("mp", "None")))
+        elif way == "cells":
+            self.last.shard(((size, 1),), ((1, 1),), {"self.weight": (2, 1)})
+
+    def construct(self, words):
+        x = self.norm(self.table(words))
+        scores = ops.softmax(ops.matmul(ops.matmul(x, self.query), x.swapaxes(1, 2)))
+        x = ops.matmul(scores, x).mean(1)
+        x = self.act(self.first(x, self.up))
+        return self.last(self.second(x, self.down))
+
+
+def batch(number, rows=slice(None)):
+    rng = np.random.default_rng(number)
+    return (Tensor(rng.integers(0, 12, (8, 5))[rows], ms.int32),
+            Tensor(rng.integers(0, 4, 8)[rows], ms.int32))
+
+
+def train(kind, rows, size=1, way=None, compiled=False, auto=None):
+    net = nn.WithLossCell(Net(size, way), nn.CrossEntropyLoss())
+    if auto is not None:
+        net = auto(net)
+    weights = net.trainable_params()
+    optimizer = nn.Adam(weights, 0.02) if kind == "Adam" else nn.Momentum(weights, 0.1, 0.9)
+    step = nn.TrainOneStepCell(net, optimizer)
+    call = ms.jit(step) if compiled else step
+    losses = [call(*batch(number, rows)).asnumpy().tolist() for number in range(4)]
+    assert not compiled or call.report()["replays"] > 0
+    return losses, [p.asnumpy().tolist() for p in weights]
+
+
+def cut_weights(level):
+    def auto(net):
+        found = AutoParallel(net)
+        found.dataset_strategy("full_batch")
+        found.hsdp(threshold=0, optimizer_level=level)
+        assert any(p._data.numel() < p.size for p in net.trainable_params())
+        return found
+    return auto
+
+
+def complaint(call, *arguments):
+    try:
+        call(*arguments)
+    except Exception as error:  # noqa: BLE001  what kind it is, the test checks
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def refused(size, rows):
+    """What can't be laid out, each with its message."""
+    x, y = ops.ones((6, 8)), ops.ones((8, 6))
+    with_gradient = AutoParallel(lambda x: ms.grad(lambda y: (y * y).sum())(x))
+    return {
+        "uneven": complaint(shard(ops.matmul, ((1, 1), (1, 4))), x, ops.ones((8, 6))),
+        "too many": complaint(shard(ops.matmul, ((16, 1), (1, 1))), ops.ones((16, 8)), y),
+        "length": complaint(shard(ops.matmul, ((1,), (1, 1))), x, y),
+        "world": complaint(shard(ops.relu, (Layout((1,), ("a",))("a", "None"),)), x),
+        "gradient inside": complaint(with_gradient, x),
+        "plan": complaint(nn.Dense(2, 2).shard, ((1, 1),), None, {"bogus": (1, 1)}),
+        "strategies": complaint(shard(ops.relu, ((1, 1), (1, 1))), x)}
+
+
+def held(size):
+    """The shapes of what each process holds of a network's values."""
+    first, second = ops.MatMul().shard(((1, 1), (1, size))), ops.MatMul().shard(
+        ((1, size), (size, 1)))
+    shapes = []
+
+    def network(x, up, down):
+        middle = first(x, up)
+        out = second(middle, down)
+        shapes.extend(list(each._raw.to_local().shape) for each in (x, middle, out))
+        return out
+
+    auto = AutoParallel(network)
+    auto.dataset_strategy("full_batch")
+    out = auto(ops.ones((2, 4)), ops.ones((4, 8)), ops.ones((8, 4)))
+    return [*shapes, list(out.shape), float(out.sum())]
+
+
+def main():
+    communication.init()
+    rank, size = communication.get_rank(), communication.get_group_size()
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    mine = slice(8 // size * rank, 8 // size * (rank + 1))
+    found = {}
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
+    for kind, way in (("Adam", None), ("Adam", "tuples"), ("Momentum", "layouts"),
+                      ("Adam", "cells")):
+        found[f"{kind} {way}"] = train(kind, slice(None), size, way)
+    found["Adam tuples compiled"] = train("Adam", slice(None), size, "tuples", compiled=True)
+    ms.set_auto_parallel_context(dataset_strategy="data_parallel")
+    found["Adam rows"] = train("Adam", mine)
+    found["Momentum rows compiled"] = train("Momentum", mine, size, "layouts", compiled=True)
+    found["refused"] = refused(size, mine)
+    a, b = batch(0)[0].astype(ms.float32), parameter(5, 5, 4).value()
+    product = shard(ops.matmul, ((2, 1), (1, 2)), ((1, 2),))
+    found["product"] = [product(a, b).asnumpy().tolist(),
+                        ms.grad(lambda a: (product(a, b) ** 2).sum())(a).asnumpy().tolist()]
+    ms.reset_auto_parallel_context()
+    found["held"] = held(size)
+    found["ignored"] = train("Adam", slice(None), size, "tuples")
+    found["Adam AutoParallel"] = train("Adam", mine, size, "tuples", auto=AutoParallel)
+    for level in ("level1", "level3"):
+        found[f"Adam {level}"] = train("Adam", slice(None), size, "tuples",
+                                       auto=cut_weights(level))
+    found["Momentum level3 compiled"] = train("Momentum", slice(None), size,
+                                              auto=cut_weights("level3"), compiled=True)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

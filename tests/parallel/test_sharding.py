@@ -1,0 +1,94 @@
+"""Operators spread over processes: numbers are those of one process with the whole batch."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella.parallel import shard
+from lamella.parallel.auto_parallel import AutoParallel
+
+from ..worlds import run_world
+from . import sharding_worker as worker
+
+SCRIPT = Path(__file__).with_name("sharding_worker.py")
+CASES = ["Adam None", "Adam tuples", "Momentum layouts", "Adam cells", "Adam tuples compiled",
+         "Adam rows", "Momentum rows compiled", "Adam AutoParallel", "Adam level1", "Adam level3",
+         "Momentum level3 compiled"]
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def found(request):
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, request.param)]
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return {kind: worker.train(kind, slice(None)) for kind in ("Adam", "Momentum")}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_training_is_that_of_one_process(found, wanted, case):
+    losses, weights = wanted[case.split()[0]]
+    for answer in found:
+        np.testing.assert_allclose(answer[case][0], losses, rtol=1e-5)
+        for got, want in zip(answer[case][1], weights, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-6)
+
+
+def test_strategies_mean_nothing_in_other_modes(found, wanted):
+    for answer in found:
+        np.testing.assert_allclose(answer["ignored"][0], wanted["Adam"][0], rtol=1e-6)
+
+
+def test_each_process_computes_its_part(found):
+    size = len(found)
+    for answer in found:
+        assert answer["held"] == [[2, 4], [2, 8 // size], [2, 4], [2, 4], 8 * 4 * 8.0]
+
+
+def test_a_function_gives_wholes(found):
+    a, b = worker.batch(0)[0].asnumpy().astype(np.float32), worker.parameter(5, 5, 4).asnumpy()
+    for answer in found:
+        np.testing.assert_allclose(answer["product"][0], a @ b, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(answer["product"][1], 2 * (a @ b) @ b.T, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("case, text", [
+    ("uneven", "ValueError: For 'shard'"), ("too many", r"the strategy (16, 1) can't be laid over"),
+    ("length", "must have an entry for each dimension, but one of 1 is for a Tensor of shape"),
+    ("world", "a layout must have all processes of the world"),
+    ("gradient inside", "RuntimeError: In a network whose operators are spread over processes"),
+    ("plan", "the network has no parameter 'bogus'; it has weight, bias"),
+    ("strategies", "there are 2 strategies, but 1 Tensors")])
+def test_what_is_refused(found, case, text):
+    for answer in found:
+        assert text in answer["refused"][case]
+
+
+def test_alone_strategies_are_accepted():
+    net = AutoParallel(worker.Net(2, "layouts"), "sharding_propagation")
+    net.hsdp()
+    net.pipeline(1)
+    net.enable_gradients_mean()
+    words, _ = worker.batch(0)
+    want = worker.Net()(words).asnumpy()
+    np.testing.assert_allclose(net(words).asnumpy(), want, rtol=1e-5)
+    assert ms.get_auto_parallel_context("parallel_mode") == "stand_alone"
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: AutoParallel(3), TypeError, "must be a Cell or a function"),
+    (lambda: AutoParallel(worker.Net(), "fast"), ValueError, "got 'fast'"),
+    (lambda: AutoParallel(worker.Net()).hsdp(0), ValueError, "'shard_size' must be an int"),
+    (lambda: AutoParallel(worker.Net()).hsdp(threshold=-1), ValueError, "'threshold' must be"),
+    (lambda: AutoParallel(worker.Net()).hsdp(optimizer_level="9"), ValueError, "got '9'"),
+    (lambda: AutoParallel(worker.Net()).dataset_strategy("some"), ValueError, "got the value"),
+    (lambda: shard(ms.ops.relu, 3), TypeError, "in_strategy"),
+    (lambda: shard(ms.ops.relu, ((1,),), parameter_plan={}), TypeError, "'fn' a Cell"),
+], ids=range(8))
+def test_wrong_arguments(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
