@@ -211,12 +211,12 @@ class Path:
                 restart(made, *seeds)
             if not plan.run(values, self.streams):
                 return None
+            found: list[Any] = [values[i] for i in plan.results]
             self.runs += 1
             self.spent += time.perf_counter() - start
             if not self.is_final and (
                     self.runs in (1, SOON) or self.spent > HOT):
                 self._settle(plan, values, count)
-        found: list[Any] = [values[i] for i in plan.results]
         if computed is not None:
             found.append(computed)
         return found
@@ -239,7 +239,8 @@ class Path:
             with undrawn(self.streams):
                 if hot and not self._measured:
                     if self._can_afford_a_trial():
-                        self._try(values[:count])
+                        del values[count:]  # what the stages have given
+                        self._try(values)
                 elif plan is self.plan and (hot or self.nodes <= MOST_AT_ONCE):
                     plan.settle(values, hot)
                     self.settled = plan.settled and (self._measured or not hot)
@@ -267,6 +268,7 @@ class Path:
     def _try(self, values: list[torch.Tensor]) -> None:
         """Try one rewriting, if there is any left."""
         start = time.perf_counter()
+        release()  # what the run has needed
         better = improve(self.graph, values, measure=True)
         self._measured = not better.meta.get("open")
         self.plan = Plan(better, self.expected, self.arguments, True)
