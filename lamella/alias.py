@@ -100,7 +100,8 @@ _PLACES: dict[str, str] = {
         "train.callback._checkpoint",
     "train.callback.base,train.callback": """
         train.callback train.callback._backup_and_restore train.callback._callback
-        train.callback._early_stop train.callback._history train.callback._lambda_callback
+        train.callback._early_stop train.callback._flops_collector
+        train.callback._history train.callback._lambda_callback
         train.callback._loss_monitor
         train.callback._lr_scheduler_callback train.callback._on_request_exit
         train.callback._reduce_lr_on_plateau train.callback._summary_collector

@@ -21,9 +21,10 @@ from .serialization import (
 
 # names by the room that has them, which is imported when the first of them is asked for
 LAZY = {name: room for room, names in {
-    "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping History LambdaCallback
-        LearningRateScheduler LossMonitor ModelCheckpoint OnRequestExit ReduceLROnPlateau
-        ProgressBar RunCheckpoint RunContext SummaryCollector TimeMonitor""",
+    "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping
+        FlopsUtilizationCollector History LambdaCallback LearningRateScheduler LossMonitor
+        ModelCheckpoint OnRequestExit ReduceLROnPlateau ProgressBar RunCheckpoint RunContext
+        SummaryCollector SummaryLandscape TimeMonitor TrainFaultTolerance""",
     "exporting": "export load",
     "feeding": "DatasetHelper connect_network_with_dataset data_sink",
     "metrics": """Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1

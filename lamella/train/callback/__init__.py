@@ -7,6 +7,7 @@ from .base import InternalCallbackParam as _InternalCallbackParam
 from .base import set_cur_net as _set_cur_net
 from .checkpoint import CheckpointConfig, ModelCheckpoint
 from .checkpoint_files import CheckpointManager as _CheckpointManager
+from .elsewhere import SummaryLandscape, TrainFaultTolerance
 from .functions import LambdaCallback
 from .history import History
 from .learning_rate import LearningRateScheduler, ReduceLROnPlateau
@@ -16,8 +17,10 @@ from .progress import ProgressBar
 from .run_checkpoint import RunCheckpoint
 from .stopping import EarlyStopping
 from .summary_collector import SummaryCollector
+from .utilization import FlopsUtilizationCollector
 
-__all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History",
+__all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping",
+           "FlopsUtilizationCollector", "History",
            "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
            "OnRequestExit", "ProgressBar", "ReduceLROnPlateau", "RunCheckpoint", "RunContext",
-           "SummaryCollector", "TimeMonitor"]
+           "SummaryCollector", "SummaryLandscape", "TimeMonitor", "TrainFaultTolerance"]
