@@ -217,8 +217,9 @@ def _reason(form: Form, args: tuple[Any, ...], given: dict[str, Any], words: lis
             return f"    missing required argument: {parameter.name}"
     start = "    match failed because invalid types: ("
     wrong = {*_wrong(form, args, given), *_cast(form, args)}
-    marks = "".join(("~" if i in wrong else " ") * (len(w) + 2) for i, w in enumerate(words))
-    return f"{start}{', '.join(words)})\n{' ' * len(start)}{marks}"
+    shown = [(i, word) for i, word in enumerate(words) if i >= len(args) or args[i] is not None]
+    marks = "".join(("~" if i in wrong else " ") * (len(word) + 2) for i, word in shown)
+    return f"{start}{', '.join(word for _, word in shown)})\n{' ' * len(start)}{marks}"
 
 
 def _cast(form: Form, args: tuple[Any, ...]) -> list[int]:
