@@ -8,8 +8,8 @@ from __future__ import annotations
 from .overloads import Form, parse
 
 _ALIASES = {"arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
-            "arctan": "atan", "arctan2": "atan2", "clip": "clamp", "divide": "div", "ge": "greater_equal",
-            "lt": "less"}
+            "arctan": "atan", "arctan2": "atan2", "clip": "clamp", "divide": "div",
+            "ge": "greater_equal", "lt": "less"}
 
 _DECLARED = """
 acos()
