@@ -75,6 +75,77 @@ def test_formulas_of_a_number_are_one_graph(name):
     same(stateless(FORMULAS[name]), [(X, b) for b in (0.5, 1.5, 2.0, 3.25, 0.25)], 2)
 
 
+class Nested:
+    def __init__(self):
+        self.config = {"rate": {"now": 1.0}, "last": [0.0, 1.0], "names": ("a", 2)}
+        self.pair = (0, (1.0, ops.zeros(3)))
+        self.history = {"step": 0, "loss": [], "mean": None}
+        self.average = {"w": ops.zeros(3), "count": 0}
+
+
+def nested(name):
+    def counts(s, x):
+        s.config["rate"]["now"] *= 0.9
+        s.config["last"][0] += 1
+        return x * s.config["rate"]["now"] + s.config["last"][0] * s.config["names"][1]
+
+    def replaces(s, x):
+        step, (scale, mean) = s.pair
+        s.pair = (step + 1, (scale * 0.5, mean * 0.9 + x * 0.1))
+        return s.pair[1][1] * scale + step
+
+    def notes(s, x):
+        s.history["step"] += 1
+        s.history["loss"].append(x.sum() * s.history["step"])
+        s.history["mean"] = x.mean()
+        return s.history["loss"][-1] if False else x * s.history["step"]
+
+    def averages(s, x):
+        s.average["count"] += 1
+        decay = min(0.9, (1 + s.average["count"]) / (10 + s.average["count"]))
+        for key in ("w",):
+            s.average[key] = s.average[key] * decay + x * (1 - decay)
+        return s.average["w"] * 2
+
+    step = {"counts": counts, "replaces": replaces, "notes": notes, "averages": averages}[name]
+
+    def make():
+        s = Nested()
+        return (lambda x: step(s, x)), lambda: (s.config, s.pair, s.history, s.average)
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["counts", "replaces", "notes", "averages"])
+def test_numbers_in_containers_of_the_program_change(name):
+    same(nested(name), [(X * n,) for n in range(1, 9)], 2)
+
+
+def test_a_container_with_such_numbers_may_be_replaced():
+    def make():
+        s = Nested()
+
+        def fn(x, other):
+            s.config["rate"]["now"] += 1.0
+            return x * s.config["rate"]["now"]
+
+        def call(x, other):
+            if other is not None:
+                s.config = {"rate": {"now": other}, "last": []}
+            return fn(x, None)
+
+        return fn, call, s
+
+    eager, call, s = make()
+    fn, _, own = make()
+    compiled = jit(fn)
+    for other in (None, None, None, 5.0, None, 2, None, None):
+        if other is not None:
+            own.config = {"rate": {"now": other}, "last": []}
+        np.testing.assert_allclose(compiled(X, None).asnumpy(), call(X, other).asnumpy())
+        assert own.config == s.config
+
+
 def test_a_number_that_decides_again_and_again_ends_in_eager_calls():
     fn = jit(lambda x, b: x * len(f"{b}") + b)
     with pytest.warns(UserWarning, match="called with other numbers again and again") as warned:

@@ -104,13 +104,13 @@ class Reach:
     Args:
         opened: by identity, the large containers and arrays to look into.
         without: by identity, lists that are to be left out; `hidden` tells whether any of them was
-            met inside of another container.
+            found in several places that are no names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
                  without: Mapping[int, Any] | None = None):
         self.without = without or {}
-        self.hidden = False
+        self._met: dict[int, set[tuple[int | None, Any]]] = {}  # where those left out were found
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
         self.tensors: list[tuple[Tensor, tuple[dict, Any] | None]] = []
@@ -185,6 +185,8 @@ class Reach:
     def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
         if type(thing) in weakref.ProxyTypes:
             thing = behind(thing)
+        if id(thing) in self.without:
+            self._met.setdefault(id(thing), set()).add((around, key))
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
             self.known_tensors[id(thing)] = thing
         if id(thing) not in self._seen and (
@@ -196,7 +198,6 @@ class Reach:
             return
         self._seen[id(thing)] = thing
         if id(thing) in self.without:
-            self.hidden |= not self._is_named(around, key)
             return
         if id(thing) not in self.opened and (is_large(thing) or is_opaque(thing)):
             self.closed.append((thing, self._names_to(around, key)))
@@ -249,6 +250,11 @@ class Reach:
             self._visit_module(thing, self._mentioned)
         elif not isinstance(thing, PLAIN):
             self._visit_object(thing)
+
+    @property
+    def hidden(self) -> bool:
+        return any(len(found) > 1 and not all(self._is_named(*place) for place in found)
+                   for found in self._met.values())
 
     def _is_named(self, around: int | None, key: Any) -> bool:
         """Whether a place is an attribute, a global, or a variable of a closure."""

@@ -13,7 +13,7 @@ import types
 from collections import deque
 from collections.abc import Mapping
 from operator import is_
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ...parameter import Parameter
 from ...tensor import Tensor
 from .kinds import BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours, parts_of
 from .reach import REGISTRIES, Reach, form_of
+
+if TYPE_CHECKING:
+    from .spots import Free
 
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # of containers within each other
@@ -40,76 +43,22 @@ _APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_cr
                     "_flags"))
 
 
-class Spot(NamedTuple):
-    """Where a program keeps a number: an attribute, a global, a variable of a closure.
-
-    Attributes:
-        holder: a dict of attributes or names, a class, or a variable of a closure.
-        key: the name; None for a variable.
-    """
-
-    holder: Any
-    key: Any
-
-    @property
-    def place(self) -> tuple[int, Any]:
-        """What tells it from others."""
-        return id(self.holder), self.key
-
-    def get(self) -> Any:
-        """What is there; `ABSENT` if nothing is."""
-        if isinstance(self.holder, types.CellType):
-            return content_of(self.holder)
-        names = vars(self.holder) if isinstance(self.holder, type) else self.holder
-        return names.get(self.key, ABSENT)
-
-    def put(self, value: Any) -> None:
-        """Keep another value there."""
-        if isinstance(self.holder, types.CellType):
-            self.holder.cell_contents = value
-        elif isinstance(self.holder, type):
-            setattr(self.holder, self.key, value)
-        else:
-            self.holder[self.key] = value
-
-
-Free = Mapping[tuple[int, Any], Spot]  # spots whose numbers are inputs, by their places
-_FREE = "free"
-
-
-def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[tuple[int, Any], tuple[Spot, Any]]:
-    """What of some kinds a program keeps in names that a run may read, by their places."""
-    found: dict[tuple[int, Any], tuple[Spot, Any]] = {}
-    spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
-             for name, value in counting(thing) if type(value) in kinds]
-    spots += [Spot(variable, None) for variable in reach.variables]
-    spots += [Spot(owner, name) for owner, _, names in reach.spaces.values() for name in names]
-    for spot in spots:
-        value = spot.get()
-        if type(value) in kinds:
-            found[spot.place] = spot, value
-    return found
-
-
-def fingerprint(reach: Reach, free: Free | None = None) -> tuple:
+def fingerprint(reach: Reach, free: Free) -> tuple:
     """The plain values that a run may depend on: attributes of objects, variables of functions.
 
-    Of the numbers that are `free` only the types count.
+    Of what is `free` only the types count.
     """
     opened = reach.opened
-    free = free or {}
 
-    def number_or(holder: Any, key: Any, value: Any) -> Any:
-        if free and (id(holder), key) in free:
-            return _FREE, type(value)
-        return plain(value, 0, opened)
+    def held(holder: Any, key: Any, value: Any) -> Any:
+        return plain(free.guarded(holder, key, value) if free else value, 0, opened)
 
     seen: dict[int, Any] = {id(t): _Same(t) for t in reach.known_tensors.values()}
     return (
         [_cell_values(cell, seen, opened, free) for cell in reach.cells],
         [_values(thing, seen, opened, free) for thing in reach.objects],
-        [number_or(variable, None, content_of(variable)) for variable in reach.variables],
-        [[number_or(owner, name, space.get(name, ABSENT)) for name in names]
+        [held(variable, None, content_of(variable)) for variable in reach.variables],
+        [[held(owner, name, space.get(name, ABSENT)) for name in names]
          for owner, space, names in reach.spaces.values()],
         [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
         [[plain(getattr(thing, name, ABSENT), 0, opened) for name in names]
@@ -321,8 +270,8 @@ def counting(thing: Any) -> list[tuple[str, Any]]:
 
 def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> list:
     if free:
-        own = id(thing.__dict__)
-        return [(name, (_FREE, type(value)) if (own, name) in free else slot(value, seen, opened))
+        own = thing.__dict__
+        return [(name, slot(free.guarded(own, name, value), seen, opened))
                 for name, value in counting(thing)]
     return [(name, slot(value, seen, opened)) for name, value in counting(thing)]
 

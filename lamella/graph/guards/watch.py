@@ -10,9 +10,10 @@ from ...tensor import Tensor
 from .identity import Identities
 from .kinds import parts_of
 from .reach import REGISTRIES, Reach
-from .values import ABSENT, Free, Spot, content_of, contents, counting, fingerprint, kinds_of
+from .spots import Free, Spot
+from .values import ABSENT, content_of, contents, counting, fingerprint, kinds_of, plain
 
-_ANY = object()  # instead of a number that may change
+_ANY = object()  # instead of what holds a number that may change
 
 _order = attrgetter("__mro__")
 
@@ -25,12 +26,12 @@ class Watch:
 
     Args:
         reach: what is watched.
-        free: the numbers in it that may change; only their types are compared.
+        free: what in it may change; only its types are compared.
     """
 
     def __init__(self, reach: Reach, free: Free | None = None):
         self.reach = reach
-        self.free = free or {}
+        self.free = free or Free()
         self._snapshot = _Snapshot(reach, self.free)
 
     def values(self) -> tuple:
@@ -46,8 +47,7 @@ class _Snapshot:
 
     def __init__(self, reach: Reach, free: Free):
         self._free = free
-        self._numbers: list[tuple[Spot, type]] = [
-            (spot, type(spot.get())) for spot in free.values()]
+        self._freely: list[tuple[Any, Any, Any]] = []  # names, and what of their values is guarded
         self._partly: list[tuple[dict, list, list]] = []
         self._opened = reach.opened
         self._dicts = Identities()  # of objects, Cells and Parameters
@@ -61,11 +61,11 @@ class _Snapshot:
         self.names: list[tuple[Any, str, Any]] = []
         for cell in reach.cells:
             own = cell.__dict__
-            self._dict(own, [value for _, value in counting(cell)])
+            self._dict(own, counting(cell))
             for registry in REGISTRIES:
-                self._dict(own[registry], own[registry].values())
+                self._dict(own[registry], list(own[registry].items()))
         for thing in reach.objects:
-            self._dict(thing.__dict__, [value for _, value in counting(thing)])
+            self._dict(thing.__dict__, counting(thing))
         for function in reach.functions:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 self._attribute(function, name)
@@ -73,18 +73,20 @@ class _Snapshot:
             for name in names:
                 self._attribute(thing, name)
         for variable in reach.variables:
-            if (id(variable), None) in free:
+            if free.has(variable, None):
+                self._note(variable, None)
                 continue
             self.variables.append((variable, content_of(variable)))
             self._contents(self.variables[-1][1])
         for owner, space, names in reach.spaces.values():
             for name in names:
-                if (id(owner), name) in free:
+                if free.has(owner, name):
+                    self._note(owner, name)
                     continue
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
         for parameter in reach.parameters:
-            self._dict(parameter.__dict__, list(parameter.__dict__.values()))
+            self._dict(parameter.__dict__, list(parameter.__dict__.items()))
         for tensor, slot in reach.tensors:
             if slot is None:
                 self._contents(tensor)
@@ -98,7 +100,7 @@ class _Snapshot:
         """Whether everything is as it was."""
         if not self._dicts.hold() or any(self.empty):
             return False
-        if (self._numbers or self._partly) and not self._numbers_hold():
+        if (self._freely or self._partly) and not self._rest_holds():
             return False
         for space, name, value in self.names:
             if space.get(name, ABSENT) is not value:
@@ -120,25 +122,35 @@ class _Snapshot:
             return True
         return all(contents(held, self._opened) == parts for held, parts in self.containers)
 
-    def _numbers_hold(self) -> bool:
-        """Whether what may change is still a number, and all beside it is as it was."""
+    def _rest_holds(self) -> bool:
+        """Whether what may change is still of its type, and all beside it is as it was."""
         for own, names, values in self._partly:
             if list(own) != names or not all(
                     a is b or b is _ANY for a, b in zip(own.values(), values, strict=True)):
                 return False
-        return all(type(spot.get()) is kind for spot, kind in self._numbers)
+        return all(self._guarded(holder, key) == form for holder, key, form in self._freely)
 
-    def _dict(self, own: dict, counted: Any) -> None:
+    def _note(self, holder: Any, key: Any) -> None:
+        """Note what is guarded of a name that holds something free."""
+        self._freely.append((holder, key, self._guarded(holder, key)))
+
+    def _guarded(self, holder: Any, key: Any) -> Any:
+        return plain(self._free.guarded(holder, key, Spot(holder, key).get()), 0, self._opened)
+
+    def _dict(self, own: dict, counted: list[tuple[Any, Any]]) -> None:
         if not own:
             self.empty.append(own)
             return
-        for value in counted:
-            self._contents(value)
-        varies = self._free and any((id(own), name) in self._free for name in list(own))
+        for name, value in counted:
+            if self._free.has(own, name):
+                self._note(own, name)
+            else:
+                self._contents(value)
+        varies = self._free and any(self._free.has(own, name) for name in list(own))
         if varies or not self._dicts.add(own):
             items = parts_of(own)
             self._partly.append((own, [name for name, _ in items], [
-                _ANY if (id(own), name) in self._free else value for name, value in items]))
+                _ANY if self._free.has(own, name) else value for name, value in items]))
 
     def _attribute(self, thing: Any, name: str) -> None:
         self.attributes.append((thing, name, getattr(thing, name, ABSENT)))

@@ -21,6 +21,7 @@ from ...state import state
 from ...tensor import wrap
 from ..guards.kinds import StandsFor, compares_identities
 from ..guards.reach import Reach, form_of
+from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Before
 from ..tracing.lines import users_level
@@ -360,7 +361,7 @@ class Compiled(StandsFor):
         place = varying.place(kind, given) or key
         if len(self._entries.get(place, ())) >= MOST_PATHS:
             return None
-        watch = Watch(reach, {**varying.spots, **varying.lists})
+        watch = Watch(reach, Free([*varying.spots.values(), *varying.lists.values()]))
         values = watch.values()
         with gate.closed(0.0) as alone:
             if not alone:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..guards.reach import Reach
-from ..guards.values import Spot, kept_in
+from ..guards.spots import Spot, kept_in
 from ..tracing.changes import APPENDED, Before
 from ..tracing.numbers import (
     Numbers,
@@ -35,13 +35,13 @@ class Varying:
 
     def __init__(self) -> None:
         self.positions: set[int] = set()
-        self.spots: dict[tuple[int, Any], Spot] = {}
-        self.lists: dict[tuple[int, Any], Spot] = {}
+        self.spots: dict[Any, Spot] = {}
+        self.lists: dict[Any, Spot] = {}
         self.keys: list[Any] = []
         self.refused = ""
         self._given: Sequence[Any] | None = None
-        self._kept: dict[tuple[int, Any], tuple[Spot, Any]] = {}
-        self._lists: dict[tuple[int, Any], tuple[Spot, Any, int]] = {}
+        self._kept: dict[Any, tuple[Spot, Any]] = {}
+        self._lists: dict[Any, tuple[Spot, Any, int]] = {}
 
     def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
         """Note the numbers of a call that is to be recorded; tells whether any have differed."""
@@ -127,7 +127,7 @@ class Rehearsal:
         order = iter(range(len(given)))
         args, kwargs = apart(args, kwargs, lambda n: stand_ins.get(next(order), n))
         stands = [*zip(self.numbers.spots, self.numbers.held, strict=True), *self.numbers.lists]
-        real = [spot.get() for spot, _ in stands]
+        real = [(spot.whole(), spot.whole().get()) for spot, _ in stands]
         for spot, stand_in in stands:
             spot.put(stand_in)
         with mathematics_noted(reach):
@@ -140,7 +140,7 @@ class Rehearsal:
                 self.trace.undo()
             finally:
                 before.restore()
-                for (spot, _), value in zip(stands, real, strict=True):
+                for spot, value in reversed(real):
                     spot.put(value)
         if self.trace.refused is not None or self.trace.outside.warned:
             raise CannotTrace(self.trace.refused or "issues a warning")

@@ -17,7 +17,7 @@ from ...random import kept
 from ...tensor import Tensor
 from ..guards.kinds import PLAIN, has_value, is_ours, parts_of
 from ..guards.reach import Reach
-from ..guards.values import Spot
+from ..guards.spots import Spot
 from .recorder import CannotTrace
 
 APPENDED = object()  # instead of a key: values are appended

@@ -21,7 +21,7 @@ import torch
 from ...autodiff.tree import of_its_kind
 from ...tensor import Tensor
 from ..guards.reach import Reach
-from ..guards.values import Spot
+from ..guards.spots import Spot
 from .effects import Later
 from .recorder import CannotTrace
 from .trace import Trace

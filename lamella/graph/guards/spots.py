@@ -1,0 +1,143 @@
+"""Where a program keeps numbers and lists that change from call to call."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from .kinds import parts_of
+from .reach import Reach
+from .values import ABSENT, content_of, counting
+
+DEEPEST = 4  # containers within each other
+LONGEST = 64  # parts of such a container
+
+
+class Spot(NamedTuple):
+    """An attribute, a global, a variable of a closure, or a place in a container there.
+
+    Attributes:
+        holder: a dict of attributes or names, a class, or a variable of a closure.
+        key: the name; None for a variable.
+        path: keys and indices in dicts, lists and tuples there, from the outermost inwards.
+    """
+
+    holder: Any
+    key: Any
+    path: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What tells it from others."""
+        return id(self.holder), self.key, self.path
+
+    def get(self) -> Any:
+        """What is there; `ABSENT` if nothing is."""
+        if isinstance(self.holder, types.CellType):
+            value = content_of(self.holder)
+        else:
+            names = vars(self.holder) if isinstance(self.holder, type) else self.holder
+            value = names.get(self.key, ABSENT)
+        for step in self.path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return ABSENT
+        return value
+
+    def put(self, value: Any) -> None:
+        """Keep another value there."""
+        if self.path:
+            around = self._replace(path=self.path[:-1])
+            container = around.get()
+            if isinstance(container, tuple):
+                around.put(_with(container, {self.path[-1]: value}))
+            else:
+                container[self.path[-1]] = value
+        elif isinstance(self.holder, types.CellType):
+            self.holder.cell_contents = value
+        elif isinstance(self.holder, type):
+            setattr(self.holder, self.key, value)
+        else:
+            self.holder[self.key] = value
+
+    def whole(self) -> Spot:
+        """That of the outermost tuple around it, or itself: what to put back to undo a `put`."""
+        for length in range(len(self.path)):
+            around = self._replace(path=self.path[:length])
+            if isinstance(around.get(), tuple):
+                return around
+        return self
+
+    def inside(self, value: Any, depth: int = 0) -> Iterator[tuple[Spot, Any]]:
+        """Itself with what is there, and the same of all that lies in containers there."""
+        yield self, value
+        if depth < DEEPEST and _is_container(value) and len(value) <= LONGEST:
+            for step, part in parts_of(value) if type(value) is dict else enumerate(value):
+                if isinstance(step, (str, int)):
+                    yield from self._replace(path=(*self.path, step)).inside(part, depth + 1)
+
+
+def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]]:
+    """What of some kinds a program keeps where a run may read it, by its places."""
+    spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
+             for name, _ in counting(thing)]
+    spots += [Spot(variable, None) for variable in reach.variables]
+    spots += [Spot(owner, name) for owner, _, names in reach.spaces.values() for name in names]
+    return {spot.place: (spot, value) for named in spots
+            for spot, value in named.inside(named.get()) if type(value) in kinds}
+
+
+class AnyOf(NamedTuple):
+    """Stands, in a fingerprint, for any value of a type."""
+
+    kind: type
+
+
+class Free:
+    """Spots whose values are inputs of a graph: only their types are guarded."""
+
+    def __init__(self, spots: Iterable[Spot] = ()):
+        self._paths: dict[tuple[int, Any], list[tuple]] = {}
+        for spot in spots:
+            self._paths.setdefault((id(spot.holder), spot.key), []).append(spot.path)
+        self._alive = list(spots)  # so that no identity is used again
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    def has(self, holder: Any, key: Any) -> bool:
+        """Whether a name holds any."""
+        return (id(holder), key) in self._paths
+
+    def guarded(self, holder: Any, key: Any, value: Any) -> Any:
+        """What of the value of a name is guarded."""
+        paths = self._paths.get((id(holder), key))
+        return value if paths is None else _guarded(value, paths)
+
+
+def _guarded(value: Any, paths: list[tuple]) -> Any:
+    if () in paths:
+        return AnyOf(type(value))
+    if not _is_container(value):
+        return value
+    parts = {}
+    for step in dict.fromkeys(path[0] for path in paths):
+        if step in value if type(value) is dict else step < len(value):
+            inner = [path[1:] for path in paths if path[0] == step]
+            parts[step] = _guarded(value[step], inner)
+    return _with(value, parts)
+
+
+def _is_container(value: Any) -> bool:
+    return type(value) in (dict, list, tuple) or isinstance(value, tuple) and hasattr(
+        value, "_fields")
+
+
+def _with(container: Any, parts: dict[Any, Any]) -> Any:
+    """A container like another, with other parts at some places."""
+    if type(container) is dict:
+        return {**container, **parts}
+    values = [parts.get(i, value) for i, value in enumerate(container)]
+    return type(container)(*values) if hasattr(container, "_fields") else type(container)(values)
