@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import logging
+import math
 import os
 import queue
 import threading
@@ -95,7 +96,15 @@ class State:
         self.flag = True
         self.optional = None
         self.act = ops.tanh
-        factor = 1.0
+        self.nested = {"pair": (0, ops.zeros(3)), "history": [], "count": 0}
+        factor, last = 1.0, ops.zeros(3)
+
+        def remember(x):
+            nonlocal last
+            last = last * 0.5 + x
+            return last * 1.0
+
+        self.remember = remember
 
         def read():
             return factor
@@ -125,7 +134,7 @@ class State:
             self.text.getvalue(), self.lines.tell(), list(self.recent), sorted(self.seen),
             self.read(), SCALE, self.optional, dict(self.counted), list(self.ordered.items()),
             self.named, self.record.n, self.record.last, list(self.raw), Shared.total,
-            list(self.weak.values())])
+            list(self.weak.values()), self.nested])
 
 
 def listed(value):
@@ -451,6 +460,40 @@ def writes_into_a_selection(s, x):
     return y
 
 
+
+
+@statement
+def counts_in_a_table(s, x):
+    s.table["a"] = s.table["a"] * 0.9 + 0.1
+    s.items[0] += 1
+    return x * s.table["a"] + s.items[0] * 0.1
+
+
+@statement
+def replaces_a_tuple(s, x):
+    step, mean = s.nested["pair"]
+    s.nested["pair"] = (step + 1, mean * 0.5 + x)
+    return x + s.nested["pair"][1] / (step + 1)
+
+
+@statement
+def keeps_a_history(s, x):
+    s.nested["history"].append(x.sum())
+    s.nested["count"] += 1
+    return x * 0.9 ** s.nested["count"]
+
+
+@statement
+def goes_by_a_schedule(s, x):
+    return x * (0.5 + 0.5 * math.cos(s.number)) + ops.clip(x, -1.0, abs(s.tau))
+
+
+@statement
+def makes_a_tensor(s, x): return x + Tensor(s.number, ms.float32) * ops.full((3,), s.tau)
+@statement
+def raises_to_a_power(s, x): return ops.abs(x) ** abs(s.number)
+@statement
+def replaces_a_closures_tensor(s, x): return s.remember(x)
 
 
 @statement

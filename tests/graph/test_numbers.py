@@ -265,3 +265,41 @@ def test_numbers_changed_from_outside():
     own.scale = "no"
     with pytest.raises(TypeError):
         compiled(X)
+
+
+total, kept = ops.zeros(3), {"mean": ops.zeros(3)}
+
+
+def in_a_closure():
+    mean, parts = ops.zeros(3), {"w": (ops.zeros(3), 1.0)}
+
+    def fn(x):
+        nonlocal mean
+        mean = mean * 0.5 + x
+        parts["w"] = parts["w"][0] + mean, parts["w"][1] * 0.5
+        return parts["w"][0] * parts["w"][1]
+
+    return fn, lambda: parts
+
+
+def in_globals():
+    global total, kept
+    total, kept = ops.zeros(3), {"mean": ops.zeros(3)}
+
+    def fn(x):
+        global total
+        total = total + x
+        kept["mean"] = kept["mean"] * 0.9 + total
+        return kept["mean"] * 1
+
+    return fn, lambda: None
+
+
+def test_tensors_that_closures_and_globals_hold_are_replaced():
+    same(in_a_closure, [(X * n,) for n in range(1, 9)], 2)
+    eager, _ = in_globals()
+    wanted = [eager(X * n).asnumpy() for n in range(1, 9)]
+    compiled = jit(in_globals()[0])
+    for number, want in enumerate(wanted, 1):
+        np.testing.assert_allclose(compiled(X * number).asnumpy(), want, rtol=1e-6)
+    assert compiled.report()["replays"] == 6

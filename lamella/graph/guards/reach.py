@@ -80,9 +80,8 @@ class Reach:
     PyTorch, or comes with Python, is left out.
 
     Attributes:
-        tensors: Tensors that are no Parameters, each with the dict and the name it was found
-            under (several names if it lies in containers there: see `found_at`), or None where it
-            was found elsewhere.
+        tensors: Tensors that are no Parameters, each with where it was found if that has a name
+            (see `spots.found_at`), or else None.
         known_tensors: by identity, those found elsewhere, though perhaps under a name, too.
         objects: those of the user's classes, and Lamella's that are no Cells.
         slotted: objects with the names of their slots.
@@ -95,6 +94,7 @@ class Reach:
         locals: objects whose attributes each thread has for itself; `thread` is the thread that
             looked at them, 0 if there are none.
         streams: generators of random numbers that are not Lamella's.
+        has_caches: whether there are functions that cache their results.
         refused: why no graph can hold what was found, if so.
         closed: what was not looked into, each with the names on the way there; None for one that
             has been found in another way. These are large containers and arrays, and objects of
@@ -103,12 +103,16 @@ class Reach:
 
     Args:
         opened: by identity, the large containers and arrays to look into.
+        by_name: whether Tensors that variables of closures and globals hold, or containers there,
+            are known by their names, as those of attributes always are, and not as objects.
         without: by identity, lists that are to be left out; `hidden` tells whether any of them was
             found in several places that are no names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
-                 without: Mapping[int, Any] | None = None):
+                 without: Mapping[int, Any] | None = None, by_name: bool = False):
+        self.by_name = by_name
+        self._named: dict[int, tuple[Any, str]] = {}  # where globals hold containers
         self.without = without or {}
         self._met: dict[int, set[tuple[int | None, Any]]] = {}  # where those left out were found
         self.cells: list[CellTree] = []
@@ -126,6 +130,7 @@ class Reach:
         self.locals: list[Any] = []
         self.thread = 0
         self.streams: list[Any] = []
+        self.has_caches = False
         self.refused: str | None = None
         self._seen: dict[int, Any] = {}
         self.closed: list[tuple[Any, frozenset[str] | None]] = []
@@ -147,11 +152,12 @@ class Reach:
 
     @classmethod
     def of_call(cls, fn: Any, args: tuple, kwargs: dict, opened: Mapping[int, Any] | None = None,
-                without: Mapping[int, Any] | None = None) -> Reach:
+                without: Mapping[int, Any] | None = None, by_name: bool = False) -> Reach:
         """What a call can reach other than the Tensors it is given, whose data are arguments."""
         return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
                          and not isinstance(value, Parameter) else value
-                         for value in leaves((args, kwargs))], opened=opened, without=without)
+                         for value in leaves((args, kwargs))], opened=opened, without=without,
+                   by_name=by_name)
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the very same things."""
@@ -165,7 +171,8 @@ class Reach:
                 ([p.thing for p in self.places], [p.thing for p in other.places]),
                 ([t for t, _ in self.tensors], [t for t, _ in other.tensors]),
                 ([t for t, _ in self.slotted], [t for t, _ in other.slotted]),
-            )) and self.thread == other.thread and self._names_used() == other._names_used()
+            )) and (self.by_name, self.thread, self._names_used()) == (
+                other.by_name, other.thread, other._names_used())
 
     def _names_used(self) -> list[tuple]:
         return [(owner, *names) for owner, (*_, names) in self.spaces.items()]
@@ -270,11 +277,10 @@ class Reach:
     def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
         path = self._path(place)
         for key, thing in items:
-            if path is None or not isinstance(thing, Tensor) or isinstance(thing, Parameter):
+            if path is None or not self._is_own_tensor(thing):
                 self._visit(thing, place, key)
-            elif id(thing) not in self._seen:
-                self._seen[id(thing)] = thing
-                self.tensors.append((thing, (path[0], (*path[1], key))))
+            else:
+                self._keep(thing, (path[0], (*path[1], key)))
 
     def _names_to(self, around: int | None, key: Any) -> frozenset[str] | None:
         """The names that code must mention to get to something; None if it may need none."""
@@ -299,12 +305,17 @@ class Reach:
                 if names is None or not names.isdisjoint(mentioned)
                 or every and not is_opaque(thing)}
 
-    def _path(self, place: int) -> tuple[dict, tuple] | None:
-        """How to get to a container from an object's attributes; None if there is no such way."""
+    def _path(self, place: int) -> tuple[Any, tuple] | None:
+        """How to get to a container from a name; None if there is no such way."""
         keys = []
         while True:
             thing, around, key = self.places[place]
             if around is None:
+                if id(thing) in self._named:
+                    names, name = self._named[id(thing)]
+                    return names, (name, *keys)
+                if isinstance(thing, types.CellType):
+                    return (thing, tuple(keys[1:])) if self.by_name and keys else None
                 return (thing, tuple(keys)) if id(thing) in self._own and keys else None
             if type(thing) not in (tuple, list, dict):
                 return None
@@ -336,6 +347,7 @@ class Reach:
         if isinstance(thing, (np.random.Generator, np.random.RandomState, random.Random)):
             self.streams.append(thing)
         elif isinstance(thing, CACHED):
+            self.has_caches = True
             self._visit(thing.__wrapped__)
         elif isinstance(thing, Iterator) and is_opaque(thing):
             self.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
@@ -371,11 +383,20 @@ class Reach:
         for name, thing in list(things.items()):
             if name in without:
                 continue
-            if not isinstance(thing, Tensor) or isinstance(thing, Parameter):
+            if self._is_own_tensor(thing):
+                self._keep(thing, (things, name))
+            else:
                 self._visit(thing, place, name)
-            elif id(thing) not in self._seen:
-                self._seen[id(thing)] = thing
-                self.tensors.append((thing, (things, name)))
+
+    @staticmethod
+    def _is_own_tensor(thing: Any) -> bool:
+        return isinstance(thing, Tensor) and not isinstance(thing, Parameter)
+
+    def _keep(self, tensor: Tensor, slot: tuple[Any, Any]) -> None:
+        """Note a Tensor by where it is, unless it has been found elsewhere."""
+        if id(tensor) not in self._seen:
+            self._seen[id(tensor)] = tensor
+            self.tensors.append((tensor, slot))
 
     def _visit_class(self, kind: type) -> None:
         """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
@@ -406,6 +427,12 @@ class Reach:
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that what a name of a module or a class stands for matters."""
         self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
+        if self.by_name and not isinstance(owner, type):
+            if self._is_own_tensor(value):
+                self._keep(value, (names, name))
+                return
+            if type(value) in (dict, list, tuple):
+                self._named.setdefault(id(value), (names, name))
         self._visit(value, None, name)
 
     def _visit_function(self, function: types.FunctionType) -> None:
@@ -421,7 +448,11 @@ class Reach:
                 self._seen[id(cell)] = cell
                 self.variables.append(cell)
                 place = self._place(cell)
-                if has_value(cell):
+                if not has_value(cell):
+                    continue
+                if self.by_name and self._is_own_tensor(cell.cell_contents):
+                    self._keep(cell.cell_contents, (cell, ()))
+                else:
                     self._visit(cell.cell_contents, place, name)
         self._visit(function.__defaults__)
         self._visit(function.__kwdefaults__)
@@ -463,17 +494,6 @@ class Reach:
         for name in list(names):
             if name in own:
                 self._name(own, own, name, own[name])
-
-
-def found_at(slot: tuple[dict, Any]) -> Any:
-    """What is in a dict under a name, or further in, under several."""
-    holder, name = slot
-    if type(name) is not tuple:
-        return holder[name]
-    thing: Any = holder
-    for key in name:
-        thing = thing[key]
-    return thing
 
 
 def form_of(raw: torch.Tensor) -> tuple:

@@ -89,6 +89,19 @@ def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]
             for spot, value in named.inside(named.get()) if type(value) in kinds}
 
 
+def found_at(slot: tuple[Any, Any]) -> Any:
+    """What is in a dict or a variable of a closure under a name, or further in, under several."""
+    holder, name = slot
+    if isinstance(holder, types.CellType):
+        holder = holder.cell_contents
+    if type(name) is not tuple:
+        return holder[name]
+    thing: Any = holder
+    for key in name:
+        thing = thing[key]
+    return thing
+
+
 class AnyOf(NamedTuple):
     """Stands, in a fingerprint, for any value of a type."""
 

@@ -51,7 +51,8 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
     opened = reach.opened
 
     def held(holder: Any, key: Any, value: Any) -> Any:
-        return plain(free.guarded(holder, key, value) if free else value, 0, opened)
+        value = free.guarded(holder, key, value) if free else value
+        return slot(value, seen, opened) if reach.by_name else plain(value, 0, opened)
 
     seen: dict[int, Any] = {id(t): _Same(t) for t in reach.known_tensors.values()}
     return (

@@ -73,6 +73,7 @@ class Compiled(StandsFor):
         self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
         self._by_identity = False  # whether it may compare arguments by identity
+        self._by_name = False  # whether Tensors in variables and globals are known by their names
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that it holds for
         self._recompilations = Recompilations(fn, self.name)
@@ -204,7 +205,7 @@ class Compiled(StandsFor):
                 self._put_first(key, (watch, values, path))
             if path.is_final and args is not None:
                 self._go_directly(path, watch, values, args)
-            _assign(path, found)
+            path.assign(found)
             return path, watch.reach, found
         return None
 
@@ -262,6 +263,7 @@ class Compiled(StandsFor):
         known = entries or []
         last = next(reversed(self._entries.values()), ())
         self._recompilations.ask(applying or last, bool(applying), inputs, args, kwargs)
+        self._by_name |= any(watch.values() != seen for watch, seen, _ in applying or known)
         if self._varying and not self.fullgraph:
             varied = self._record_numbers(key, inputs, args, kwargs)
             if varied is not None:
@@ -296,7 +298,7 @@ class Compiled(StandsFor):
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
         """Run the function, and add the graph of the run, or say why there can't be one."""
-        reach = Reach.of_call(self.fn, args, kwargs, self._opened)
+        reach = self._reach(args, kwargs)
         if reach.refused is not None:
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
@@ -333,6 +335,9 @@ class Compiled(StandsFor):
             self._refuse(key, f"it {reason}")
         return trace.value
 
+    def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
+        return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name)
+
     def _looked_at_all(self, trace: Trace) -> bool:
         """Note what a recorded run did; whether all was looked into that it may have read."""
         self.traces += 1
@@ -353,11 +358,11 @@ class Compiled(StandsFor):
         varying = self._varying.get(kind)
         if varying is None or varying.refused:
             return None
-        reach = Reach.of_call(self.fn, args, kwargs, self._opened)
+        reach = self._reach(args, kwargs)
         if reach.refused is not None or not varying.note(key, given, reach):
             return None
         if varying.lists:
-            reach = Reach.of_call(self.fn, args, kwargs, self._opened, varying.grown())
+            reach = self._reach(args, kwargs, varying.grown())
         place = varying.place(kind, given) or key
         if len(self._entries.get(place, ())) >= MOST_PATHS:
             return None
@@ -410,7 +415,7 @@ class Compiled(StandsFor):
         if (not preparation.over.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
-        watch = Watch(Reach.of_call(self.fn, args, kwargs, self._opened))
+        watch = Watch(self._reach(args, kwargs))
         with gate.closed(0.0) as alone:
             if not alone:
                 return None  # others run, and would meet data that has no values
@@ -444,7 +449,7 @@ class Compiled(StandsFor):
         self._put_first(place, (watch, values, path))
         if given is None:
             return None
-        _assign(path, given)
+        path.assign(given)
         return path, watch.reach, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
@@ -474,17 +479,6 @@ def _name_of(fn: Any) -> str:
     while isinstance(fn, functools.partial):
         fn = fn.func
     return getattr(fn, "__qualname__", type(fn).__name__)
-
-
-def _assign(path: Path, found: list[torch.Tensor]) -> None:
-    """Give Parameters and Tensors what a run assigned to them; it is at the end of its results."""
-    assigned = path.assigned()
-    end = len(found) - (path.compute is not None)
-    for tensor, raw in zip(assigned, found[end - len(assigned):end], strict=True):
-        if isinstance(tensor, Parameter):
-            tensor.assign_raw(raw)
-        else:
-            tensor._raw = raw
 
 
 def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:

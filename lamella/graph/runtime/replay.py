@@ -20,7 +20,8 @@ from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor
 from ..guards import identity
-from ..guards.reach import form_of, found_at
+from ..guards.reach import form_of
+from ..guards.spots import found_at
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
 from ..ir.sharing import Sharing
@@ -183,6 +184,16 @@ class Path:
     def assigned(self) -> list[Tensor]:
         """The Tensors whose data the run replaces, in the order of its last results."""
         return [self.found(number) for number in self._assigned]
+
+    def assign(self, found: list[torch.Tensor]) -> None:
+        """Give Parameters and Tensors what a run assigned to them, the last of its results."""
+        assigned = self.assigned()
+        end = len(found) - (self.compute is not None)
+        for tensor, raw in zip(assigned, found[end - len(assigned):end], strict=True):
+            if isinstance(tensor, Parameter):
+                tensor.assign_raw(raw)
+            else:
+                tensor._raw = raw
 
     def found(self, number: int) -> Tensor:
         """A Tensor that the run reads or changes other than as an argument, by its number."""

@@ -120,6 +120,8 @@ class Rehearsal:
                  varying: Varying, given: Sequence[Any]):
         self.numbers = Numbers(varying.inputs(given), list(varying.spots.values()),
                                list(varying.lists.values()))
+        if reach.has_caches:
+            raise CannotTrace("may call a function that caches its results")
         if reach.hidden:
             raise CannotTrace("finds a list that grows in several places")
         stand_ins = {i: n for i, n in zip(sorted(varying.positions), self.numbers.given,
