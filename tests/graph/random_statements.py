@@ -58,6 +58,17 @@ class Inner(nn.Cell):
         return x * self.weight * self.factor
 
 
+def made_to_remember():
+    last = ops.zeros(3)
+
+    def remember(x):
+        nonlocal last
+        last = last * 0.5 + x
+        return last * 1.0
+
+    return remember
+
+
 class State:
     """What a program reads and changes."""
 
@@ -97,14 +108,8 @@ class State:
         self.optional = None
         self.act = ops.tanh
         self.nested = {"pair": (0, ops.zeros(3)), "history": [], "count": 0}
-        factor, last = 1.0, ops.zeros(3)
-
-        def remember(x):
-            nonlocal last
-            last = last * 0.5 + x
-            return last * 1.0
-
-        self.remember = remember
+        self.remember = made_to_remember()
+        factor = 1.0
 
         def read():
             return factor
@@ -300,13 +305,9 @@ def adds_in_place(s, x):
 @statement
 def derives(s, x): return x + ms.grad(lambda y: (s.cell(y) ** 2).sum() * s.number)(x) * 0.01
 @statement
-def puts(s, x):
-    s.queue.put(1)
-    return x
+def puts(s, x): return x if s.queue.put(1) is None else None
 @statement
-def writes(s, x):
-    s.text.write("a")
-    return x
+def writes(s, x): return x * s.text.write("a")
 @statement
 def reads_a_line(s, x): return x + float(s.lines.readline() or 0) * 0.1
 @statement

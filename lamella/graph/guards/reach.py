@@ -103,8 +103,7 @@ class Reach:
 
     Args:
         opened: by identity, the large containers and arrays to look into.
-        by_name: whether Tensors that variables of closures and globals hold, or containers there,
-            are known by their names, as those of attributes always are, and not as objects.
+        by_name: whether Tensors of closures and globals are known by names, as attributes are.
         without: by identity, lists that are to be left out; `hidden` tells whether any of them was
             found in several places that are no names.
     """
