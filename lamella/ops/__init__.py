@@ -50,6 +50,7 @@ from .primitives.colors import *
 from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.debug import *
+from .primitives.detection import *
 from .primitives.dropout_mask import *
 from .primitives.extended import *
 from .primitives.grouped import *

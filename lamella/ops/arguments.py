@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,37 @@ def raw_of(value: Any, where: str, name: str = "input") -> torch.Tensor:
         raise TypeError(f"For '{where}', '{name}' must be a Tensor, but got {value!r} "
                         f"of type {type(value).__name__}.")
     return raw
+
+
+def typed(value: Any, where: str, name: str, kinds: tuple[torch.dtype, ...],
+          rank: int | None = None) -> torch.Tensor:
+    """As `raw_of`, of a Tensor whose type is one of `kinds` and whose rank is `rank`, if given.
+
+    Raises:
+        TypeError: if `value` is no Tensor of such a type.
+        ValueError: if it has another rank, which is looked at first.
+    """
+    raw = raw_of(value, where, name)
+    if rank is not None and raw.dim() != rank:
+        raise ValueError(f"For '{where}', '{name}' must have rank {rank}, "
+                         f"but got shape {value.shape}.")
+    if raw.dtype not in kinds:
+        known = " or ".join(str(kind).removeprefix("torch.") for kind in kinds)
+        raise TypeError(f"For '{where}', '{name}' must be a Tensor of {known}, "
+                        f"but got {value.dtype}.")
+    return raw
+
+
+def option(value: Any, where: str, name: str, known: Collection[str]) -> str:
+    """One of the words in `known`.
+
+    Raises:
+        ValueError: if it is another.
+    """
+    if value not in known:
+        raise ValueError(f"For '{where}', '{name}' must be one of {', '.join(map(repr, known))}, "
+                         f"but got {value!r}.")
+    return value
 
 
 def raw_or_number(value: Any, like: torch.Tensor | None = None) -> torch.Tensor:

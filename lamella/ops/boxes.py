@@ -171,6 +171,81 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
     return wrap(ordered), wrap(later.to(torch.int32)), wrap(keep)
 
 
+def chosen(scores: torch.Tensor, overlap: torch.Tensor, threshold: float, score_threshold: float,
+           count: int) -> torch.Tensor:
+    """The boxes that stay when each strikes out those of lower score that overlap it too much.
+
+    Args:
+        scores: shape (..., n); only boxes above `score_threshold` count, of equals the first.
+        overlap: of two boxes each, shape (..., n, n); more than `threshold` is too much.
+        count: how many boxes may stay.
+
+    Returns:
+        Their places by falling score, shape (..., count), -1 behind the last.
+    """
+    left = scores.masked_fill(scores <= score_threshold, -math.inf)
+    count = min(count, scores.shape[-1])
+    places = [left.new_empty((*left.shape[:-1], 0), dtype=torch.int64)]
+    for _ in range(count):
+        place = left.argmax(-1, keepdim=True)
+        stays = left.gather(-1, place) > -math.inf
+        places.append(torch.where(stays, place, -1))
+        column = place.unsqueeze(-1).expand(*overlap.shape[:-1], 1)
+        struck = overlap.gather(-1, column).squeeze(-1) > threshold
+        left = left.masked_fill(struck, -math.inf).scatter(-1, place, -math.inf)
+    return torch.cat(places, -1)
+
+
+def overlap_of_corners(boxes: torch.Tensor) -> torch.Tensor:
+    """Intersections over unions of all pairs of boxes, shape (..., n, n).
+
+    A box (..., n, 4) is any two opposite corners; one without an area overlaps nothing.
+    """
+    ends = boxes.unflatten(-1, (2, 2))
+    sides = (*ends.amin(-2).unbind(-1), *ends.amax(-2).unbind(-1))
+    shared, area, other = overlaps([s.unsqueeze(-1) for s in sides],
+                                   [s.unsqueeze(-2) for s in sides], 0.0)
+    return torch.where(shared > 0, shared / (area + other - shared), 0.0)
+
+
+@op
+def combined_nms(boxes: Tensor, scores: Tensor, per_class: int, total: int, iou_threshold: float,
+                 score_threshold: float, pad_per_class: bool,
+                 clip_boxes: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The best boxes of all classes, each class suppressed for itself.
+
+    Args:
+        boxes: two corners, shape (N, boxes, 1 or classes, 4).
+        scores: shape (N, boxes, classes).
+        per_class, total: how many boxes of a class, and of all, may stay.
+        iou_threshold, score_threshold: overlaps above the first and scores up to the second go.
+        pad_per_class: whether to give at most ``per_class * classes`` rows.
+        clip_boxes: whether to clip the boxes to [0, 1].
+
+    Returns:
+        Boxes (N, rows, 4), scores and classes (N, rows), filled up with 0; how many count (N,).
+    """
+    raw, marks = boxes._raw.transpose(1, 2), scores._raw.transpose(1, 2)
+    n, classes, _ = marks.shape
+    raw = raw.expand(-1, classes, -1, -1)
+    places = chosen(marks, overlap_of_corners(raw), iou_threshold, score_threshold, per_class)
+    at, stays = places.clamp_min(0), (places >= 0).flatten(1)
+    kept = marks.gather(-1, at).flatten(1).masked_fill(~stays, -math.inf)
+    order = kept.argsort(dim=-1, descending=True, stable=True)[:, :total]
+    stays = stays.gather(1, order)
+    corners = raw.gather(2, at.unsqueeze(-1).expand(-1, -1, -1, 4)).flatten(1, 2)
+    corners = corners.gather(1, order.unsqueeze(-1).expand(-1, -1, 4))
+    corners = corners.clamp(0, 1) if clip_boxes else corners
+    kind = torch.arange(classes, device=raw.device).repeat_interleave(places.shape[-1])
+    rows = min(total, per_class * classes) if pad_per_class else total
+    found = (corners * stays.unsqueeze(-1), kept.gather(1, order).masked_fill(~stays, 0.0),
+             kind[order].to(raw.dtype) * stays)
+    short = rows - order.shape[1]
+    filled = (torch.cat((part, part.new_zeros((n, short, *part.shape[2:]))), 1) for part in found)
+    of_boxes, of_scores, of_classes = map(wrap, filled)
+    return of_boxes, of_scores, of_classes, wrap(stays.sum(1, dtype=torch.int32))
+
+
 @op
 def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: int,
               spatial_scale: float, sample_num: int, roi_end_mode: int) -> Tensor:

@@ -114,6 +114,45 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
     return wrap(torch.where(inside, upper * (1 - dy) + lower * dy, extrapolation_value))
 
 
+@op
+def extract_glimpse(x: Tensor, size: tuple[int, int], offsets: Tensor, centered: bool,
+                    normalized: bool, noise: str) -> Tensor:
+    """A window of each image, with noise where it lies outside.
+
+    Args:
+        x: shape (N, H, W, C).
+        size: (height, width) of the windows.
+        offsets: (y, x) of their centres, shape (N, 2).
+        centered: whether offsets are counted from the images' centres; then the image reaches from
+            -1 to 1 if `normalized`, else from minus its length to its length.
+        normalized: whether an image's length is 1.
+        noise: ``'uniform'`` within (-1, 1), ``'gaussian'`` with the images' mean and deviation, or
+            ``'zero'``.
+
+    Returns:
+        Tensor of shape (N, height, width, C).
+    """
+    raw = x._raw
+    n, *lengths, _ = raw.shape
+    whole = raw.new_tensor(lengths)
+    centres = offsets._raw * whole if normalized else offsets._raw
+    if centered:
+        centres = (centres + whole) / 2
+    starts = (centres - raw.new_tensor(size) / 2).trunc().long()
+    y, x_ = (starts[:, i:i + 1] + torch.arange(size[i], device=raw.device) for i in (0, 1))
+    inside = (((y >= 0) & (y < lengths[0])).unsqueeze(2)
+              & ((x_ >= 0) & (x_ < lengths[1])).unsqueeze(1)).unsqueeze(3)
+    rows = y.clamp(0, lengths[0] - 1).unsqueeze(2)
+    columns = x_.clamp(0, lengths[1] - 1).unsqueeze(1)
+    taken = raw[torch.arange(n, device=raw.device).view(-1, 1, 1), rows, columns]
+    outside = torch.zeros_like(taken)
+    if noise == "uniform":
+        outside = torch.rand_like(taken) * 2 - 1
+    elif noise == "gaussian":
+        outside = torch.randn_like(taken) * raw.std(unbiased=False) + raw.mean()
+    return wrap(torch.where(inside, taken, outside))
+
+
 def _nearest(places: torch.Tensor) -> torch.Tensor:
     return torch.floor(places + 0.5).long()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -168,6 +169,92 @@ def _taps(mode: str, t: torch.Tensor,
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [(-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))]
+
+
+@op
+def resize_linear_1d(x: Tensor, length: int, mode: str) -> Tensor:
+    """Signals (N, C, W) resized by linear interpolation, by their ends or by half pixels."""
+    return wrap(F.interpolate(x._raw, length, None, "linear", mode == "align_corners"))
+
+
+@op
+def resize_area(images: Tensor, size: tuple[int, int], align_corners: bool = False) -> Tensor:
+    """Images (N, H, W, C) as the means over even cells of them, in float32."""
+    raw = images._raw.float()
+    down, across = (_area_weights(n, length, align_corners, raw)
+                    for n, length in zip(raw.shape[1:3], size, strict=True))
+    return wrap(torch.einsum("ph,nhwc,qw->npqc", down, raw, across))
+
+
+def _area_weights(n: int, length: int, align_corners: bool, like: torch.Tensor) -> torch.Tensor:
+    """How much each of `n` pixels counts in each of `length` cells' means, shape (length, n)."""
+    step = (n - 1) / (length - 1) if align_corners and length > 1 else n / length
+    start = (torch.arange(length, dtype=torch.float64, device=like.device) * step).unsqueeze(1)
+    pixel = torch.arange(n, dtype=torch.float64, device=like.device)
+    # the last pixel stands for all that lies behind the image, too
+    end = torch.where(pixel == n - 1, math.inf, pixel + 1)
+    shared = torch.minimum(start + step, end) - torch.maximum(start, pixel)
+    return (shared.clamp_min(0) / step).to(like.dtype)
+
+
+@op
+def scale_and_translate(images: Tensor, size: tuple[int, int], scale: Tensor, translation: Tensor,
+                        kernel_type: str = "lanczos3", antialias: bool = True) -> Tensor:
+    """Images resized by `scale` and moved by `translation`, with a chosen filter.
+
+    Args:
+        images: shape (N, H, W, C).
+        size: (height, width) of the result.
+        scale, translation: for (y, x); the point p goes to ``p * scale + translation``.
+        kernel_type: the filter, a name in `FILTERS`.
+        antialias: whether to widen the filter where the image shrinks.
+
+    Returns:
+        Tensor of float32, shape (N, height, width, C); 0 at points from outside the image.
+    """
+    raw = images._raw.float()
+    down, across = (_filter_weights(raw.shape[1 + i], size[i], scale._raw[i], translation._raw[i],
+                                    kernel_type, antialias) for i in (0, 1))
+    return wrap(torch.einsum("ph,nhwc,qw->npqc", down, raw, across))
+
+
+def _filter_weights(n: int, length: int, scale: torch.Tensor, move: torch.Tensor, kernel: str,
+                    antialias: bool) -> torch.Tensor:
+    centres = torch.arange(length, dtype=scale.dtype, device=scale.device) + 0.5
+    places = (centres / scale - move / scale).unsqueeze(1)
+    wide = (1 / scale).clamp_min(1) if antialias else 1.0
+    pixels = torch.arange(n, dtype=scale.dtype, device=scale.device) + 0.5
+    weights = FILTERS[kernel](((pixels - places) / wide).abs())
+    total = weights.sum(1, keepdim=True)
+    counts = (places >= 0) & (places <= n) & (total.abs() > 1e-35)
+    return torch.where(counts, weights / torch.where(counts, total, 1.0), 0.0)
+
+
+def _lanczos(radius: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    def weight(x: torch.Tensor) -> torch.Tensor:
+        return torch.where(x <= radius, torch.sinc(x) * torch.sinc(x / radius), 0.0)
+    return weight
+
+
+def _cubic(b: float, c: float) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The piecewise cubic filter with the parameters B and C of Mitchell and Netravali (1988)."""
+    def weight(x: torch.Tensor) -> torch.Tensor:
+        near = ((12 - 9 * b - 6 * c) * x + 12 * b + 6 * c - 18) * x * x + 6 - 2 * b
+        far = (((-b - 6 * c) * x + 6 * b + 30 * c) * x - 12 * b - 48 * c) * x + 8 * b + 24 * c
+        return torch.where(x < 1, near, torch.where(x < 2, far, 0.0)) / 6
+    return weight
+
+
+FILTERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "lanczos1": _lanczos(1),
+    "lanczos3": _lanczos(3),
+    "lanczos5": _lanczos(5),
+    "gaussian": lambda x: torch.where(x < 1.5, (-2 * x * x).exp(), 0.0),
+    "box": lambda x: torch.where(x < 0.5, 1.0, torch.where(x == 0.5, 0.5, 0.0)),
+    "triangle": lambda x: (1 - x).clamp_min(0),
+    "keyscubic": _cubic(0.0, 0.5),
+    "mitchellcubic": _cubic(1 / 3, 1 / 3),
+}
 
 
 @op

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ...tensor import wrap
 from .. import boxes, image, interpolation
+from ..arguments import as_shape, option, require, require_values, typed
+from ..operands import flag
 from .attributed import Attributed
+from .detection import length_pair
 
 __all__ = [
     "ResizeBilinearV2", "ResizeNearestNeighbor", "ResizeNearestNeighborV2", "ResizeBicubic",
     "GridSampler2D", "GridSampler3D", "CropAndResize", "IOU", "CheckValid", "NMSWithMask",
     "BoundingBoxEncode", "BoundingBoxDecode", "ROIAlign", "ChannelShuffle", "DepthToSpace",
-    "SpaceToDepth", "Im2Col", "Col2Im",
+    "SpaceToDepth", "Im2Col", "Col2Im", "ResizeArea", "ResizeLinear1D", "ScaleAndTranslate",
 ]
+
+_REAL = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32, torch.int64,
+         torch.float16, torch.float32, torch.float64)
 
 
 class _Resize(Attributed):
@@ -87,6 +95,104 @@ class ResizeNearestNeighbor(_Resize):
         # MindSpore's kernel doesn't look at half_pixel_centers
         return interpolation.resized(self.name, input_x, self.size, "nearest", self.align_corners,
                                      False)
+
+
+class ResizeArea(Attributed):
+    """Images (N, H, W, C) as the means over even cells of them, in float32.
+
+    Args:
+        align_corners: whether the lengths count from first to last pixel, not from edge to edge.
+
+    Inputs:
+        images: of real numbers, shape (N, H, W, C).
+        size: (height, width), a Tensor of int32.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[2.0], [4.0], [6.0], [8.0]], [[10.0], [12.0], [14.0], [16.0]]]])
+        >>> print(ms.ops.ResizeArea()(x, ms.Tensor([1, 2], ms.int32)).squeeze())
+        [ 7. 11.]
+    """
+
+    def __init__(self, align_corners: bool = False):
+        super().__init__(align_corners=flag(align_corners, "ResizeArea", "align_corners"))
+
+    def __call__(self, images: Any, size: Any) -> Any:
+        typed(images, self.name, "images", _REAL, 4)
+        return interpolation.resize_area(images, length_pair(size, self.name), self.align_corners)
+
+
+class ResizeLinear1D(Attributed):
+    """Signals (N, C, W) resized by linear interpolation.
+
+    Args:
+        coordinate_transformation_mode: ``'align_corners'``: the ends stay at the ends;
+            ``'half_pixel'``: a pixel stands for the half before it and the half behind.
+
+    Inputs:
+        x: float16, float32 or float64, shape (N, C, W).
+        size: the new length, a tuple, list or Tensor of one int.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ResizeLinear1D()(ms.Tensor([[[1.0, 2.0, 3.0]]]), (5,)))
+        [[[1.  1.5 2.  2.5 3. ]]]
+    """
+
+    def __init__(self, coordinate_transformation_mode: str = "align_corners"):
+        super().__init__(coordinate_transformation_mode=option(
+            coordinate_transformation_mode, "ResizeLinear1D", "coordinate_transformation_mode",
+            ("align_corners", "half_pixel")))
+
+    def __call__(self, x: Any, size: Any) -> Any:
+        length, = interpolation.each(self.name, "size", as_shape(size, self.name, "size"), 1)
+        typed(x, self.name, "x", (torch.float16, torch.float32, torch.float64), 3)
+        return interpolation.resize_linear_1d(x, length, self.coordinate_transformation_mode)
+
+
+class ScaleAndTranslate(Attributed):
+    """Images resized and moved, with a chosen filter.
+
+    Args:
+        kernel_type: ``'lanczos1'``, ``'lanczos3'``, ``'lanczos5'``, ``'gaussian'``, ``'box'``,
+            ``'triangle'``, ``'keyscubic'`` or ``'mitchellcubic'``.
+        antialias: whether to widen the filter where the image shrinks.
+
+    Inputs:
+        images: of real numbers, shape (N, H, W, C).
+        size: (height, width) of the result, a Tensor of int32.
+        scale, translation: for (y, x), Tensors of float32; the point p goes to
+            ``p * scale + translation``.
+
+    Outputs:
+        Tensor of float32, shape (N, height, width, C); 0 at points from outside the image.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.Tensor([[[[9.0], [5.0]], [[6.0], [1.0]]]])
+        >>> one = ms.Tensor([1.0, 1.0])
+        >>> moved = ms.ops.ScaleAndTranslate()(x, ms.Tensor([2, 2], ms.int32), one, one)
+        >>> print(moved.squeeze())
+        [[0. 0.]
+         [0. 9.]]
+    """
+
+    def __init__(self, kernel_type: str = "lanczos3", antialias: bool = True):
+        super().__init__(kernel_type=option(kernel_type, "ScaleAndTranslate", "kernel_type",
+                                            interpolation.FILTERS),
+                         antialias=flag(antialias, "ScaleAndTranslate", "antialias"))
+
+    def __call__(self, images: Any, size: Any, scale: Any, translation: Any) -> Any:
+        name = self.name
+        typed(images, name, "images", _REAL, 4)
+        for argument, value in (("scale", scale), ("translation", translation)):
+            raw = typed(value, name, argument, (torch.float32,), 1)
+            require(len(raw) == 2, ValueError, f"For '{name}', '{argument}' must have 2 elements, "
+                                               f"but got shape {value.shape}.")
+        require_values((scale._raw > 0).all(),
+                       f"For '{name}', the elements of 'scale' must be positive.")
+        return interpolation.scale_and_translate(images, length_pair(size, name), scale,
+                                                 translation, self.kernel_type, self.antialias)
 
 
 class GridSampler2D(Attributed):

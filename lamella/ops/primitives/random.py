@@ -37,11 +37,16 @@ class _Seeded(Primitive):
     @property
     def _stream(self) -> torch.Generator | None:
         """The generator of this object; None, for the default one, where it has no seed."""
-        if not self.seed and not self.seed2:
-            return None
-        if "_generator" not in self.__dict__:
-            self.__dict__["_generator"] = fresh_generator(self, self.seed, self.seed2)
-        return self.__dict__["_generator"]
+        return own_stream(self, self.seed, self.seed2)
+
+
+def own_stream(owner: Primitive, seed: int, seed2: int) -> torch.Generator | None:
+    """The generator that an object keeps; None, for the default one, where both seeds are 0."""
+    if not seed and not seed2:
+        return None
+    if "_generator" not in owner.__dict__:
+        owner.__dict__["_generator"] = fresh_generator(owner, seed, seed2)
+    return owner.__dict__["_generator"]
 
 
 def _check(self: Primitive, seed: Any, seed2: Any) -> None:
