@@ -25,12 +25,14 @@ from .differentiation import *
 from .division import *
 from .dropout import *
 from .elementary import *
+from .elsewhere import name_of_another_room as __getattr__
 from .embedding import *
 from .extrema import *
 from .fourier import *
 from .fourier_axes import *
 from .gather import *
 from .image import *
+from .inplace import *
 from .interpolation import *
 from .join import *
 from .linalg import *
@@ -71,6 +73,7 @@ from .primitives.reduce import *
 from .primitives.scatter import *
 from .primitives.segments import *
 from .primitives.selection import *
+from .primitives.sequences import *
 from .primitives.spectral import *
 from .products import *
 from .random import *
@@ -85,7 +88,6 @@ from .select import *
 from .shape import *
 from .slicing import *
 from .sorting import *
-from .sparse import sparse_operator as __getattr__
 from .special import *
 from .split import *
 from .statistics import *

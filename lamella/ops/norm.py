@@ -9,9 +9,10 @@ import torch
 from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
+from .arguments import typed
 from .operands import axes, floating, floats
 
-__all__ = ["cdist", "dist", "matrix_norm", "norm", "renorm", "vector_norm"]
+__all__ = ["cdist", "dist", "matrix_norm", "norm", "pdist", "renorm", "vector_norm"]
 
 
 _MATRIX_ORDERS = (1, -1, 2, -2, float("inf"), -float("inf"), "fro", "nuc")
@@ -189,6 +190,35 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
          [1.4142135]]
     """
     return wrap(torch.cdist(*floats(x1, x2), p))
+
+
+@op
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The `p`-norms of the differences between each two rows of a matrix.
+
+    Args:
+        input: float16, float32 or float64, shape (N, M).
+        p: the order of the norm, 0 or more.
+
+    Returns:
+        Tensor of shape (N (N - 1) / 2,): rows 0 and 1, 0 and 2, and so on.
+
+    Raises:
+        TypeError: if `input` is of another type or `p` no float.
+        ValueError: if `input` is no matrix or `p` is negative.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.pdist(ms.Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])))
+        [5.        1.        4.2426405]
+    """
+    if not isinstance(p, float):
+        raise TypeError(f"For 'pdist', 'p' must be a float, but got {p!r}.")
+    if p < 0:
+        raise ValueError(f"For 'pdist', 'p' must be 0 or more, but got {p}.")
+    raw = typed(input, "pdist", "input", (torch.float16, torch.float32, torch.float64), 2)
+    wide = raw.float() if raw.itemsize == 2 else raw  # PyTorch has no kernel for float16
+    return wrap(torch.pdist(wide, p).to(raw.dtype))
 
 
 @op

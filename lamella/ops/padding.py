@@ -9,8 +9,9 @@ import torch.nn.functional as F
 
 from ..errors import op
 from ..tensor import Tensor, wrap
+from .arguments import as_int, raw_of, require
 
-__all__ = ["pad", "mirror_pad"]
+__all__ = ["pad", "padding", "mirror_pad"]
 
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "replicate",
           "edge": "replicate", "circular": "circular"}
@@ -93,6 +94,33 @@ def _bordered(raw: torch.Tensor, amounts: list[int], mode: str) -> torch.Tensor:
     kernel_type = raw if raw.is_floating_point() or mode == "circular" else raw.to(torch.float64)
     out = F.pad(kernel_type[(None,) * max(lead, 0)], amounts, mode)
     return out[(0,) * max(lead, 0)].to(raw.dtype)
+
+
+@op
+def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
+    """The last dimension lengthened from 1 to `pad_dim_size` by zeros.
+
+    Args:
+        x: shape (..., 1), of rank 2 or more.
+        pad_dim_size: the new length.
+
+    Raises:
+        TypeError: if `pad_dim_size` is no int.
+        ValueError: if it is not positive, or `x` has another shape.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.padding(ms.Tensor([[8.0], [10.0]]), 4))
+        [[ 8.  0.  0.  0.]
+         [10.  0.  0.  0.]]
+    """
+    raw, length = raw_of(x, "padding", "x"), as_int(pad_dim_size, "padding", "pad_dim_size")
+    require(length > 0, ValueError,
+            f"For 'padding', 'pad_dim_size' must be positive, but got {length}.")
+    require(raw.dim() > 1 and raw.shape[-1] == 1, ValueError,
+            f"For 'padding', 'x' must have the shape (..., 1) and rank 2 or more, "
+            f"but got {x.shape}.")
+    return wrap(F.pad(raw, (0, length - 1)))
 
 
 @op

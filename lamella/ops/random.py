@@ -350,10 +350,15 @@ def _tensor_uniform(self: Tensor, from_: float = 0.0, to: float = 1.0,
     return wrap(from_ + (to - from_) * draw("rand", self.shape, kind, seeded(generator)))
 
 
+def cauchy(shape: tuple[int, ...], median: float, sigma: float) -> torch.Tensor:
+    """Raw numbers of float32 from Cauchy's distribution."""
+    even = draw("rand", shape, torch.float32, None)
+    return median + sigma * torch.tan(torch.pi * (even - 0.5))
+
+
 def _cauchy(self: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """Numbers from Cauchy's distribution, in this tensor's shape and type."""
-    even = draw("rand", self.shape, torch.float32, None)
-    return wrap((median + sigma * torch.tan(torch.pi * (even - 0.5))).to(self._raw.dtype))
+    return wrap(cauchy(self.shape, median, sigma).to(self._raw.dtype))
 
 
 def _log_normal(self: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:

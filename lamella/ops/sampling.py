@@ -19,6 +19,7 @@ from ..random import seeded
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, raw_or_number, require_values
+from .operands import flag
 from .random import broadcast, draw, parameters, tuple_shape
 
 __all__ = [
@@ -244,10 +245,18 @@ def choice_with_mask(input_x: Tensor, count: int = 256,
     return wrap(out), wrap(torch.arange(length, device=raw.device) < len(taken))
 
 
-def _candidates(true_classes: Tensor, num_sampled: int, unique: bool, range_max: int, seed: int,
-                chance: Callable[[torch.Tensor], torch.Tensor], where: str,
-                ) -> tuple[Tensor, Tensor, Tensor]:
+def _candidates(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool,
+                range_max: int, seed: int, chance: Callable[[torch.Tensor], torch.Tensor],
+                where: str) -> tuple[Tensor, Tensor, Tensor]:
     raw = raw_of(true_classes, where, "true_classes")
+    flag(unique, where, "unique")
+    for name, value in (("num_true", num_true), ("num_sampled", num_sampled),
+                        ("range_max", range_max)):
+        if as_int(value, where, name) < 1:
+            raise ValueError(f"For '{where}', '{name}' must be 1 or more, but got {value}.")
+    if raw.dim() != 2 or raw.shape[1] != num_true:
+        raise ValueError(f"For '{where}', 'true_classes' must have the shape (N, num_true), "
+                         f"(N, {num_true}), but got {true_classes.shape}.")
     if unique and num_sampled > range_max:
         raise ValueError(f"For '{where}', 'num_sampled' must be at most 'range_max' {range_max} "
                          f"when 'unique', but got {num_sampled}.")
@@ -293,7 +302,7 @@ def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: 
         >>> print(out[2])
         [0.75 0.75 0.75]
     """
-    return _candidates(true_classes, num_sampled, unique, range_max, seed,
+    return _candidates(true_classes, num_true, num_sampled, unique, range_max, seed,
                        lambda c: torch.full_like(c, 1 / range_max), "uniform_candidate_sampler")
 
 
@@ -313,7 +322,7 @@ def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_s
         [(3,), (2, 2), (3,)]
     """
     whole = math.log(range_max + 1.0)
-    return _candidates(true_classes, num_sampled, unique, range_max, seed,
+    return _candidates(true_classes, num_true, num_sampled, unique, range_max, seed,
                        lambda c: ((c + 2) / (c + 1)).log() / whole, "log_uniform_candidate_sampler")
 
 

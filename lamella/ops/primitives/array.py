@@ -28,11 +28,11 @@ from ..slicing import batch_to_space_nd, space_to_batch_nd
 from ..split import split, unstack
 
 __all__ = [
-    "BatchToSpaceND", "BroadcastTo", "Concat", "DType", "Diag", "DynamicShape", "ExpandDims",
-    "Flatten", "IdentityN", "InvertPermutation", "MatrixBandPart", "Pack", "ParallelConcat", "Rank",
-    "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape", "Size", "SpaceToBatchND", "Split",
-    "SplitV", "Squeeze", "Stack", "TensorShape", "TensorToTuple", "Tile", "Transpose", "Tril",
-    "Triu", "Unpack", "Unstack",
+    "BatchToSpaceND", "BroadcastTo", "Concat", "DType", "Diag", "DynamicShape", "Expand",
+    "ExpandDims", "Flatten", "IdentityN", "InvertPermutation", "MatrixBandPart", "Pack",
+    "ParallelConcat", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape",
+    "Size", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "TensorShape",
+    "TensorToTuple", "Tile", "Transpose", "Tril", "Triu", "Unpack", "Unstack",
 ]
 
 DType = primitive("DType", dtype)
@@ -201,6 +201,24 @@ class BroadcastTo(Primitive):
 
     def __call__(self, input: Tensor) -> Tensor:
         return broadcast_to(input, self.shape)
+
+
+class Expand(Primitive):
+    """`ops.broadcast_to` with the shape as a Tensor.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Expand()(ms.Tensor([[1.0], [2.0]]), ms.Tensor([2, 3])))
+        [[1. 1. 1.]
+         [2. 2. 2.]]
+    """
+
+    @prim_attr_register
+    def __init__(self):
+        pass
+
+    def __call__(self, x: Tensor, shape: Tensor) -> Tensor:
+        return broadcast_to(x, as_ints(wrap(raw_of(shape, self.name, "shape")), self.name))
 
 
 class ReverseV2(Primitive):

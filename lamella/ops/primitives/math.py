@@ -27,20 +27,20 @@ from ..primitive import primitive
 from .attributes import with_attributes
 
 __all__ = ["ACos", "Abs", "AccumulateNV2", "Acosh", "Add", "AddN", "Addcdiv", "Addcmul", "Angle",
-           "ApproximateEqual", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "BesselI0", "BesselI0e",
-           "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1",
-           "BesselK1e", "BesselY0", "BesselY1", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Ceil",
-           "Complex", "ComplexAbs", "Conj", "Cos", "Cosh", "Digamma", "Div", "DivNoNan", "Eps",
-           "Equal", "EqualCount", "Erf", "Erfc", "Erfinv", "Exp", "Expm1", "FloatStatus", "Floor",
-           "FloorDiv", "FloorMod", "Fmax", "Fmin", "Gcd", "Greater", "GreaterEqual", "Heaviside",
-           "Hypot", "Igamma", "Igammac", "Imag", "Inv", "Invert", "IsClose", "IsFinite", "IsInf",
-           "IsNan", "Lcm", "LeftShift", "Lerp", "Less", "LessEqual", "Lgamma", "Log", "Log1p",
-           "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Logit", "Maximum", "Minimum",
-           "Mod", "Mul", "MulNoNan", "Mvlgamma", "NanToNum", "Neg", "NextAfter", "NotEqual",
-           "Polar", "Polygamma", "PopulationCount", "Pow", "Real", "RealDiv", "Reciprocal",
-           "RightShift", "Rint", "Round", "Rsqrt", "Sign", "Sin", "Sinc", "Sinh", "Sqrt",
-           "Square", "SquaredDifference", "Sub", "Tan", "TensorAdd", "Trunc", "TruncateDiv",
-           "TruncateMod", "Xdivy", "Xlogy", "Zeta"]
+           "ApproximateEqual", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "BesselI0",
+           "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0", "BesselK0e",
+           "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Betainc", "BitwiseAnd", "BitwiseOr",
+           "BitwiseXor", "Ceil", "Complex", "ComplexAbs", "Conj", "Cos", "Cosh", "Digamma",
+           "Div", "DivNoNan", "Eps", "Equal", "EqualCount", "Erf", "Erfc", "Erfinv", "Exp",
+           "Expm1", "FloatStatus", "Floor", "FloorDiv", "FloorMod", "Fmax", "Fmin", "Gcd",
+           "Greater", "GreaterEqual", "Heaviside", "Hypot", "Igamma", "Igammac", "Imag", "Inv",
+           "Invert", "IsClose", "IsFinite", "IsInf", "IsNan", "Lcm", "LeftShift", "Lerp", "Less",
+           "LessEqual", "Lgamma", "Log", "Log1p", "LogicalAnd", "LogicalNot", "LogicalOr",
+           "LogicalXor", "Logit", "Maximum", "Minimum", "Mod", "Mul", "MulNoNan", "Mvlgamma",
+           "NanToNum", "Neg", "NextAfter", "NotEqual", "Polar", "Polygamma", "PopulationCount",
+           "Pow", "Real", "RealDiv", "Reciprocal", "RightShift", "Rint", "Round", "Rsqrt",
+           "Sign", "Sin", "Sinc", "Sinh", "Sqrt", "Square", "SquaredDifference", "Sub", "Tan",
+           "TensorAdd", "Trunc", "TruncateDiv", "TruncateMod", "Xdivy", "Xlogy", "Zeta"]
 
 
 class _MulNoNan(torch.autograd.Function):
@@ -153,6 +153,7 @@ BesselK1 = primitive("BesselK1", bessel.bessel_k1)
 BesselK1e = primitive("BesselK1e", bessel.bessel_k1e)
 BesselY0 = primitive("BesselY0", bessel.bessel_y0)
 BesselY1 = primitive("BesselY1", bessel.bessel_y1)
+Betainc = primitive("Betainc", special.betainc)
 BitwiseAnd = primitive("BitwiseAnd", bitwise.bitwise_and)
 BitwiseOr = primitive("BitwiseOr", bitwise.bitwise_or)
 BitwiseXor = primitive("BitwiseXor", bitwise.bitwise_xor)

@@ -13,18 +13,47 @@ from ... import dtype as mstype
 from ...dtype import to_raw
 from ...random import fresh_generator, seeded
 from ...tensor import Tensor, wrap
-from ..arguments import as_int, as_shape, raw_of, raw_or_number
+from ..arguments import (
+    as_int,
+    as_ints,
+    as_shape,
+    raw_of,
+    raw_or_number,
+    require,
+    require_values,
+    typed,
+)
 from ..composite import prim_attr_register
-from ..operands import floating
+from ..operands import flag, floating
 from ..primitive import Primitive
-from ..random import draw, laplace_from, standard_gamma
-from ..sampling import choice_with_mask, random_categorical, randperm
+from ..random import cauchy, draw, laplace_from, standard_gamma
+from ..sampling import (
+    bernoulli,
+    choice_with_mask,
+    log_uniform_candidate_sampler,
+    multinomial_with_replacement,
+    random_categorical,
+    randperm,
+    uniform_candidate_sampler,
+)
+from .attributes import with_attributes
 
 __all__ = [
-    "Gamma", "Multinomial", "Poisson", "RandomCategorical", "RandomChoiceWithMask", "RandomGamma",
-    "RandomPoisson", "RandomShuffle", "Randperm", "RandpermV2", "StandardLaplace",
-    "StandardNormal", "TruncatedNormal", "UniformInt", "UniformReal",
+    "Bernoulli", "Cauchy", "Gamma", "LogNormalReverse", "LogUniformCandidateSampler",
+    "Multinomial", "MultinomialWithReplacement", "NonDeterministicInts",
+    "ParameterizedTruncatedNormal", "Poisson", "RandomCategorical", "RandomChoiceWithMask",
+    "RandomGamma", "RandomPoisson", "RandomShuffle", "Randperm", "RandpermV2", "StandardLaplace",
+    "StandardNormal", "TruncatedNormal", "UniformCandidateSampler", "UniformInt", "UniformReal",
 ]
+
+_FLOATS = (torch.float16, torch.float32, torch.float64)
+
+LogUniformCandidateSampler = with_attributes(
+    "LogUniformCandidateSampler", log_uniform_candidate_sampler, num_true=1, num_sampled=5,
+    unique=True, range_max=5, seed=0)
+UniformCandidateSampler = with_attributes(
+    "UniformCandidateSampler", uniform_candidate_sampler, "num_true", "num_sampled", "unique",
+    "range_max", seed=0, remove_accidental_hits=False)
 
 
 class _Seeded(Primitive):
@@ -110,6 +139,179 @@ class UniformInt(_Seeded):
                              f"but got {low} and {high}.")
         even = draw("rand", as_shape(shape, self.name), torch.float64, self._stream)
         return wrap((low + (even * (high - low)).floor()).int())
+
+
+class ParameterizedTruncatedNormal(_Seeded):
+    """Numbers from normal distributions that are cut off, one distribution a row.
+
+    Inputs:
+        shape: of two lengths or more, the first one the number of rows, a Tensor of int32 or int64.
+        mean, stdevs, min, max: float16, float32 or float64, with one element or one for each row.
+
+    Examples:
+        >>> import lamella as ms
+        >>> mean, one, low, high = (ms.Tensor([x]) for x in (0.0, 1.0, 0.5, 0.6))
+        >>> x = ms.ops.ParameterizedTruncatedNormal(1)(ms.Tensor([2, 3]), mean, one, low, high)
+        >>> print(x.shape, bool((x >= 0.5).all()), bool((x <= 0.6).all()))
+        (2, 3) True True
+    """
+
+    def __call__(self, shape: Tensor, mean: Tensor, stdevs: Tensor, min: Tensor,
+                 max: Tensor) -> Tensor:
+        name, size = self.name, as_shape(shape, self.name)
+        require(len(size) > 1, ValueError,
+                f"For '{name}', 'shape' must have two lengths or more, but got {size}.")
+        given = {"mean": mean, "stdevs": stdevs, "min": min, "max": max}
+        raws = [typed(value, name, argument, _FLOATS) for argument, value in given.items()]
+        require(len({raw.dtype for raw in raws}) == 1, TypeError,
+                f"For '{name}', 'mean', 'stdevs', 'min' and 'max' must be of one type.")
+        for argument, value in given.items():
+            require(value.shape in ((), (1,), size[:1]), ValueError,
+                    f"For '{name}', '{argument}' must have one element or {size[0]}, "
+                    f"but got shape {value.shape}.")
+        centre, wide, low, high = (raw.double().reshape(-1, *[1] * (len(size) - 1)) for raw in raws)
+        require_values((wide > 0).all(), f"For '{name}', 'stdevs' must be positive.")
+        require_values((low < high).all(), f"For '{name}', 'min' must be less than 'max'.")
+        low, high = (torch.special.ndtr((end - centre) / wide) for end in (low, high))
+        even = low + draw("rand", size, torch.float64, self._stream) * (high - low)
+        return wrap((centre + wide * torch.special.ndtri(even)).to(raws[0].dtype))
+
+
+class NonDeterministicInts(Primitive):
+    """Whole numbers evenly from all that the type has.
+
+    Args:
+        dtype: int32 or int64.
+
+    Inputs:
+        shape: of two lengths or more, a Tensor of int32 or int64.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.NonDeterministicInts(ms.int32)(ms.Tensor([3, 4])).shape
+        (3, 4)
+    """
+
+    @prim_attr_register
+    def __init__(self, dtype: Any = mstype.int64):
+        require(dtype in (mstype.int32, mstype.int64), TypeError,
+                f"For '{self.name}', 'dtype' must be int32 or int64, but got {dtype}.")
+
+    def __call__(self, shape: Tensor) -> Tensor:
+        kinds = (torch.int32, torch.int64)
+        size = as_shape(wrap(typed(shape, self.name, "shape", kinds, 1)), self.name)
+        require(len(size) > 1, ValueError,
+                f"For '{self.name}', 'shape' must have two lengths or more, but got {size}.")
+        words = [draw_int(size) for _ in range(self.dtype.itemsize // 4)]
+        return wrap(words[0].int() if len(words) == 1 else words[0] << 32 | words[1] & 0xFFFFFFFF)
+
+
+def draw_int(size: tuple[int, ...]) -> torch.Tensor:
+    """Raw numbers of int64, evenly from those that 32 bits hold."""
+    even = draw("rand", size, torch.float64, None)
+    return (even * 2.0**32).floor().long() - 2**31
+
+
+class Bernoulli(Primitive):
+    """`ops.bernoulli` with the seeds as attributes.
+
+    Args:
+        seed: -1 for the default generator, else an op-level seed.
+        offset: moves on to another stream of the seed.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Bernoulli()(ms.Tensor([0.1, 0.2, 0.3]), ms.Tensor([0.0, 1.0, 1.0])))
+        [0. 1. 1.]
+    """
+
+    @prim_attr_register
+    def __init__(self, seed: int = -1, offset: int = 0):
+        require(as_int(seed, self.name, "seed") >= -1, ValueError,
+                f"For '{self.name}', 'seed' must be -1 or more, but got {seed}.")
+        as_int(offset, self.name, "offset")
+
+    def __call__(self, x: Tensor, p: Any = 0.5) -> Tensor:
+        return bernoulli(x, p, None if self.seed < 0 else self.seed + self.offset)
+
+
+class MultinomialWithReplacement(Primitive):
+    """`ops.multinomial_with_replacement` with the number of draws as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> draw = ms.ops.MultinomialWithReplacement(3, True)
+        >>> print(draw(ms.Tensor([[0.0, 1.0]]), ms.Tensor(2), ms.Tensor(5)))
+        [[1 1 1]]
+    """
+
+    @prim_attr_register
+    def __init__(self, numsamples: int, replacement: bool = False):
+        require(as_int(numsamples, self.name, "numsamples") >= 0, ValueError,
+                f"For '{self.name}', 'numsamples' must be 0 or more, but got {numsamples}.")
+        flag(replacement, self.name, "replacement")
+
+    def __call__(self, x: Tensor, seed: Any, offset: Any) -> Tensor:
+        typed(x, self.name, "x", _FLOATS)
+        return multinomial_with_replacement(
+            x, as_int(seed, self.name, "seed"), as_int(offset, self.name, "offset"),
+            self.numsamples, self.replacement)
+
+
+class Cauchy(Primitive):
+    """Numbers from Cauchy's distribution, float32.
+
+    Args:
+        size: the result's shape, a list.
+        median: the distribution's middle.
+        sigma: half of its width at half of its height.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.Cauchy([2, 3])().shape
+        (2, 3)
+    """
+
+    @prim_attr_register
+    def __init__(self, size: list[int], median: float = 0.0, sigma: float = 1.0):
+        require(isinstance(size, list), TypeError,
+                f"For '{self.name}', 'size' must be a list, but got {size!r}.")
+        require(bool(size) and min(as_ints(size, self.name, "size")) > 0, ValueError,
+                f"For '{self.name}', 'size' must hold positive lengths, but got {size}.")
+        for argument in ("median", "sigma"):
+            _check_float(self, argument)
+
+    def __call__(self) -> Tensor:
+        return wrap(cauchy(tuple(self.size), self.median, self.sigma))
+
+
+def _check_float(self: Primitive, argument: str) -> None:
+    value = getattr(self, argument)
+    require(isinstance(value, float), TypeError,
+            f"For '{self.name}', '{argument}' must be a float, but got {value!r}.")
+
+
+class LogNormalReverse(Primitive):
+    """Numbers whose logarithms are normally distributed, in the shape and type of the input.
+
+    Args:
+        mean, std: of the logarithms.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.LogNormalReverse(2.0, 1.0)(ms.ops.ones((3, 4))).shape
+        (3, 4)
+    """
+
+    @prim_attr_register
+    def __init__(self, mean: float = 1.0, std: float = 2.0):
+        for argument in ("mean", "std"):
+            _check_float(self, argument)
+
+    def __call__(self, input: Tensor) -> Tensor:
+        raw = typed(input, self.name, "input", _FLOATS)
+        drawn = draw("randn", tuple(raw.shape), torch.float64, None)
+        return wrap((self.mean + self.std * drawn).exp().to(raw.dtype))
 
 
 class TruncatedNormal(Primitive):
