@@ -34,6 +34,9 @@ _OPS: dict[str, Any] = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX,
 _WIDER = {torch.bool: torch.uint8, torch.int16: torch.int32, torch.uint16: torch.int32,
           torch.uint32: torch.int64, torch.bfloat16: torch.float32}
 
+# a name that PyTorch has changed
+_gather: Any = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+
 
 class Exchange(NamedTuple):
     """One exchange of this process, as `watcher` is told of it."""
@@ -182,15 +185,15 @@ def _wait(name: str, out: Any, group: Group) -> None:
 
 
 @repeatable
-def all_gather(name: str, raw: torch.Tensor, group: Group) -> list[torch.Tensor]:
-    """The tensors of all processes, which have one shape."""
+def all_gather(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
+    """The tensors of all processes, which have one shape, joined along a new first dimension."""
     if group.size == 1:
-        return [raw.clone()]
-    given = _bytes(raw)
-    parts = [torch.empty_like(given) for _ in group.ranks]
+        return raw[None].clone()
+    given = raw.detach().contiguous()
+    out = given.new_empty((group.size, *given.shape))
     _exchanged(name, "all_gather", group, raw, tuple(raw.shape),
-               lambda: dist.all_gather(parts, given, group.process_group))
-    return [_from_bytes(part, raw.shape, raw) for part in parts]
+               lambda: _gather(_bytes(out), _bytes(given), group.process_group))
+    return out
 
 
 @repeatable
@@ -248,35 +251,31 @@ def _compare_counts(name: str, given: list[int], taken: list[int], group: Group)
 
 @repeatable
 def begin_scatter(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
-    """Begin to add up tensors of all processes, of which each gets its part along the first
-    dimension.
+    """Begin to give each process its part, along the first dimension, of the tensors of all.
 
     Returns:
         What the parts of all will be in; `end_scatter` waits for them.
     """
     given = raw.detach().contiguous()
-    out: Any = torch.empty_like(given).view(group.size, -1, *given.shape[1:])
+    out: Any = given.new_empty((group.size, len(given) // group.size, *given.shape[1:]))
     out.given = given  # must stay until all is sent
     out.coming = _exchanged(
         name, "reduce_scatter", group, given, tuple(given.shape), lambda: dist.all_to_all_single(
-            _bytes_of(out), _bytes_of(given), group=group.process_group, async_op=True))
+            _bytes(out), _bytes(given), group=group.process_group, async_op=True))
     return out
 
 
 @repeatable
 def end_scatter(name: str, out: torch.Tensor, group: Group) -> torch.Tensor:
-    """This process's part of the sum that `begin_scatter` began."""
+    """This process's parts of the tensors of all, joined along a new first dimension."""
     _wait(name, out, group)
-    return out.sum(0)
+    del out.given  # type: ignore[attr-defined]
+    return out
 
 
 def has_come(out: torch.Tensor) -> bool:
     """Whether what was begun is over."""
     return out.coming.is_completed()  # type: ignore[attr-defined]
-
-
-def _bytes_of(raw: torch.Tensor) -> torch.Tensor:
-    return raw.reshape(-1).view(torch.uint8)  # of the same memory
 
 
 def send(name: str, raw: torch.Tensor, to: int, group: Group, tag: int = 0) -> Any:
@@ -327,7 +326,8 @@ def refuse_graphs(what: str) -> None:
 
 
 def _bytes(raw: torch.Tensor) -> torch.Tensor:
-    """The elements as bytes in a row: what only moves may be of any type."""
+    """The elements as bytes in a row, of the same memory if they lie in a row: what only moves may
+    be of any type."""
     return raw.detach().contiguous().reshape(-1).view(torch.uint8)
 
 

@@ -72,7 +72,7 @@ class _AllGather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, name: str, group: Group, raw: torch.Tensor) -> torch.Tensor:
         ctx.name, ctx.group = name, group
-        return torch.cat(exchange.all_gather(name, raw, group))
+        return exchange.all_gather(name, raw, group).reshape(-1, *raw.shape[1:])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -92,10 +92,9 @@ class _ReduceScatter(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, name: str, op: str, group: Group, raw: torch.Tensor) -> torch.Tensor:
         ctx.name, ctx.op, ctx.group = name, op, group
-        parts = [part.contiguous() for part in raw.chunk(group.size)]
         # gloo has no reduce-scatter for all types: each process adds up what comes to it
-        came = exchange.all_to_all(name, parts, [parts[0].shape] * group.size, group, even=True)
-        return _combined(torch.stack(came), op)
+        return _combined(exchange.end_scatter(name, exchange.begin_scatter(name, raw, group),
+                                              group), op)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:

@@ -83,7 +83,8 @@ class Simulation:
         """The bytes that a process sends, by kind of exchange, where rings are used.
 
         Of a tensor of P bytes among N processes ``all_reduce`` sends 2 P (N-1) / N, a process's
-        part of P bytes in ``all_gather`` goes to N-1 others, ``all_to_all`` keeps 1 / N.
+        part of P bytes in ``all_gather`` goes to N-1 others, ``all_to_all`` and
+        ``reduce_scatter`` keep 1 / N.
         """
         found: dict[str, float] = defaultdict(float)
         for each in self.exchanges[rank]:
@@ -139,7 +140,7 @@ class Simulation:
 def _sent(each: Exchange) -> float:
     size = each.group.size
     share = {"all_reduce": 2 * (size - 1) / size, "all_gather": size - 1,
-             "all_to_all": (size - 1) / size}
+             "all_to_all": (size - 1) / size, "reduce_scatter": (size - 1) / size}
     return each.nbytes * share.get(each.kind, 1)
 
 

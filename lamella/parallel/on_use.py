@@ -82,7 +82,7 @@ class Uses:
         return _Whole.apply(self, use, alias)  # type: ignore[return-value]
 
     def _gather(self, parameter: PartParameter) -> torch.Tensor:
-        return torch.cat(exchange.all_gather(_NAME, parameter._data, self.group))
+        return exchange.all_gather(_NAME, parameter._data, self.group).flatten(0, 1)
 
     def note(self, use: _Use, whole: torch.Tensor) -> None:
         """Remember a whole of the forward pass, and its memory."""
@@ -147,7 +147,7 @@ class Uses:
 
     def _take(self) -> None:
         use, coming = self.coming.pop(0)
-        self._add(use, exchange.end_scatter(_NAME, coming, self.apart))
+        self._add(use, exchange.end_scatter(_NAME, coming, self.apart).sum(0))
 
     def _add(self, use: _Use, part: torch.Tensor) -> None:
         place = id(use.parameter)

@@ -22,12 +22,13 @@ def fresh():
     assert not communication.GlobalComm.INITED and not dist.is_initialized()
 
 
-def step_of(kind, **settings):
+def step_of(kind, level="level1", **settings):
     """A program: one step of training of a network whose Parameters can be cut in 1,024."""
     def program():
         ms.set_auto_parallel_context(
             parallel_mode="data_parallel", gradients_mean=True,
-            parallel_optimizer_config={"parallel_optimizer_threshold": 0}, **settings)
+            parallel_optimizer_config={"parallel_optimizer_threshold": 0,
+                                       "optimizer_level": level}, **settings)
         communication.init()
         net = nn.SequentialCell(nn.Dense(64, 1024, weight_init="ones", has_bias=False), nn.ReLU(),
                                 nn.Dense(1024, 1024, weight_init="ones"))
@@ -49,13 +50,14 @@ def test_data_parallel(size):
 
 
 @pytest.mark.parametrize("size", [2, 64, 1024])
-def test_in_parts(size):
-    found = simulate(step_of(nn.Adam, enable_parallel_optimizer=True), size)
+@pytest.mark.parametrize("level, gathers", [("level1", 1), ("level3", 2)])
+def test_in_parts(size, level, gathers):
+    found = simulate(step_of(nn.Adam, enable_parallel_optimizer=True, level=level), size)
     for rank in found.exchanges:
         sent = found.sent(rank)
-        assert sent.keys() == {"all_gather", "all_to_all"}
-        assert sent["all_gather"] == pytest.approx(P * (size - 1) / size)
-        assert sent["all_to_all"] == pytest.approx(P * (size - 1) / size)
+        assert sent.keys() == {"all_gather", "reduce_scatter"}
+        assert sent["all_gather"] == pytest.approx(gathers * P * (size - 1) / size)
+        assert sent["reduce_scatter"] == pytest.approx(P * (size - 1) / size)
         assert 3 * P / size <= found.held[rank] < 3 * P / size + 100
 
 
@@ -73,8 +75,8 @@ def test_groups_of_weights(tmp_path):
     size = 4 * 64 * 64
     assert set(found.held.values()) == {size // 4}
     # the whole among 4; then each part's gradient between the 2 that hold the same
-    assert found.sent() == pytest.approx({"all_gather": size * 3 / 4, "all_to_all": size * 3 / 4,
-                                          "all_reduce": size / 4})
+    assert found.sent() == pytest.approx({"all_gather": size * 3 / 4,
+                                          "reduce_scatter": size * 3 / 4, "all_reduce": size / 4})
 
 
 def test_processes_that_would_wait_for_ever():

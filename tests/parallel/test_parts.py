@@ -97,9 +97,10 @@ def test_what_travels(found):
     sizes = {"first.weight": 96, "first.bias": 24, "twice": 144, "norm.gamma": 24, "norm.beta": 24}
     for answer in found:
         kinds = [kind for kind, _ in answer["bytes"]]
-        assert kinds == ["all_gather"] * 5 + ["all_to_all"] * 5 + ["all_reduce"]
+        assert kinds == ["all_gather"] * 5 + ["reduce_scatter"] * 5 + ["all_reduce"]
         sent = {kind: sum(n for k, n in answer["bytes"] if k == kind) for kind in kinds}
-        assert sent == {"all_gather": sum(sizes.values()) // 2, "all_to_all": sum(sizes.values()),
+        total = sum(sizes.values())
+        assert sent == {"all_gather": total // 2, "reduce_scatter": total,
                         "all_reduce": 4 * (18 + 3)}
 
 

@@ -89,7 +89,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: s
     """Write the Tensors of all processes, joined along the first dimension."""
     name = "all_gather_into_tensor"
     parts = exchange.all_gather(name, raw_of(name, input_tensor), group_of(group, name))
-    _write(name, output_tensor, torch.cat(parts) if parts[0].dim() else torch.stack(parts))
+    _write(name, output_tensor, parts.reshape(-1, *parts.shape[2:]))
     return as_handle(name, async_op)
 
 
