@@ -1,5 +1,6 @@
 """Operations on sounds: filters, effects, spectra."""
 
+from .activity import Vad
 from .effects import (
     ComputeDeltas,
     Contrast,
