@@ -1,0 +1,37 @@
+"""How much of a graph's time products take."""
+
+import time
+
+import torch
+
+from lamella.graph.runtime.density import dense_share
+
+aten = torch.ops.aten
+
+
+def module(*targets):
+    graph = torch.fx.Graph()
+    x = y = graph.placeholder("x")
+    for target in targets:
+        y = graph.call_function(target, (y, x) if target is aten.mm.default else (y,))
+    graph.output([y])
+    return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
+def test_products_are_dense():
+    x = torch.ones(64, 64)
+    assert dense_share(module(aten.mm.default, aten.mm.default), [x]) == 1.0
+    assert dense_share(module(aten.sin.default), [x]) == 0.0
+    assert 0.0 < dense_share(module(aten.sin.default, aten.mm.default), [x]) < 1.0
+
+
+def test_one_slow_run_of_a_kernel_decides_nothing():
+    calls = []
+
+    def interrupted(x):
+        calls.append(x)
+        if len(calls) == 1:
+            time.sleep(0.3)
+        return x
+
+    assert dense_share(module(interrupted, aten.mm.default), [torch.ones(400, 400)]) > 0.5
