@@ -66,16 +66,17 @@ class Run:
             arg = given[p]
             given[p] = (self._aliased(arg) if type(arg) is Tensor
                         else map_tensors(self._aliased, arg))
+        special = [weight for weight in weights if weight.gradient_of is not None]
+        given_by = iter(special[0].begin(special, level) if special else ())  # type: ignore
         for weight in weights:
             if weight.gradient_of is not None:
                 self.special[len(self.aliases)] = weight
-                level.overlay[weight] = self._alias(weight, weight.alias_of(level))
+                level.overlay[weight] = self._alias(weight, next(given_by))
             else:
                 level.overlay[weight] = self._alias(weight)
             level.assigned[id(weight)] = []
-        for weight in self.special.values():
-            fn = weight.recorded(fn, level)  # type: ignore[attr-defined]
-            break
+        if special:
+            fn = special[0].recorded(fn, level)  # type: ignore[attr-defined]
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()
         state.level, state.overlay = level, level.overlay
@@ -147,22 +148,34 @@ class Run:
                                "ops.stop_gradient where none is needed.") from error
         if later:
             found = self._with_later(wanted, list(found))
-        constants = self.level.constants
-        special = self.special
-        for place, (original, alias) in enumerate(zip(self.originals, self.aliases, strict=True)):
-            gradient = next(found, None) if alias.requires_grad else None
-            if gradient is None:
-                gradient = torch.zeros_like(original)
-            elif gradient.dtype is not original.dtype:
-                gradient = gradient.to(original.dtype)
+        constants, special = self.level.constants, self.special
+        made = self._filled(found)
+        if special:
+            of_special = self._of_special(made := list(made))
+        for place, (alias, gradient) in enumerate(zip(self.aliases, made, strict=True)):
             if special and place in special:
-                yield special[place].gradient_of(gradient, self.level)
+                yield next(of_special)
                 continue
             if id(alias) in constants:
                 number = constants[id(alias)][1]
                 if _holds((gradient == number).all()):
                     gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
             yield wrap(gradient)
+
+    def _filled(self, found: Iterator[Any]) -> Iterator[torch.Tensor]:
+        """A gradient for each alias, zero where none was found."""
+        for original, alias in zip(self.originals, self.aliases, strict=True):
+            gradient = next(found, None) if alias.requires_grad else None
+            if gradient is None:
+                gradient = torch.zeros_like(original)
+            elif gradient.dtype is not original.dtype:
+                gradient = gradient.to(original.dtype)
+            yield gradient
+
+    def _of_special(self, made: list[torch.Tensor]) -> Iterator[Tensor]:
+        """The gradients by the weights that say what these are."""
+        weights: Any = list(self.special.values())
+        return iter(weights[0].gradient_of(weights, [made[i] for i in self.special], self.level))
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The raw gradients by the aliases, for a gradient of each smooth output; repeatable.
@@ -275,6 +288,21 @@ class LiftedRun(Run):
             gradient = found.get(place)
             yield wrap(torch.zeros_like(original) if gradient is None
                        else gradient.to(original.dtype))
+
+    def _filled(self, found: Iterator[Any]) -> Iterator[torch.Tensor]:
+        """A gradient for each alias, zero where none was found."""
+        for original, alias in zip(self.originals, self.aliases, strict=True):
+            gradient = next(found, None) if alias.requires_grad else None
+            if gradient is None:
+                gradient = torch.zeros_like(original)
+            elif gradient.dtype is not original.dtype:
+                gradient = gradient.to(original.dtype)
+            yield gradient
+
+    def _of_special(self, made: list[torch.Tensor]) -> Iterator[Tensor]:
+        """The gradients by the weights that say what these are."""
+        weights: Any = list(self.special.values())
+        return iter(weights[0].gradient_of(weights, [made[i] for i in self.special], self.level))
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """As `Run.pull`."""

@@ -23,6 +23,7 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from . import settings
+from .buckets import cut
 from .on_use import uses_in
 
 __all__ = ["PartParameter", "Placement", "as_whole", "fit_states", "is_part", "local",
@@ -69,6 +70,31 @@ class Placement:
     def gather(self, part: torch.Tensor) -> torch.Tensor:
         """The whole, on the tape."""
         return rules.all_gather("Parameter", part, self.group)
+
+    def gather_all(self, parts: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The wholes of several parts, which travel in few messages."""
+        found = parts.copy()
+        for bucket in cut(parts):
+            flat = torch.cat([parts[i].reshape(-1) for i in bucket])
+            rows = exchange.all_gather("Parameter", flat, self.group)
+            pieces = rows.split([parts[i].numel() for i in bucket], 1)
+            for i, piece in zip(bucket, pieces, strict=True):
+                found[i] = piece.reshape(-1, *parts[i].shape[1:])
+        return found
+
+    def scatter_all(self, wholes: list[torch.Tensor]) -> list[torch.Tensor]:
+        """This process's parts of the sums of the group's gradients, in few messages."""
+        if self.alike:
+            return [self.part(whole).contiguous() for whole in wholes]
+        found, size = wholes.copy(), self.group.size
+        for bucket in cut(wholes):
+            flat = torch.cat([wholes[i].reshape(size, -1) for i in bucket], 1)
+            coming = exchange.begin_scatter("Parameter", flat, self.group)
+            total = exchange.end_scatter("Parameter", coming, self.group).sum((0, 1))
+            pieces = total.split([wholes[i].numel() // size for i in bucket])
+            for i, piece in zip(bucket, pieces, strict=True):
+                found[i] = piece.view(-1, *wholes[i].shape[1:])
+        return found
 
     def scattered(self, raw: torch.Tensor) -> torch.Tensor:
         """This process's part of the sum of the group's gradients of a whole."""
@@ -162,9 +188,18 @@ class PartParameter(Parameter):
         """As `Parameter.assign_raw`, of the whole or of the part."""
         super().assign_raw(self._own(raw))
 
-    def alias_of(self, level: Any) -> torch.Tensor:
-        """What a gradient call takes an alias of: the part, if wholes are gathered on use."""
-        return self._data if self.placement.on_use and level.outer is None else self._raw
+    def begin(self, weights: list[PartParameter], level: Any) -> list[torch.Tensor]:
+        """What a gradient call by several such Parameters takes aliases of: parts, if wholes are
+        gathered on use."""
+        if level.outer is not None or state.overlay is not None:
+            return [w._data if w.placement.on_use and level.outer is None else w._raw
+                    for w in weights]
+        found = {id(w): w._data for w in weights}
+        for placement, its in _by_placement(weights):
+            if not placement.on_use:
+                wholes = placement.gather_all([w._data for w in its])
+                found.update(zip(map(id, its), wholes, strict=True))
+        return [found[id(w)] for w in weights]
 
     def recorded(self, function: Any, level: Any) -> Any:
         """The function of a gradient call, as it has to be called."""
@@ -172,12 +207,29 @@ class PartParameter(Parameter):
             return function
         return partial(uses_in(level, self.placement).run, function)
 
-    def gradient_of(self, raw: torch.Tensor, level: Any) -> Tensor:
-        """The gradient of a gradient call as a Tensor of which each process holds its part."""
-        placement = self.placement
-        if placement.on_use and level.outer is None:
-            return placement.gradient(uses_in(level, placement).gradient(self))
-        return placement.gradient(placement.scattered(raw))
+    def gradient_of(self, weights: list[PartParameter], raws: list[torch.Tensor], level: Any
+                    ) -> list[Tensor]:
+        """The gradients of a gradient call as Tensors of which each process holds its part."""
+        if level.outer is not None or any(raw.requires_grad for raw in raws):
+            return [w.placement.gradient(w.placement.scattered(raw))
+                    for w, raw in zip(weights, raws, strict=True)]
+        of, found = dict(zip(map(id, weights), raws, strict=True)), {}
+        for placement, its in _by_placement(weights):
+            if placement.on_use:
+                uses = uses_in(level, placement)
+                parts = [uses.gradient(w) for w in its]
+            else:
+                parts = placement.scatter_all([of[id(w)] for w in its])
+            found.update((id(w), placement.gradient(part))
+                         for w, part in zip(its, parts, strict=True))
+        return [found[id(w)] for w in weights]
+
+
+def _by_placement(weights: list[PartParameter]) -> list[tuple[Placement, list[PartParameter]]]:
+    found: dict[int, tuple[Placement, list[PartParameter]]] = {}
+    for weight in weights:
+        found.setdefault(id(weight.placement), (weight.placement, []))[1].append(weight)
+    return list(found.values())
 
 
 def shard(parameter: Parameter, placement: Placement) -> None:
