@@ -105,3 +105,4 @@ from .utils import (
     write_jpeg,
     write_png,
 )
+from .video import read_video, read_video_timestamps
