@@ -15,6 +15,7 @@ from ..guards.reach import form_of
 from ..guards.values import plain
 from .varying import apart
 
+_ONLY_TENSORS = frozenset((Tensor,))
 PARTS = 4  # of a key where no argument is given twice
 
 
@@ -48,6 +49,8 @@ def numberless(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
 
 def raws_of(args: tuple, kwargs: dict) -> list[torch.Tensor]:
     """The data of the arguments' Tensors, which are a graph's first inputs."""
+    if not kwargs and _ONLY_TENSORS.issuperset(map(type, args)):  # most calls
+        return [t._raw for t in args]
     return [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
 
 
@@ -57,15 +60,16 @@ def form_of_any_size(raw: torch.Tensor) -> tuple:
 
 
 def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
-    if isinstance(value, Parameter):
+    kind = type(value)
+    if kind is not Tensor and isinstance(value, Parameter):
         return id(value)
-    if isinstance(value, Tensor):
+    if kind is Tensor or isinstance(value, Tensor):
         own = value.__dict__  # hooks, and what a program has put there
         return (form(value._raw), plain(own)) if own else form(value._raw)
     if isinstance(value, (tuple, list)):
-        return type(value), tuple([_kind(v, form) for v in value])
+        return kind, tuple([_kind(v, form) for v in value])
     if isinstance(value, dict):
-        return type(value), tuple([(k, _kind(v, form)) for k, v in value.items()])
+        return kind, tuple([(k, _kind(v, form)) for k, v in value.items()])
     if isinstance(value, slice):
         return slice, plain((value.start, value.stop, value.step))
     return plain(value)
