@@ -164,9 +164,10 @@ def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
     """Whether these are matrices that other ways take, outside of all that looks into products.
 
     A recorded run keeps PyTorch's products: its graph is routed later. Transformed ones (`vmap`,
-    forward mode, autocast) have rules for those only.
+    forward mode, autocast) and those spread over processes have rules for those only.
     """
-    return (x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
+    return (not hasattr(x, "device_mesh") and not hasattr(y, "device_mesh")
+            and x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
             and x.device.type == "cpu" and y.device.type == "cpu"
             and (bias is None or bias.dtype is torch.float32 and bias.shape == y.shape[:1]
                  and bias.is_contiguous())  # oneDNN's kernel reads it as if it were

@@ -134,6 +134,8 @@ def main():
     product = shard(ops.matmul, ((2, 1), (1, 2)), ((1, 2),))
     found["product"] = [product(a, b).asnumpy().tolist(),
                         ms.grad(lambda a: (product(a, b) ** 2).sum())(a).asnumpy().tolist()]
+    large = ops.ones((512, 512))  # for which there are other kernels outside
+    found["large"] = float((shard(ops.matmul, ((2, 1), (1, 1)))(large, large)).sum())
     ms.reset_auto_parallel_context()
     found["held"] = held(size)
     found["ignored"] = train("Adam", slice(None), size, "tuples")

@@ -49,6 +49,10 @@ def test_each_process_computes_its_part(found):
         assert answer["held"] == [[2, 4], [2, 8 // size], [2, 4], [2, 4], 8 * 4 * 8.0]
 
 
+def test_large_products(found):
+    assert [answer["large"] for answer in found] == [512.0**3] * len(found)
+
+
 def test_a_function_gives_wholes(found):
     a, b = worker.batch(0)[0].asnumpy().astype(np.float32), worker.parameter(5, 5, 4).asnumpy()
     for answer in found:
