@@ -27,6 +27,7 @@ from .dropout import *
 from .elementary import *
 from .elsewhere import name_of_another_room as __getattr__
 from .embedding import *
+from .experts import *
 from .extrema import *
 from .fourier import *
 from .fourier_axes import *
@@ -65,6 +66,7 @@ from .primitives.nn import *
 from .primitives.optimizer import *
 from .primitives.optimizer_adaptive import *
 from .primitives.optimizer_rows import *
+from .primitives.patches import *
 from .primitives.places import *
 from .primitives.pooling import *
 from .primitives.random import *

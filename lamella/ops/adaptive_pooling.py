@@ -207,3 +207,48 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
     """
     return _fractional("fractional_max_pool3d", input, 3, kernel_size, output_size, output_ratio,
                        return_indices, _random_samples)
+
+
+def pooling_sequence(length: int, count: int, pseudo_random: bool,
+                     generator: torch.Generator | None) -> torch.Tensor:
+    """Where `count` cells of nearly one size begin, and the last one ends (Graham, 2014)."""
+    ratio, least = length / count, length // count
+    if pseudo_random and length % count:
+        most = min((least + 2) / ratio - 1, (length + 1 - least) / ratio - (count - 1))
+        shift = torch.rand((), generator=generator, dtype=torch.float64) * most
+        inner = (ratio * (torch.arange(1, count, dtype=torch.float64) + shift)).ceil().long() - 1
+        return torch.cat((torch.zeros(1, dtype=torch.int64), inner, torch.tensor([length])))
+    longer = torch.randperm(count, generator=generator) < length % count
+    return torch.cat((torch.zeros(1, dtype=torch.int64), (least + longer.long()).cumsum(0)))
+
+
+@op
+def fractional_pool(x: Tensor, rows: torch.Tensor, columns: torch.Tensor, mean: bool,
+                    overlapping: bool) -> Tensor:
+    """The maximum or the mean over cells of images.
+
+    Args:
+        x: shape (N, H, W, C).
+        rows, columns: where the cells begin, and the last one ends.
+        mean: the mean, or else the maximum.
+        overlapping: whether a cell has the first row and column of the next one, too.
+    """
+    raw = x._raw
+    down, down_in = _cells(rows.to(raw.device), raw.shape[1], overlapping)
+    across, across_in = _cells(columns.to(raw.device), raw.shape[2], overlapping)
+    # (N, H_out, rows of a cell, W_out, columns of a cell, C)
+    taken = raw[:, down][:, :, :, across]
+    if not mean:
+        return wrap(taken.amax((2, 4)))
+    inside = (down_in[:, :, None, None] & across_in).unsqueeze(-1)
+    total = (taken.to(_kernel_type(raw).dtype) * inside).sum((2, 4))
+    return wrap((total / inside.sum((1, 3))).to(raw.dtype))
+
+
+def _cells(ends: torch.Tensor, length: int,
+           overlapping: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The pixels of each cell, shape (cells, most), its last one again where it has fewer."""
+    first, last = ends[:-1].unsqueeze(1), (ends[1:] - 1 + int(overlapping)).clamp_max(length - 1)
+    last = last.unsqueeze(1)
+    pixels = first + torch.arange(int((last - first).max()) + 1, device=ends.device)
+    return torch.minimum(pixels, last), pixels <= last

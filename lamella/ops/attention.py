@@ -11,12 +11,13 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import op
-from ..state import state
+from ..state import numbers, state
 from ..tensor import Tensor, wrap
-from .arguments import raw_of
+from .arguments import raw_of, require, typed
 
 __all__ = ["flash_attention_score", "prompt_flash_attention", "incre_flash_attention",
-           "speed_fusion_attention", "rotary_position_embedding"]
+           "speed_fusion_attention", "rotary_position_embedding",
+           "multi_scale_deformable_attn_function"]
 
 _FAR = 2147483647
 
@@ -434,3 +435,59 @@ def rotary_position_embedding(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0
         raise ValueError(f"For 'rotary_position_embedding', 'mode' must be 0 or 1, "
                          f"but got {mode}.")
     return wrap(raw * cos._raw + turned * sin._raw)
+
+
+@op
+def multi_scale_deformable_attn_function(value: Tensor, shape: Tensor, offset: Tensor,
+                                         locations: Tensor, weight: Tensor) -> Tensor:
+    """Weighted sums of pictures' features at points, over several scales (Zhu et al., 2021).
+
+    Args:
+        value: the pictures one behind the other, shape (N, pixels, heads, D).
+        shape: (height, width) of each picture, whole numbers, shape (levels, 2).
+        offset: where each picture begins among the pixels, shape (levels,).
+        locations: (x, y) from 0 to 1 over the pictures' edges, shape (N, queries, heads, levels,
+            points, 2); features between pixels are interpolated, those outside are 0.
+        weight: shape (N, queries, heads, levels, points).
+
+    Returns:
+        Tensor of shape (N, queries, heads * D).
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> value = ms.Tensor([1.0, 3.0, 5.0, 7.0]).reshape((1, 4, 1, 1))
+        >>> point, one = ms.ops.ones((1, 1, 1, 1, 1, 2)) / 2, ms.ops.ones((1, 1, 1, 1, 1))
+        >>> print(ms.ops.multi_scale_deformable_attn_function(
+        ...     value, ms.Tensor([[2, 2]]), ms.Tensor([0]), point, one))
+        [[[4.]]]
+    """
+    name, whole = "multi_scale_deformable_attn_function", (torch.int32, torch.int64)
+    floats = (torch.float16, torch.float32, torch.float64)
+    sizes = numbers(typed(shape, name, "shape", whole, 2))
+    begins = numbers(typed(offset, name, "offset", whole, 1))
+    pixels, at = typed(value, name, "value", floats, 4), typed(locations, name, "locations",
+                                                               floats, 6)
+    n, count, heads, width = pixels.shape
+    queries, points = at.shape[1], at.shape[4]
+    expected = (n, queries, heads, len(begins), points)
+    require(tuple(weight.shape) == expected and tuple(at.shape) == (*expected, 2), ValueError,
+            f"For '{name}', 'weight' must have the shape {expected} and 'locations' have 2 more "
+            f"numbers each, but got {weight.shape} and {locations.shape}.")
+    require(len(sizes) == len(begins) and all(
+        len(s) == 2 and min(s) > 0 and 0 <= b and b + s[0] * s[1] <= count
+        for s, b in zip(sizes, begins, strict=True)), ValueError,
+        f"For '{name}', each picture of 'shape' must lie in the {count} pixels of 'value' from "
+        f"its 'offset' on, but got {sizes} and {begins}.")
+    # (N heads, D, pixels) and (N heads, queries, levels, points, 2)
+    planes = pixels.permute(0, 2, 3, 1).reshape(n * heads, width, count)
+    grid = 2 * at.transpose(1, 2).flatten(0, 1) - 1
+    sampled = torch.stack([
+        F.grid_sample(planes[..., begin:begin + tall * wide].unflatten(2, (tall, wide)),
+                      grid[:, :, level], align_corners=False)
+        for level, ((tall, wide), begin) in enumerate(zip(sizes, begins, strict=True))], -2)
+    out = (sampled * weight._raw.transpose(1, 2).flatten(0, 1).unsqueeze(1)).sum((-2, -1))
+    return wrap(out.reshape(n, heads * width, queries).transpose(1, 2))

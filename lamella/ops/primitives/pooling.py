@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
+from ...random import fresh_generator
+from ...tensor import Tensor, wrap
 from .. import adaptive_pooling, pooling
+from ..arguments import option, require, require_values, typed
+from ..operands import flag
 from ..primitive import Primitive
 from ..windows import each
 from .attributed import Attributed
 from .nn import as_before, channels_first
+from .random import own_stream
 
 __all__ = ["MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", "MaxPoolWithArgmaxV2",
-           "MaxPool3DWithArgmax", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D"]
+           "MaxPool3DWithArgmax", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D",
+           "FractionalAvgPool", "FractionalMaxPool", "FractionalMaxPool3DWithFixedKsize",
+           "FractionalMaxPoolWithFixedKsize", "MaxUnpool3D"]
+
+_FLOATS = (torch.float16, torch.float32, torch.float64)
+_REAL = (*_FLOATS, torch.int32, torch.int64)
 
 
 class _Pool(Attributed):
@@ -181,3 +193,200 @@ class AdaptiveMaxPool2D(Attributed):
 
     def __call__(self, x: Any) -> Any:
         return adaptive_pooling.adaptive_max_pool2d(x, self.output_size, True)
+
+
+class _FractionalPool(Attributed):
+    _mean = False
+
+    def __init__(self, pooling_ratio: list[float], pseudo_random: bool = False,
+                 overlapping: bool = False, deterministic: bool = False, seed: int = 0,
+                 seed2: int = 0):
+        super().__init__(pooling_ratio=pooling_ratio, pseudo_random=pseudo_random,
+                         overlapping=overlapping, deterministic=deterministic, seed=seed,
+                         seed2=seed2)
+        require(isinstance(pooling_ratio, list), TypeError,
+                f"For '{self.name}', 'pooling_ratio' must be a list, but got {pooling_ratio!r}.")
+        require(all(isinstance(ratio, float) for ratio in pooling_ratio), TypeError,
+                f"For '{self.name}', 'pooling_ratio' must hold floats, but got {pooling_ratio}.")
+        for argument in ("pseudo_random", "overlapping", "deterministic"):
+            flag(getattr(self, argument), self.name, argument)
+
+    def __call__(self, x: Any) -> tuple[Tensor, Tensor, Tensor]:
+        raw, ratio = typed(x, self.name, "x", _REAL[1:], 4), self.pooling_ratio
+        require(len(ratio) == 4 and ratio[0] == ratio[3] == 1.0 and min(ratio[1:3]) >= 1.0,
+                ValueError, f"For '{self.name}', 'pooling_ratio' must be 1.0, two numbers of 1.0 "
+                            f"or more, and 1.0, but got {ratio}.")
+        if self.deterministic and (self.seed or self.seed2):
+            own = fresh_generator(self, self.seed, self.seed2)
+        else:
+            own = own_stream(self, self.seed, self.seed2)
+        rows, columns = (adaptive_pooling.pooling_sequence(
+            raw.shape[i], int(raw.shape[i] / ratio[i]), self.pseudo_random, own) for i in (1, 2))
+        out = adaptive_pooling.fractional_pool(x, rows, columns, self._mean, self.overlapping)
+        return out, wrap(rows), wrap(columns)
+
+
+class FractionalMaxPool(_FractionalPool):
+    """The maxima over cells of images at random, evenly spread places (Graham, 2014).
+
+    Args:
+        pooling_ratio: how many times smaller the output is, a list for (N, H, W, C), 1.0 for N, C.
+        pseudo_random: whether to draw one shift instead of the order of the cells' sizes.
+        overlapping: whether a cell has the first row and column of the next one, too.
+        deterministic: whether each call draws the same cells, given a seed.
+        seed, seed2: op-level seeds; 0 for both means the default generator.
+
+    Inputs:
+        x: float32, float64, int32 or int64, shape (N, H, W, C).
+
+    Outputs:
+        The maxima, and where the cells' rows and columns begin and the last ones end, int64.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.arange(1, 17).reshape((1, 4, 4, 1))
+        >>> out, rows, columns = ms.ops.FractionalMaxPool([1.0, 1.5, 1.5, 1.0])(x)
+        >>> print(out.reshape((2, 2)), rows, columns)
+        [[ 6  8]
+         [14 16]] [0 2 4] [0 2 4]
+    """
+
+
+class FractionalAvgPool(_FractionalPool):
+    """As `FractionalMaxPool`, with means instead of maxima; those of whole numbers are cut off.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.arange(1, 17).reshape((1, 4, 4, 1))
+        >>> print(ms.ops.FractionalAvgPool([1.0, 1.5, 1.5, 1.0])(x)[0].reshape((2, 2)))
+        [[ 3  5]
+         [11 13]]
+    """
+
+    _mean = True
+
+
+class FractionalMaxPoolWithFixedKsize(Attributed):
+    """`ops.fractional_max_pool2d` at places that random numbers given to it choose.
+
+    Args:
+        ksize: of the windows, an int or two.
+        output_shape: an int or (H_out, W_out).
+        data_format: ``'NCHW'``.
+
+    Inputs:
+        input_x: of real numbers, shape (N, C, H, W).
+        random_samples: float16, float32 or float64 in [0, 1), shape (N, C, 2).
+
+    Outputs:
+        The maxima and their places in the flattened planes, int64.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.arange(16.0).reshape((1, 1, 4, 4))
+        >>> out, places = ms.ops.FractionalMaxPoolWithFixedKsize(2, 1)(x, ms.Tensor([[[0.5, 0.5]]]))
+        >>> print(out, places)
+        [[[[15.]]]] [[[[15]]]]
+    """
+
+    _formats, _rank = ("NCHW",), 2
+
+    def __init__(self, ksize: Any, output_shape: Any, data_format: str = ""):
+        super().__init__(ksize=ksize, output_shape=output_shape,
+                         data_format=data_format or self._formats[0])
+        option(self.data_format, self.name, "data_format", self._formats)
+        for argument in ("ksize", "output_shape"):
+            each(self.name, argument, getattr(self, argument), self._rank)
+
+    def __call__(self, input_x: Any, random_samples: Any) -> Any:
+        rank, name = self._rank, self.name
+        typed(input_x, name, "input_x", _REAL, rank + 2)
+        samples = typed(random_samples, name, "random_samples", _FLOATS, 3)
+        first = channels_first(input_x, self.data_format)
+        require(samples.shape == (*first.shape[:2], rank), ValueError,
+                f"For '{name}', 'random_samples' must have the shape {(*first.shape[:2], rank)}, "
+                f"but got {random_samples.shape}.")
+        kernel, size = (each(name, a, getattr(self, a), rank)
+                        for a in ("ksize", "output_shape"))
+        require(all(k + s - 1 <= n for k, s, n in zip(kernel, size, first.shape[2:], strict=True)),
+                ValueError, f"For '{name}', 'ksize' + 'output_shape' - 1 must be at most "
+                            f"{first.shape[2:]}, the input's size, but got {kernel} and {size}.")
+        pool = adaptive_pooling.fractional_max_pool2d if rank == 2 \
+            else adaptive_pooling.fractional_max_pool3d
+        found = pool(first, kernel, size, None, True, random_samples)
+        return tuple(as_before(part, self.data_format) for part in found)
+
+
+class FractionalMaxPool3DWithFixedKsize(FractionalMaxPoolWithFixedKsize):
+    """`FractionalMaxPoolWithFixedKsize` for volumes, (N, C, D, H, W) or (N, D, H, W, C).
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.arange(16.0).reshape((1, 1, 2, 2, 4))
+        >>> pool = ms.ops.FractionalMaxPool3DWithFixedKsize(1, (1, 1, 2))
+        >>> print(pool(x, ms.Tensor([[[0.7, 0.7, 0.7]]]))[1])
+        [[[[[12 15]]]]]
+    """
+
+    _formats, _rank = ("NCDHW", "NDHWC"), 3
+
+
+class MaxUnpool3D(Attributed):
+    """`ops.max_unpool3d` with its attributes.
+
+    Args:
+        ksize, strides, pads: of the pooling, an int or three; `strides` of 0 are `ksize`.
+        output_shape: (N, C, D, H, W), less than a stride from what those give, or ().
+        data_format: ``'NCDHW'`` or ``'NDHWC'``.
+
+    Inputs:
+        x: maxima, shape (N, C, D, H, W).
+        argmax: their places in the flattened volumes, int32 or int64.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, places = ms.Tensor([[[[[4.0]]]]]), ms.Tensor([[[[[2]]]]])
+        >>> print(ms.ops.MaxUnpool3D((1, 2, 2))(x, places))
+        [[[[[0. 0.]
+            [4. 0.]]]]]
+    """
+
+    def __init__(self, ksize: Any, strides: Any = 0, pads: Any = 0, output_shape: Any = (),
+                 data_format: str = "NCDHW"):
+        super().__init__(ksize=ksize, strides=strides, pads=pads, output_shape=output_shape,
+                         data_format=option(data_format, "MaxUnpool3D", "data_format",
+                                            ("NCDHW", "NDHWC")))
+        for argument, least in (("ksize", 1), ("strides", 0), ("pads", 0)):
+            each(self.name, argument, getattr(self, argument), 3, least)
+
+    def __call__(self, x: Any, argmax: Any) -> Any:
+        name = self.name
+        raw, places = (typed(value, name, argument, kinds, 5) for value, argument, kinds in (
+            (x, "x", _REAL), (argmax, "argmax", (torch.int32, torch.int64))))
+        require(raw.shape == places.shape, ValueError,
+                f"For '{name}', 'argmax' must have the shape of 'x', {x.shape}, "
+                f"but got {argmax.shape}.")
+        first = channels_first(x, self.data_format)
+        kernel, steps, pads = (each(name, a, getattr(self, a), 3, 0)
+                               for a in ("ksize", "strides", "pads"))
+        steps = steps if any(steps) else kernel
+        size = [(n - 1) * s - 2 * p + k for n, s, p, k in
+                zip(first.shape[2:], steps, pads, kernel, strict=True)]
+        if self.output_shape:
+            require(len(self.output_shape) == 5, ValueError,
+                    f"For '{name}', 'output_shape' must be () or five lengths, "
+                    f"but got {self.output_shape}.")
+            last = self.data_format.endswith("C")
+            given = tuple(self.output_shape)[1:4] if last else tuple(self.output_shape)[2:]
+            require(all(abs(g - n) < s for g, n, s in zip(given, size, steps, strict=True)),
+                    ValueError, f"For '{name}', the lengths in 'output_shape' must be less than "
+                                f"{steps} from {tuple(size)}, but got {given}.")
+            size = list(given)
+        total = size[0] * size[1] * size[2]
+        require(total > 0, ValueError, f"For '{name}', the output's size must be positive, "
+                                       f"but got {tuple(size)}.")
+        require_values(((places >= 0) & (places < total)).all(),
+                       f"For '{name}', 'argmax' must be in [0, {total}), the output's elements.")
+        out = pooling.max_unpool3d(first, channels_first(argmax, self.data_format), kernel, steps,
+                                   pads, size)
+        return as_before(out, self.data_format)
