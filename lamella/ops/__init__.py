@@ -65,6 +65,7 @@ from .primitives.messages import *
 from .primitives.nn import *
 from .primitives.optimizer import *
 from .primitives.optimizer_adaptive import *
+from .primitives.optimizer_fused import *
 from .primitives.optimizer_rows import *
 from .primitives.patches import *
 from .primitives.places import *

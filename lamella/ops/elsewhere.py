@@ -15,7 +15,7 @@ _COMMUNICATION = frozenset("""
     broadcast_object_list destroy_process_group gather_into_tensor gather_object get_backend
     get_global_rank get_group_rank get_process_group_ranks get_rank get_world_size
     init_process_group irecv is_available is_initialized isend new_group recv recv_object_list
-    reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list
+    reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list
     scatter_tensor send send_object_list
     """.split())
 

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 
 from ...tensor import Tensor, wrap
-from .. import convolution, normalization, padding
+from .. import convolution, normalization
 from ..dropout import keep_mask
 from ..embedding import intopk, one_hot
+from ..padding import mirror_pad, pad, padding
 from ..primitive import primitive
 from .attributed import Attributed
 
@@ -343,7 +344,7 @@ class Pad(Attributed):
         if len(self.paddings) != x.ndim:
             raise ValueError(f"For 'Pad', 'paddings' must have {x.ndim} pairs for an input of "
                              f"shape {x.shape}, but got {self.paddings}.")
-        return padding.pad(x, tuple(n for pair in reversed(self.paddings) for n in pair))
+        return pad(x, tuple(n for pair in reversed(self.paddings) for n in pair))
 
 
 class MirrorPad(Attributed):
@@ -362,7 +363,7 @@ class MirrorPad(Attributed):
         super().__init__(mode=mode)
 
     def __call__(self, input_x: Any, paddings: Any) -> Any:
-        return padding.mirror_pad(input_x, paddings, self.mode)
+        return mirror_pad(input_x, paddings, self.mode)
 
 
 class PadV3(Attributed):
@@ -390,7 +391,7 @@ class PadV3(Attributed):
         if not self.paddings_contiguous:
             half = len(amounts) // 2
             amounts = [n for i in range(half) for n in (amounts[i], amounts[half + i])]
-        return padding.pad(x, amounts, self.mode, constant_values)
+        return pad(x, amounts, self.mode, constant_values)
 
 
 class Padding(Attributed):
@@ -407,10 +408,7 @@ class Padding(Attributed):
         super().__init__(pad_dim_size=pad_dim_size)
 
     def __call__(self, x: Any) -> Any:
-        if x.ndim < 2 or x.shape[-1] != 1:
-            raise ValueError(f"For 'Padding', the last dimension of the input must be 1, of two or "
-                             f"more, but got shape {x.shape}.")
-        return padding.pad(x, (0, self.pad_dim_size - 1))
+        return padding(x, self.pad_dim_size)
 
 
 class OneHot(Attributed):
