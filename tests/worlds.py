@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,12 @@ def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[s
     for process, (_, complaint) in zip(processes, answers, strict=True):
         assert process.returncode == 0, complaint
     return [out for out, _ in answers]
+
+
+def complaint(call: Callable[..., Any], *arguments: Any) -> str:
+    """The error that a call raises, in a process of a world; the test judges it."""
+    try:
+        call(*arguments)
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}"
+    return "nothing"

@@ -289,21 +289,6 @@ class LiftedRun(Run):
             yield wrap(torch.zeros_like(original) if gradient is None
                        else gradient.to(original.dtype))
 
-    def _filled(self, found: Iterator[Any]) -> Iterator[torch.Tensor]:
-        """A gradient for each alias, zero where none was found."""
-        for original, alias in zip(self.originals, self.aliases, strict=True):
-            gradient = next(found, None) if alias.requires_grad else None
-            if gradient is None:
-                gradient = torch.zeros_like(original)
-            elif gradient.dtype is not original.dtype:
-                gradient = gradient.to(original.dtype)
-            yield gradient
-
-    def _of_special(self, made: list[torch.Tensor]) -> Iterator[Tensor]:
-        """The gradients by the weights that say what these are."""
-        weights: Any = list(self.special.values())
-        return iter(weights[0].gradient_of(weights, [made[i] for i in self.special], self.level))
-
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """As `Run.pull`."""
         found = self._pulled(list(starts), True)

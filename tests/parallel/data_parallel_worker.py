@@ -9,6 +9,7 @@ import lamella as ms
 from lamella import Tensor, communication, dataset, nn, ops
 from lamella.communication import comm_func
 from lamella.parallel import buckets
+from tests.worlds import complaint
 
 
 class Net(nn.Cell):
@@ -118,14 +119,6 @@ def diverging(rank, rows):
 
     found["shapes"] = [float(shaped(x[:1 + rank * number])) for number in (1, 2, 1, 2)]
     return found
-
-
-def complaint(call, *arguments):
-    try:
-        call(*arguments)
-    except Exception as error:  # noqa: BLE001  what kind it is, the test checks
-        return f"{type(error).__name__}: {error}"
-    return "nothing"
 
 
 def disagreeing(rank):

@@ -10,6 +10,7 @@ from lamella import Tensor, communication, nn, ops
 from lamella.communication import exchange
 from lamella.parallel import parts
 from lamella.parallel.on_use import Uses
+from tests.worlds import complaint
 
 
 class Net(nn.Cell):
@@ -143,14 +144,6 @@ def second_order(net, rows):
     found = ms.grad(lambda x: (ms.grad(lambda y: net(y).sum())(x) ** 2).sum(), None,
                     net.trainable_params()[0])(batch(0, rows)[0])
     return getattr(found._raw, "full_tensor", lambda: found._raw)().tolist()
-
-
-def complaint(call, *arguments):
-    try:
-        call(*arguments)
-    except Exception as error:  # noqa: BLE001  what kind it is, the test checks
-        return f"{type(error).__name__}: {error}"
-    return "nothing"
 
 
 def main(folder):

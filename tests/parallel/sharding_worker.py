@@ -9,6 +9,7 @@ import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.parallel import Layout, shard
 from lamella.parallel.auto_parallel import AutoParallel
+from tests.worlds import complaint
 
 
 def parameter(seed, *shape):
@@ -72,14 +73,6 @@ def cut_weights(level):
         assert any(p._data.numel() < p.size for p in net.trainable_params())
         return found
     return auto
-
-
-def complaint(call, *arguments):
-    try:
-        call(*arguments)
-    except Exception as error:  # noqa: BLE001  what kind it is, the test checks
-        return f"{type(error).__name__}: {error}"
-    return "nothing"
 
 
 def refused(size, rows):
