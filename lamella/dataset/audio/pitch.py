@@ -85,6 +85,8 @@ class TimeStretch(_Stretched):
             self, "fixed_rate", fixed_rate, 0, above=True)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
+        if self.fixed_rate == 1 and signal.ndim > 2:  # MindSpore joins all dimensions before these
+            return signal.reshape(-1, *signal.shape[-3:])
         advance = np.linspace(0, math.pi * self.hop_length, self.n_freq)[:, None]
         return self._in_tempo(signal, self.fixed_rate, advance)
 

@@ -81,7 +81,7 @@ def test_random_phases_give_a_sound_of_these_magnitudes():
     (lambda: A.Flanger(0), ValueError),
     (lambda: A.PhaseVocoder(1.3, [1.0]), TypeError),
     (lambda: A.PhaseVocoder(1.3, ADVANCE)(PAIRS[..., 0]), RuntimeError),
-    (lambda: A.TimeStretch(16, 30)(PAIRS), RuntimeError),
+    (lambda: A.TimeStretch(16, 30, 1.4)(PAIRS), RuntimeError),
     (lambda: A.GriffinLim(128)(POWERS), RuntimeError),
     (lambda: A.InverseMelScale(33, 9)(POWERS), RuntimeError),
     (lambda: A.DetectPitchFrequency(16000)(ONE[:500]), RuntimeError),
@@ -91,3 +91,10 @@ def test_what_is_refused(make, error):
     with pytest.raises(error, match=r"Phaser|Flanger|PhaseVocoder|TimeStretch|GriffinLim|"
                                     r"InverseMelScale|DetectPitch|Dither"):
         make()
+
+
+@pytest.mark.parametrize("shape, joined", [((16, 8, 2), (1, 16, 8, 2)),
+                                           ((3, 2, 16, 8, 2), (6, 16, 8, 2))])
+def test_a_tempo_of_1_joins_dimensions(shape, joined):
+    spectrum = np.random.default_rng(0).random(shape)
+    np.testing.assert_array_equal(A.TimeStretch()(spectrum), spectrum.reshape(joined))
