@@ -227,8 +227,6 @@ def by_swallowed_number(s, x):
 def counts(s, x):
     s.count += 1
     return x
-
-
 @statement
 def every_third(s, x):
     s.count += 1
@@ -252,8 +250,6 @@ def keeps_a_pair(s, x):
 def keeps_means(s, x):
     s.means["w"] = s.means["w"] * 0.9 + x * 0.1
     return x + s.means["w"]
-
-
 @statement
 def appends(s, x):
     s.losses.append(x.sum())

@@ -10,8 +10,8 @@ import functools
 import hashlib
 import threading
 import types
-from collections import deque
-from collections.abc import Mapping
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Mapping
 from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,7 +64,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
         [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
         [[plain(getattr(thing, name, ABSENT), 0, opened) for name in names]
          for thing, names in reach.slotted],
-        [[(name, slot(value, seen)) for name, value in parts_of(p.__dict__)
+        [[(name, slot(value, seen)) for name, value in _with_hooks(parts_of(p.__dict__))
           if name != "sliced"]  # which an assignment adds
          for p in reach.parameters],
         [plain(t.__dict__) for t, slot in reach.tensors if slot is None],
@@ -273,8 +273,19 @@ def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> lis
     if free:
         own = thing.__dict__
         return [(name, slot(free.guarded(own, name, value), seen, opened))
-                for name, value in counting(thing)]
-    return [(name, slot(value, seen, opened)) for name, value in counting(thing)]
+                for name, value in _with_hooks(counting(thing))]
+    return [(name, slot(value, seen, opened)) for name, value in _with_hooks(counting(thing))]
+
+
+def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Attributes; of hooks the functions in their order count, not the numbers of handles."""
+    for name, value in items:
+        if name == "_call_hooks":  # of a Cell, by kinds
+            value = [(kind, list(hooks.values())) for kind, hooks in parts_of(value) if hooks]
+        elif name == "hooks" and isinstance(value, OrderedDict):  # of a Parameter
+            value = list(value.values())
+        if value or name not in ("_call_hooks", "hooks"):
+            yield name, value
 
 
 def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Free) -> tuple:

@@ -19,6 +19,7 @@ from ...state import state
 from ..runtime.compiled import Compiled
 from ..runtime.kept import Kept
 from .config import choices
+from .redefined import redefined
 
 _eager_call = Cell.__call__
 
@@ -32,7 +33,10 @@ def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
 def _graph_gradient(request: Any, args: tuple, kwargs: dict) -> Any:
     if state.trace is not None or state.level is not None or state.whole:
         return request.run_on(*args, **kwargs)
-    return compiled_gradient(request)(*args, **kwargs)
+    if request.compiled is None:
+        request.compiled = redefined(
+            request, lambda run: Compiled(partial(_whole, run), **_choices_of(request.fn)))
+    return (request.compiled or compiled_gradient(request))(*args, **kwargs)
 
 
 def _switch(mode: int) -> None:

@@ -92,11 +92,14 @@ def test_other_recordings_are_no_matter():
 
 
 def test_a_network_in_graph_mode():
-    ms.set_context(mode=ms.GRAPH_MODE)
     net = Net()
-    net(Tensor([1.0]))
-    net.kind = "b"
-    net(Tensor([1.0]))
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        net(Tensor([1.0]))
+        net.kind = "b"
+        net(Tensor([1.0]))
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
     from lamella.graph.surface.mode import compiled_cell
     assert compiled_cell(net).report()["recompilations"] == [
         f"the attribute 'kind' of Net {line('y = x * 2 if')}: 'a', now 'b'"]

@@ -1,0 +1,89 @@
+"""GRAPH_MODE for gradients of functions that are defined anew by each call of a step.
+
+Such a function is another object each time, and its code the same. One compiled form stands for
+all: what the function closes over are arguments of that.
+"""
+
+from __future__ import annotations
+
+import copy
+import dis
+import functools
+import types
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ..guards.kinds import has_value
+from ..runtime.compiled import Compiled
+
+MOST = 64  # pieces of code, of which the first is forgotten then
+
+_compiled: OrderedDict[Any, Compiled | None] = OrderedDict()  # None for code met once
+
+
+def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[..., Any] | None:
+    """What calls a gradient function, if its function's code has been met in another function.
+
+    Args:
+        request: what was asked for.
+        compile: gives the compiled form of a function that runs the request.
+
+    Returns:
+        None for the first function of some code, and where a closure can't be passed on.
+    """
+    fn = request.fn
+    if type(fn) is not types.FunctionType or "<locals>" not in fn.__qualname__:
+        return None
+    key = fn.__code__, id(fn.__globals__), request.key()
+    if key not in _compiled:
+        _compiled[key] = None
+        if len(_compiled) > MOST:
+            _compiled.popitem(last=False)
+        return None
+    if fn.__dict__.keys() - {"_graph_gradients"} or "_graph_gradients" in fn.__dict__ or (
+            not _may_be_passed_on(fn)):
+        return None
+    found = _compiled[key]
+    if found is None:
+        bare = copy.copy(request)
+        bare.fn = _with_closure(fn, [types.CellType() for _ in fn.__closure__ or ()])
+        found = _compiled[key] = compile(functools.partial(_run, bare))
+        found.name = f"{request.name} of {fn.__qualname__}"
+    return functools.partial(_call, found, fn)
+
+
+def _call(compiled: Compiled, fn: types.FunctionType, *args: Any, **kwargs: Any) -> Any:
+    closed = tuple([cell.cell_contents for cell in fn.__closure__ or ()])
+    return compiled(closed, fn.__defaults__, fn.__kwdefaults__, args, kwargs)
+
+
+def _run(bare: Any, closed: tuple, defaults: Any, named: Any, args: tuple, kwargs: dict) -> Any:
+    """Run a request on its function with other variables in the closure."""
+    request = copy.copy(bare)
+    request.fn = _with_closure(bare.fn, [types.CellType(value) for value in closed])
+    request.fn.__defaults__, request.fn.__kwdefaults__ = defaults, named
+    return request.run_on(*args, **kwargs)
+
+
+def _with_closure(fn: types.FunctionType, cells: list[types.CellType]) -> types.FunctionType:
+    made = types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, None, tuple(cells))
+    made.__qualname__, made.__module__ = fn.__qualname__, fn.__module__
+    return made
+
+
+def _may_be_passed_on(fn: types.FunctionType) -> bool:
+    """Whether a closure only reads variables, and none holds a function that may share them."""
+    cells = fn.__closure__ or ()
+    return not _assigns(fn.__code__) and all(
+        has_value(cell) and not (isinstance(cell.cell_contents, types.FunctionType)
+                                 and "<locals>" in cell.cell_contents.__qualname__)
+        for cell in cells)
+
+
+@functools.lru_cache(1024)
+def _assigns(code: types.CodeType) -> bool:
+    """Whether code, or a function defined there, assigns variables of the functions around it."""
+    return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars
+               for step in dis.get_instructions(code)) or any(
+        _assigns(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))

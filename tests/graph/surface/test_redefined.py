@@ -1,0 +1,139 @@
+"""GRAPH_MODE: gradients of functions defined anew by each call; hooks that come and go."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, jit, nn
+from lamella.graph.surface import redefined
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """The compiled forms that are made."""
+    made = []
+    monkeypatch.setattr(redefined, "_compiled", type(redefined._compiled)())
+    known = redefined.redefined
+
+    def noting(request, compile):
+        return known(request, lambda run: made.append(compile(run)) or made[-1])
+
+    monkeypatch.setattr("lamella.graph.surface.mode.redefined", noting)
+    yield made
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+NET = nn.Dense(3, 3)
+
+
+def of_a_lambda(x, n):
+    return ms.grad(lambda y: (NET(y) ** 2).sum())(x)
+
+
+def of_a_number(x, n):
+    scale = n * 0.5
+    return ms.grad(lambda y: (NET(y) * scale).sum())(x)
+
+
+def of_a_tensor(x, n):
+    weight = x * n
+    return ms.grad(lambda y: (NET(y) * weight).sum())(x)
+
+
+def of_a_default(x, n):
+    def loss(y, scale=n * 2, *, shift=n + 0.5):
+        return (NET(y) * scale + shift * y).sum()
+    return ms.grad(loss)(x)
+
+
+def of_parameters(x, n):
+    parts = [x, x * n]
+
+    def loss(y):
+        return (NET(y) * parts[1]).mean(), y * n
+    (value, out), gradients = ms.value_and_grad(
+        loss, 0, NET.trainable_params(), has_aux=True)(x)
+    return value, out, gradients
+
+
+def of_other_cells(x, n):
+    net = CELLS[n % 2]
+    return ms.grad(lambda y: net(y).sum() * n)(x)
+
+
+CELLS = [nn.Dense(3, 2), nn.Dense(3, 4)]
+
+
+def flat(value):
+    if isinstance(value, (tuple, list)):
+        return [part for v in value for part in flat(v)]
+    return [value.asnumpy()]
+
+
+@pytest.mark.parametrize("step", [of_a_lambda, of_a_number, of_a_tensor, of_a_default,
+                                  of_parameters, of_other_cells], ids=lambda step: step.__name__)
+def test_a_function_that_is_defined_in_the_step_is_replayed(step, recorded):
+    inputs = [Tensor(np.full((2, 3), n, np.float32)) for n in range(1, 12)]
+    wanted = [flat(step(x, n)) for n, x in enumerate(inputs)]
+    ms.set_context(mode=ms.GRAPH_MODE)
+    for n, (x, want) in enumerate(zip(inputs, wanted, strict=True)):
+        for a, b in zip(flat(step(x, n)), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    assert len(recorded) == 1
+    report = recorded[0].report()
+    assert report["traces"] <= 5 and report["replays"] >= 5, report
+
+
+def test_a_function_that_assigns_variables_around_it_still_does(recorded):
+    def step(x):
+        count = 0
+
+        def loss(y):
+            nonlocal count
+            count += 1
+            return (y * y).sum()
+
+        return ms.grad(loss)(x), count
+
+    ms.set_context(mode=ms.GRAPH_MODE)
+    for n in range(5):
+        gradient, count = step(Tensor([float(n)]))
+        assert float(gradient) == 2 * n and count == 1
+    assert not recorded
+
+
+def double(cell, args, out):
+    return out * 2
+
+
+@pytest.mark.parametrize("kind", ["forward", "backward", "Parameter"])
+def test_hooks_that_come_and_go_have_a_graph_each(kind):
+    net, weight = nn.Dense(3, 3), Parameter(Tensor([1.0, 2.0, 3.0]), name="weight")
+
+    def fn(x):
+        return ms.grad(lambda y: (net(y) * weight).sum(), 0, [weight])(x)
+
+    def register():
+        if kind == "forward":
+            return net.register_forward_hook(double)
+        if kind == "backward":
+            return net.register_backward_hook(tripled)
+        return weight.register_hook(negated)
+
+    compiled = jit(fn)
+    x = Tensor([[1.0, 2.0, 3.0]])
+    for number in range(10):
+        handle = register() if number % 2 else None
+        for a, b in zip(flat(compiled(x)), flat(fn(x)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+        if handle is not None:
+            handle.remove()
+    assert compiled.report()["traces"] <= 3 and compiled.report()["replays"] >= 7
+
+
+def tripled(cell, gradient, given):
+    return (gradient[0] * 3,)
+
+
+def negated(gradient):
+    return -gradient
