@@ -146,6 +146,31 @@ def test_a_container_with_such_numbers_may_be_replaced():
         assert own.config == s.config
 
 
+def divided(s, x):
+    s.count -= 1
+    try:
+        return x * (1 / s.count)
+    except ZeroDivisionError:
+        return x * 9.0
+
+
+def rooted(s, x):
+    s.count -= 1
+    try:
+        return x * math.sqrt(s.count)
+    except ValueError:
+        return x * math.pow(-s.count, 2)
+
+
+@pytest.mark.parametrize("step", [divided, rooted], ids=["divided", "rooted"])
+def test_an_error_that_a_number_causes_is_caught_for_that_number_alone(step):
+    def make():
+        s = types.SimpleNamespace(count=4)
+        return (lambda x: step(s, x)), lambda: s.count
+
+    same(make, [(X,)] * 9, 9)
+
+
 def test_a_number_that_decides_again_and_again_ends_in_eager_calls():
     fn = jit(lambda x, b: x * len(f"{b}") + b)
     with pytest.warns(UserWarning, match="called with other numbers again and again") as warned:

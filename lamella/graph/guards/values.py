@@ -284,7 +284,10 @@ def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             value = [(kind, list(hooks.values())) for kind, hooks in parts_of(value) if hooks]
         elif name == "hooks" and isinstance(value, OrderedDict):  # of a Parameter
             value = list(value.values())
-        if value or name not in ("_call_hooks", "hooks"):
+        else:
+            yield name, value
+            continue
+        if value:  # as if there had never been any
             yield name, value
 
 

@@ -231,6 +231,15 @@ def _value(value: Any) -> Any:
     return value.value if type(value) is Number else value
 
 
+def _result(function: Callable[..., Any], *operands: Any) -> Any:
+    """What a function gives for the numbers; if it raises an error, these become conditions."""
+    try:
+        return function(*map(_value, operands))
+    except Exception:
+        without(operands)
+        raise
+
+
 def _binary(name: str, sign: str) -> None:
     function: Callable[[Any, Any], Any] = getattr(operator, name)
 
@@ -241,7 +250,7 @@ def _binary(name: str, sign: str) -> None:
             return NotImplemented
         if type(other) not in (int, float, bool, Number):
             return function(self.plain(), without(other))
-        return self.made(function(self.value, _value(other)),
+        return self.made(_result(function, self, other),
                          f"({self.text} {sign} {_source(other)})", sign == "**")
 
     def backward(self: Number, other: Any) -> Any:
@@ -249,8 +258,8 @@ def _binary(name: str, sign: str) -> None:
             return function(other, self.run.tensor(self, other))
         if type(other) not in (int, float, bool):
             return function(other, self.plain())
-        return self.made(function(other, self.value), f"({_source(other)} {sign} {self.text})",
-                         sign == "**")
+        return self.made(_result(function, other, self),
+                         f"({_source(other)} {sign} {self.text})", sign == "**")
 
     setattr(Number, f"__{name}__", forward)
     setattr(Number, f"__r{name}__", backward)
@@ -306,7 +315,7 @@ def _abs(self: Number) -> Any:
 def _rounding(name: str, function: Callable[..., Any]) -> None:
     def rounded(self: Number, *args: Any) -> Any:
         digits = without(args)
-        return self.made(function(self.value, *digits),
+        return self.made(_result(function, self, *digits),
                          f"{name}({', '.join([self.text, *map(repr, digits)])})")
 
     setattr(Number, f"__{name.rpartition('.')[2]}__", rounded)
@@ -327,7 +336,7 @@ def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
         number = next((arg for arg in args if type(arg) is Number), None)
         if number is None or not all(type(arg) in (int, float, bool, Number) for arg in args):
             return function(*without(args))
-        return number.made(function(*map(_value, args)),
+        return number.made(_result(function, *args),
                            f"math.{function.__name__}({', '.join(map(_source, args))})")
 
     return called
