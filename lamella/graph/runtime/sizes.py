@@ -115,7 +115,7 @@ class ResultSizes:
 
 
 class _Told:
-    """Runs of one kind.
+    """What runs of one kind were told of values.
 
     Attributes:
         last: what the last of them was told.
