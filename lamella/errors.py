@@ -193,7 +193,7 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
                 if applies(error):
                     try:
                         return another_way(function, args, kwargs)
-                    except (RuntimeError, TypeError, ValueError) as refusal:
+                    except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
                         if "not implemented for" not in str(refusal):  # for the type it tried
                             error = refusal
             explained = _explain(function, name or function.__name__, args, kwargs, error)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.windows import LARGEST
 from ..tensor import Tensor
 
 __all__ = [
@@ -97,9 +98,9 @@ def sizes(value: Any, count: int, name: str, owner: str, low: int = 1) -> tuple[
     else:
         value = (of_type(value, (int, tuple), name, owner),) * count
     for item in value:
-        if of_type(item, int, name, owner) < low:
-            raise ValueError(f"For '{owner}', '{name}' must be made of ints of {low} or more, "
-                             f"but got {tuple(value)}.")
+        if not low <= of_type(item, int, name, owner) <= LARGEST:
+            raise ValueError(f"For '{owner}', '{name}' must be made of ints of {low} or more, and "
+                             f"less than 2 to the 31st, but got {tuple(value)}.")
     return tuple(value)
 
 

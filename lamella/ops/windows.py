@@ -12,6 +12,9 @@ Pairs = list[tuple[int, int]]
 PAD_MODES = ("same", "valid", "pad")
 
 
+LARGEST = 2**31 - 1  # size that kernels count with; beyond it some go on for ever
+
+
 def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[int, ...]:
     """An int, or a tuple with one int a spatial dimension, as the tuple.
 
@@ -30,8 +33,9 @@ def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[i
     for entry in out:
         if not isinstance(entry, int) or isinstance(entry, bool):
             raise TypeError(f"For '{name}', '{what}' must hold ints, but got {value}.")
-        if entry < least:
-            raise ValueError(f"For '{name}', '{what}' must be {least} or more, but got {value}.")
+        if not least <= entry <= LARGEST:
+            raise ValueError(f"For '{name}', '{what}' must be {least} or more, and less than 2 to "
+                             f"the 31st, but got {value}.")
     return out
 
 
