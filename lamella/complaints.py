@@ -139,6 +139,7 @@ _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positiv
 # places that an index names, outside of the tensor; what MindSpore's kernels find out, and two of
 # its functions look for themselves
 _OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
+_OF_DERIVATIVES = re.compile(r"derivative|forward AD|jvp")
 _REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
 _CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplace_sub",
             "inplace_update")
@@ -228,7 +229,7 @@ def kind_of(name: str, error: BaseException, complaint: str) -> type[Exception] 
         return type(error) if type(error) in (TypeError, ValueError) else None
     if not isinstance(error, RuntimeError):
         return None
-    if isinstance(error, NotImplementedError) and "derivative" not in complaint:
+    if isinstance(error, NotImplementedError) and not _OF_DERIVATIVES.search(complaint):
         return TypeError  # no kernel for a type or a kind of tensor
     if is_failure(complaint):
         return RuntimeError

@@ -180,7 +180,6 @@ class _Overlay(dict[Any, torch.Tensor]):
                 self.made[key] = found
         return found
 
-
     def copy(self) -> Any:
         """Refused: a gradient call would take aliases of this process's parts."""
         raise RuntimeError("In a network whose operators are spread over processes, there are no "

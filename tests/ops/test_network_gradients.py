@@ -171,7 +171,7 @@ X = ms.Tensor(np.ones((1, 2, 4, 4), np.float32))
 
 @pytest.mark.parametrize("error, match, call", [
     (TypeError, "'input' must be a Tensor, but got int", lambda: ops.relu(3)),
-    (ValueError, r"For 'softmax', the axis must be in \[-4, 3\], but got 7",
+    (ValueError, r"For 'softmax', 'axis' must be in \[-4, 3\], but got 7",
      lambda: ops.softmax(X, 7)),
     (TypeError, "'axis' must be 'int', but got 1.5", lambda: ops.softmax(X, 1.5)),
     (ValueError, "'approximate' must be 'none' or 'tanh', but got 'fast'",
