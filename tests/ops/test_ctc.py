@@ -45,12 +45,12 @@ def test_labels_outside_the_classes_in_a_compiled_function(label: int) -> None:
         return ops.ctc_loss(x, targets, Tensor([T, T]), Tensor([2, 2]))[0]
 
     for call in (function, ms.grad(function)):
-        compiled = ms.jit(call, jit_level="O0")
+        compiled, x = ms.jit(call, jit_level="O0"), scores()
         with pytest.raises(ValueError, match="For 'ctc_loss', the labels must be in"):
             compiled(scores(), Tensor([[1, label], [2, 1]]))
         for _ in range(3):  # recorded, then replayed
-            np.testing.assert_allclose(compiled(scores(), Tensor(FINE)).asnumpy(),
-                                       call(scores(), Tensor(FINE)).asnumpy(), rtol=1e-6)
+            np.testing.assert_allclose(compiled(x, Tensor(FINE)).asnumpy(),
+                                       call(x, Tensor(FINE)).asnumpy(), rtol=1e-5)
         assert compiled.report()["replays"] > 0
         with pytest.raises(ValueError, match="For 'ctc_loss', the labels must be in"):
             compiled(scores(), Tensor([[1, label], [2, 1]]))
