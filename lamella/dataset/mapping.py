@@ -179,6 +179,7 @@ class _Work:
         self.lanes: threads.Lanes | None = None
         self.processes: Any = None
         self.latest: Any = None  # a mark of the last block, where work is done ahead
+        self.slow: bool | None = None  # whether threads pay; None: not yet known
         self.restored = run.mark(node)
 
     states: Any = None
@@ -259,8 +260,6 @@ class _Work:
             began = time.perf_counter()
         if count:
             self.slow = spent / count > _SLOW
-
-    slow: bool | None = None  # whether threads pay; None: not yet known
 
     def _pooled(self) -> bool:
         return (self.node.python_multiprocessing and self.workers > 1 and self.node.in_python()

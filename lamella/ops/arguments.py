@@ -93,6 +93,9 @@ def raw_of(value: Any, where: str, name: str = "input") -> torch.Tensor:
     return raw
 
 
+FLOATS = (torch.float16, torch.float32, torch.float64)
+
+
 def typed(value: Any, where: str, name: str, kinds: tuple[torch.dtype, ...],
           rank: int | None = None) -> torch.Tensor:
     """As `raw_of`, of a Tensor whose type is one of `kinds` and whose rank is `rank`, if given.

@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ..errors import op
 from ..state import numbers, state
 from ..tensor import Tensor, wrap
-from .arguments import raw_of, require, typed
+from .arguments import FLOATS, raw_of, require, typed
 
 __all__ = ["flash_attention_score", "prompt_flash_attention", "incre_flash_attention",
            "speed_fusion_attention", "rotary_position_embedding",
@@ -466,11 +466,10 @@ def multi_scale_deformable_attn_function(value: Tensor, shape: Tensor, offset: T
         [[[4.]]]
     """
     name, whole = "multi_scale_deformable_attn_function", (torch.int32, torch.int64)
-    floats = (torch.float16, torch.float32, torch.float64)
     sizes = numbers(typed(shape, name, "shape", whole, 2))
     begins = numbers(typed(offset, name, "offset", whole, 1))
-    pixels, at = typed(value, name, "value", floats, 4), typed(locations, name, "locations",
-                                                               floats, 6)
+    pixels, at = typed(value, name, "value", FLOATS, 4), typed(locations, name, "locations",
+                                                               FLOATS, 6)
     n, count, heads, width = pixels.shape
     queries, points = at.shape[1], at.shape[4]
     expected = (n, queries, heads, len(begins), points)

@@ -9,7 +9,7 @@ import torch
 from ..dtype import to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
-from .arguments import typed
+from .arguments import FLOATS, typed
 from .operands import axes, floating, floats
 
 __all__ = ["cdist", "dist", "matrix_norm", "norm", "pdist", "renorm", "vector_norm"]
@@ -216,7 +216,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise TypeError(f"For 'pdist', 'p' must be a float, but got {p!r}.")
     if p < 0:
         raise ValueError(f"For 'pdist', 'p' must be 0 or more, but got {p}.")
-    raw = typed(input, "pdist", "input", (torch.float16, torch.float32, torch.float64), 2)
+    raw = typed(input, "pdist", "input", FLOATS, 2)
     wide = raw.float() if raw.itemsize == 2 else raw  # PyTorch has no kernel for float16
     return wrap(torch.pdist(wide, p).to(raw.dtype))
 

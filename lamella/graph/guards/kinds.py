@@ -144,19 +144,19 @@ def has_value(variable: types.CellType) -> bool:
     return True
 
 
-def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
+def with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
     """A piece of code, and the functions defined there."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _with_inner(constant)
+            yield from with_inner(constant)
 
 
 @functools.lru_cache(4096)
 def names_of(code: types.CodeType) -> frozenset[str]:
     """The names in a piece of code and in the functions defined there, also those in text."""
     found: set[str] = set()
-    for part in _with_inner(code):
+    for part in with_inner(code):
         found.update(part.co_names, [constant for constant in part.co_consts
                                      if isinstance(constant, str) and constant.isidentifier()])
     return frozenset(found)
@@ -171,21 +171,21 @@ def globals_of(code: types.CodeType) -> frozenset[str]:
     every = names_of(code)
     if every & _WAYS_AROUND:
         return every
-    return frozenset([step.argval for part in _with_inner(code)
+    return frozenset([step.argval for part in with_inner(code)
                       for step in dis.get_instructions(part) if step.opcode in _OF_GLOBALS])
 
 
 @functools.lru_cache(4096)
 def imports_of(code: types.CodeType) -> frozenset[str]:
     """The modules that a piece of code, and the functions defined there, import."""
-    return frozenset([step.argval for part in _with_inner(code)
+    return frozenset([step.argval for part in with_inner(code)
                       for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"])
 
 
 @functools.lru_cache(4096)
 def compares_identities(code: types.CodeType) -> bool:
     """Whether a piece of code, or a function defined there, may tell one object from two alike."""
-    for part in _with_inner(code):
+    for part in with_inner(code):
         if not _IDENTITIES.isdisjoint(part.co_names):
             return True
         before = ""

@@ -57,9 +57,11 @@ class Plan:
         for (known_after, place), (i, value) in zip(cut.guards, others, strict=True):
             self.checks.setdefault(known_after, []).append((i, place, value))
         self.failed: tuple[int, Any] | None = None
-        self.arguments = arguments
-        self.shapes = [place for (_, place), (_, value) in zip(cut.guards, others, strict=True)
-                       if isinstance(value, ShapeGuard)]
+        shaped = [place for (_, place), (_, value) in zip(cut.guards, others, strict=True)
+                  if isinstance(value, ShapeGuard)]
+        # the places of what a guard on a shape is asked of
+        self.asked = {place: [*range(arguments), *shaped[:shaped.index(place) + 1]]
+                      for place in shaped}
         self.last_check = max(self.checks, default=0)
         self.results = cut.results
         self.changing, self.exchanges = cut.changing, cut.exchanges
@@ -120,9 +122,8 @@ class Plan:
         """Whether guards hold; the first that doesn't is noted."""
         for number, place, expected in guards:
             if isinstance(expected, ShapeGuard):
-                known = self.shapes[:self.shapes.index(place) + 1]
-                found, holds = values[place].shape, expected.holds(
-                    [*values[:self.arguments], *[values[i] for i in known]])
+                found = values[place].shape
+                holds = expected.holds([values[i] for i in self.asked[place]])
             else:
                 found = values[place].item()
                 holds = _is(found, expected)

@@ -263,8 +263,8 @@ class Path:
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor as soon as it is there; have it built once the path is hot."""
         if hot:
-            for wanted in (identity.extension, extension):
-                wanted.ask()
+            identity.extension.ask()
+            extension.ask()
         built = extension.module is not None  # then the plan has been made with it
         if not built and extension.load() is not None:
             plan.lower()

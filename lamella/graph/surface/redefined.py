@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..guards.kinds import has_value
+from ..guards.kinds import has_value, with_inner
 from ..runtime.compiled import Compiled
 
 MOST = 64  # pieces of code, of which the first is forgotten then
@@ -41,8 +41,7 @@ def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[...,
         if len(_compiled) > MOST:
             _compiled.popitem(last=False)
         return None
-    if fn.__dict__.keys() - {"_graph_gradients"} or "_graph_gradients" in fn.__dict__ or (
-            not _may_be_passed_on(fn)):
+    if fn.__dict__ or not _may_be_passed_on(fn):
         return None
     found = _compiled[key]
     if found is None:
@@ -84,6 +83,5 @@ def _may_be_passed_on(fn: types.FunctionType) -> bool:
 @functools.lru_cache(1024)
 def _assigns(code: types.CodeType) -> bool:
     """Whether code, or a function defined there, assigns variables of the functions around it."""
-    return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars
-               for step in dis.get_instructions(code)) or any(
-        _assigns(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+    return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in part.co_freevars
+               for part in with_inner(code) for step in dis.get_instructions(part))

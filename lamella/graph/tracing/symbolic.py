@@ -11,7 +11,6 @@ import importlib
 import math
 import os
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ from ..guards.reach import Reach
 from ..ir.shapes import ShapeGuard
 from .changes import Before
 from .effects import Later
-from .lines import nearest_line
 from .recorder import CannotTrace, Recorder
 from .trace import Trace, run_traced
 
@@ -303,15 +301,13 @@ class SymbolicTrace(Trace):
         value = self.symbolic.answer()
         if isinstance(value, tuple):
             raise CannotTrace("asks for other values than before")
-        self.guards.append((raw.detach(), value))
-        self.lines.append(nearest_line(sys._getframe(1)))
+        self.note_guard(raw.detach(), value)
         return value
 
     def guard_shape(self, raw: torch.Tensor) -> None:
         guard = ShapeGuard.of(raw)
         self.symbolic.guards.append(guard)
-        self.guards.append((raw, guard))
-        self.lines.append(nearest_line(sys._getframe(1)))
+        self.note_guard(raw, guard)
 
     def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.later.append(Later(function, args, kwargs))

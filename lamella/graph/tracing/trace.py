@@ -94,9 +94,13 @@ class Trace:
         """The Python value of a one-element tensor, noted as what this path stands for."""
         value = self.peek(raw)
         self.told.append(value)
-        self.guards.append((raw.detach(), value))
-        self.lines.append(nearest_line(sys._getframe(1)))
+        self.note_guard(raw.detach(), value)
         return value
+
+    def note_guard(self, raw: torch.Tensor, expected: Any) -> None:
+        """Note a guard, at the program's line."""
+        self.guards.append((raw, expected))
+        self.lines.append(nearest_line(sys._getframe(1)))
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, now and in every replay."""
@@ -106,8 +110,7 @@ class Trace:
 
     def guard_shape(self, raw: torch.Tensor) -> None:
         """Note that this path stands for the shape of a result that values decide."""
-        self.guards.append((raw, ShapeGuard.of(raw)))
-        self.lines.append(nearest_line(sys._getframe(1)))
+        self.note_guard(raw, ShapeGuard.of(raw))
 
     def refuse(self, what: str) -> None:
         """Say that the run does something no graph can hold: from here on it runs eagerly."""

@@ -12,20 +12,18 @@ from typing import Any
 import torch
 
 from ... import context
-from ...autodiff.tree import tensors
 from ...graph.guards.reach import Reach
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
 from ...graph.runtime.choice import Choice
 from ...graph.runtime.compiled import Compiled, _name_of
 from ...graph.runtime.gate import gate
-from ...graph.runtime.keys import key_of
+from ...graph.runtime.keys import key_of, raws_of
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.trace import CannotTrace, run_traced
 from ...graph.tracing.undo import copied, undone
 from ...nn.cell import Cell
-from ...parameter import Parameter
 from ...state import state
 from .kernels import Record, Replayed, Watched, seconds_of
 from .report import Report
@@ -87,7 +85,7 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         if compiled is not None:
             try:
                 path = _path_of(compiled, reach, args, kwargs)
-                return _of_path(_short(compiled.name), path, _raws(args, kwargs))
+                return _of_path(_short(compiled.name), path, raws_of(args, kwargs))
             except CannotTrace as reason:
                 note = f"It can't be one graph: it {reason}; so it runs eagerly."
         else:
@@ -113,10 +111,6 @@ def _compiled(step: Any, args: tuple) -> tuple[Compiled | None, tuple]:
     return (step if isinstance(step, Compiled) else None), args
 
 
-def _raws(args: tuple, kwargs: dict) -> list[torch.Tensor]:
-    return [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-
-
 def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Path:
     """The graph that such a call runs; recorded, if there is none yet.
 
@@ -126,7 +120,7 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     key = key_of(args, kwargs)
     if key in compiled._eager:
         raise CannotTrace(compiled._eager[key].removeprefix("it "))
-    inputs = _raws(args, kwargs)
+    inputs = raws_of(args, kwargs)
     entries = compiled._entries.get(key)
     if entries is None:
         _, entries = compiled._of_any_size(key, args, kwargs)
@@ -200,7 +194,7 @@ def _of_function(name: str, function: Callable[..., Any], args: tuple, kwargs: d
 
     with contextlib.redirect_stdout(io.StringIO()), _all_eager():
         record, seconds = _measured(once, lambda: function(*args, **kwargs),
-                                    _device(_raws(args, kwargs)))
+                                    _device(raws_of(args, kwargs)))
     return Report(name, "eager", record, seconds, note)
 
 

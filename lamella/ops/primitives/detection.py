@@ -9,7 +9,7 @@ import torch
 
 from ...state import numbers, state
 from ...tensor import Tensor, wrap
-from ..arguments import as_int, option, require, typed
+from ..arguments import FLOATS, as_int, option, require, typed
 from ..boxes import chosen, combined_nms, overlap_of_corners
 from ..composite import prim_attr_register
 from ..image import extract_glimpse
@@ -20,7 +20,6 @@ from .random import own_stream
 __all__ = ["CombinedNonMaxSuppression", "ExtractGlimpse", "NonMaxSuppressionV3",
            "NonMaxSuppressionWithOverlaps", "SampleDistortedBoundingBoxV2"]
 
-_FLOATS = (torch.float16, torch.float32, torch.float64)
 _INT32, _FLOAT32 = (torch.int32,), (torch.float32,)
 
 
@@ -35,11 +34,11 @@ def _count(value: Any, where: str, name: str, least: int) -> int:
 def _limit(value: Any, where: str, name: str) -> float:
     if isinstance(value, (int, float)):
         return float(value)
-    return float(typed(value, where, name, _FLOATS, 0))
+    return float(typed(value, where, name, FLOATS, 0))
 
 
 def _scores(value: Any, where: str, count: int) -> torch.Tensor:
-    raw = typed(value, where, "scores", _FLOATS, 1)
+    raw = typed(value, where, "scores", FLOATS, 1)
     require(len(raw) == count, ValueError,
             f"For '{where}', 'scores' must have one element for each of the {count} boxes, "
             f"but got shape {tuple(raw.shape)}.")
@@ -79,7 +78,7 @@ class NonMaxSuppressionWithOverlaps(Primitive):
     def __call__(self, overlaps: Tensor, scores: Tensor, max_output_size: Any,
                  overlap_threshold: Any, score_threshold: Any) -> Tensor:
         name = self.name
-        raw = typed(overlaps, name, "overlaps", _FLOATS, 2)
+        raw = typed(overlaps, name, "overlaps", FLOATS, 2)
         require(raw.shape[0] == raw.shape[1], ValueError,
                 f"For '{name}', 'overlaps' must be a square, but got shape {tuple(raw.shape)}.")
         marks = _scores(scores, name, len(raw))
@@ -125,7 +124,7 @@ class NonMaxSuppressionV3(Primitive):
 
 
 def _corners(boxes: Any, where: str, rank: int) -> torch.Tensor:
-    raw = typed(boxes, where, "boxes", _FLOATS, rank)
+    raw = typed(boxes, where, "boxes", FLOATS, rank)
     require(raw.shape[-1] == 4, ValueError,
             f"For '{where}', the last dimension of 'boxes' must be 4, "
             f"but got shape {tuple(raw.shape)}.")
@@ -175,7 +174,7 @@ class CombinedNonMaxSuppression(Primitive):
                  max_total_size: Tensor, iou_threshold: Tensor,
                  score_threshold: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         name = self.name
-        raw, marks = _corners(boxes, name, 4), typed(scores, name, "scores", _FLOATS, 3)
+        raw, marks = _corners(boxes, name, 4), typed(scores, name, "scores", FLOATS, 3)
         n, count, classes = marks.shape
         require(raw.shape[:2] == (n, count) and raw.shape[2] in (1, classes), ValueError,
                 f"For '{name}', 'boxes' must have the shape (N, boxes, 1 or classes, 4) for scores "

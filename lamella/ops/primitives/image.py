@@ -8,7 +8,7 @@ import torch
 
 from ...tensor import wrap
 from .. import boxes, image, interpolation
-from ..arguments import as_shape, option, require, require_values, typed
+from ..arguments import FLOATS, as_shape, option, require, require_values, typed
 from ..operands import flag
 from .attributed import Attributed
 from .detection import length_pair
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _REAL = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32, torch.int64,
-         torch.float16, torch.float32, torch.float64)
+         *FLOATS)
 
 
 class _Resize(Attributed):
@@ -146,7 +146,7 @@ class ResizeLinear1D(Attributed):
 
     def __call__(self, x: Any, size: Any) -> Any:
         length, = interpolation.each(self.name, "size", as_shape(size, self.name, "size"), 1)
-        typed(x, self.name, "x", (torch.float16, torch.float32, torch.float64), 3)
+        typed(x, self.name, "x", FLOATS, 3)
         return interpolation.resize_linear_1d(x, length, self.coordinate_transformation_mode)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...tensor import Tensor, wrap
-from ..arguments import option, require, typed
+from ..arguments import FLOATS, option, require, typed
 from ..composite import prim_attr_register
 from ..convolution import deformable_columns
 from ..patches import dilation2d, extract_volume_patches
@@ -16,8 +16,7 @@ from ..windows import each
 
 __all__ = ["DeformableOffsets", "Dilation2D", "ExtractVolumePatches"]
 
-_FLOATS = (torch.float16, torch.float32, torch.float64)
-_REAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, *_FLOATS)
+_REAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, *FLOATS)
 
 
 def _pad_mode(value: Any, where: str, name: str) -> str:
@@ -137,7 +136,7 @@ class DeformableOffsets(Primitive):
 
     def __call__(self, x: Tensor, offsets: Tensor) -> Tensor:
         columns = deformable_columns(
-            typed(x, self.name, "x", _FLOATS, 4), typed(offsets, self.name, "offsets", _FLOATS, 4),
+            typed(x, self.name, "x", FLOATS, 4), typed(offsets, self.name, "offsets", FLOATS, 4),
             self.ksize, self.strides, self.pads, self.dilations, self.deformable_groups,
             self.modulated)
         n, channels, _, high, wide = columns.shape

@@ -9,7 +9,7 @@ import torch
 from ...random import fresh_generator
 from ...tensor import Tensor, wrap
 from .. import adaptive_pooling, pooling
-from ..arguments import option, require, require_values, typed
+from ..arguments import FLOATS, option, require, require_values, typed
 from ..operands import flag
 from ..primitive import Primitive
 from ..windows import each
@@ -22,8 +22,7 @@ __all__ = ["MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", "MaxPoolWithArgmaxV2"
            "FractionalAvgPool", "FractionalMaxPool", "FractionalMaxPool3DWithFixedKsize",
            "FractionalMaxPoolWithFixedKsize", "MaxUnpool3D"]
 
-_FLOATS = (torch.float16, torch.float32, torch.float64)
-_REAL = (*_FLOATS, torch.int32, torch.int64)
+_REAL = (*FLOATS, torch.int32, torch.int64)
 
 
 class _Pool(Attributed):
@@ -301,7 +300,7 @@ class FractionalMaxPoolWithFixedKsize(Attributed):
     def __call__(self, input_x: Any, random_samples: Any) -> Any:
         rank, name = self._rank, self.name
         typed(input_x, name, "input_x", _REAL, rank + 2)
-        samples = typed(random_samples, name, "random_samples", _FLOATS, 3)
+        samples = typed(random_samples, name, "random_samples", FLOATS, 3)
         first = channels_first(input_x, self.data_format)
         require(samples.shape == (*first.shape[:2], rank), ValueError,
                 f"For '{name}', 'random_samples' must have the shape {(*first.shape[:2], rank)}, "

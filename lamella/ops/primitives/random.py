@@ -14,6 +14,7 @@ from ...dtype import to_raw
 from ...random import fresh_generator, seeded
 from ...tensor import Tensor, wrap
 from ..arguments import (
+    FLOATS,
     as_int,
     as_ints,
     as_shape,
@@ -46,7 +47,6 @@ __all__ = [
     "StandardNormal", "TruncatedNormal", "UniformCandidateSampler", "UniformInt", "UniformReal",
 ]
 
-_FLOATS = (torch.float16, torch.float32, torch.float64)
 
 LogUniformCandidateSampler = with_attributes(
     "LogUniformCandidateSampler", log_uniform_candidate_sampler, num_true=1, num_sampled=5,
@@ -162,7 +162,7 @@ class ParameterizedTruncatedNormal(_Seeded):
         require(len(size) > 1, ValueError,
                 f"For '{name}', 'shape' must have two lengths or more, but got {size}.")
         given = {"mean": mean, "stdevs": stdevs, "min": min, "max": max}
-        raws = [typed(value, name, argument, _FLOATS) for argument, value in given.items()]
+        raws = [typed(value, name, argument, FLOATS) for argument, value in given.items()]
         require(len({raw.dtype for raw in raws}) == 1, TypeError,
                 f"For '{name}', 'mean', 'stdevs', 'min' and 'max' must be of one type.")
         for argument, value in given.items():
@@ -252,7 +252,7 @@ class MultinomialWithReplacement(Primitive):
         flag(replacement, self.name, "replacement")
 
     def __call__(self, x: Tensor, seed: Any, offset: Any) -> Tensor:
-        typed(x, self.name, "x", _FLOATS)
+        typed(x, self.name, "x", FLOATS)
         return multinomial_with_replacement(
             x, as_int(seed, self.name, "seed"), as_int(offset, self.name, "offset"),
             self.numsamples, self.replacement)
@@ -309,7 +309,7 @@ class LogNormalReverse(Primitive):
             _check_float(self, argument)
 
     def __call__(self, input: Tensor) -> Tensor:
-        raw = typed(input, self.name, "input", _FLOATS)
+        raw = typed(input, self.name, "input", FLOATS)
         drawn = draw("randn", tuple(raw.shape), torch.float64, None)
         return wrap((self.mean + self.std * drawn).exp().to(raw.dtype))
 

@@ -9,7 +9,7 @@ import torch
 from ... import dtype as mstype
 from ...dtype import to_raw
 from ...tensor import Tensor, wrap
-from ..arguments import as_int, raw_of, require, require_values, typed
+from ..arguments import FLOATS, as_int, raw_of, require, require_values, typed
 from ..composite import prim_attr_register
 from ..operands import flag
 from ..primitive import Primitive
@@ -108,8 +108,7 @@ class NoRepeatNGram(Primitive):
 
     def __call__(self, state_seq: Tensor, log_probs: Tensor) -> Tensor:
         words = typed(state_seq, self.name, "state_seq", (torch.int32,), 3)
-        chances = typed(log_probs, self.name, "log_probs",
-                        (torch.float16, torch.float32, torch.float64), 3)
+        chances = typed(log_probs, self.name, "log_probs", FLOATS, 3)
         require(words.shape[:2] == chances.shape[:2], ValueError,
                 f"For '{self.name}', 'state_seq' and 'log_probs' must agree in their first two "
                 f"lengths, but got {state_seq.shape} and {log_probs.shape}.")
