@@ -407,11 +407,11 @@ class Optimizer(Cell):
         Returns:
             True for each parameter.
         """
+        self.check_gradients(gradients)
         if parts.in_use:
             parts.check_elementwise(self)
             parts.fit_states(self.parameters, states)
             gradients = parts.parts_of(gradients, self.parameters)
-        self.check_gradients(gradients)
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr

@@ -9,6 +9,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.parallel import parts
 
 
 def parameter(values, name="w"):
@@ -378,8 +379,11 @@ EVERY = {"Momentum": dict(learning_rate=0.1, momentum=0.9), "AdaFactor": {}, **{
         "FTRL", "RMSProp", "ProximalAdagrad", "Adagrad", "AdaMax", "Adadelta")}}
 
 
+@pytest.mark.parametrize("cut", [False, True], ids=["whole", "others are cut"])
 @pytest.mark.parametrize("name", EVERY)
-def test_a_refused_step_changes_nothing(name):
+def test_a_refused_step_changes_nothing(name, cut, monkeypatch):
+    monkeypatch.setattr(parts, "in_use", cut)
+
     def steps(bad):
         w = parameter([1.0, 2.0])
         optimizer = getattr(nn, name)([w], **EVERY[name])
