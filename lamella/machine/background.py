@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import pathlib
 import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from .. import log as messages
 from . import quiet
 
-_jobs: queue.Queue[Callable[[], None]] = queue.Queue()
+PATIENCE_AT_EXIT = 30.0  # seconds
+
+_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None: there will be no more
 _running: list[subprocess.Popen] = []
+_threads: list[threading.Thread] = []
 _server: list[threading.Thread] = []
 
 
@@ -23,8 +28,15 @@ def submit(job: Callable[[], None]) -> None:
     """Have `job` called in the thread that does all of them, in turn."""
     _jobs.put(job)
     if not _server or not _server[0].is_alive():
-        _server[:] = [threading.Thread(target=_serve, name="lamella-background", daemon=True)]
-        _server[0].start()
+        _server[:] = [start("lamella-background", _serve)]
+
+
+def start(name: str, work: Callable[[], None]) -> threading.Thread:
+    """Call `work` in a thread of its own, which the program's end interrupts."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    _threads[:] = [each for each in _threads if each.is_alive()] + [thread]
+    thread.start()
+    return thread
 
 
 def run(command: Sequence[str], folder: pathlib.Path, patience: float,
@@ -66,8 +78,7 @@ def _scratch(folder: pathlib.Path) -> dict[str, str]:
 def _serve() -> None:
     """Do what is submitted, for as long as the process lives."""
     jobs = _jobs
-    while True:
-        job = jobs.get()
+    while (job := jobs.get()) is not None:
         try:
             job()
         except OSError:
@@ -83,8 +94,17 @@ def _end(process: subprocess.Popen) -> None:
 
 @atexit.register
 def _stop() -> None:
-    for process in list(_running):
-        _end(process)
+    """End all of it: a thread that wakes inside of PyTorch while Python ends would abort."""
+    _jobs.put(None)
+    stop = time.monotonic() + PATIENCE_AT_EXIT
+    while (alive := [thread for thread in _threads if thread.is_alive()]) \
+            and time.monotonic() < stop:
+        for process in list(_running):
+            _end(process)
+        for thread in alive:  # again and again: a job may swallow it
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
+                                                       ctypes.py_object(SystemExit))
+            thread.join(0.1)
 
 
 def _forget() -> None:
@@ -93,6 +113,7 @@ def _forget() -> None:
     _jobs = queue.Queue()
     _running.clear()
     _server.clear()
+    _threads.clear()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -57,6 +57,21 @@ def test_a_job_that_fails_does_not_end_those_after_it(capfd):
     assert "IndexError" in said and "Traceback" not in said
 
 
+@pytest.mark.parametrize("work", ["while True: a @ a", "background.run([sys.executable, '-c', "
+                                  "'import time; time.sleep(99)'], pathlib.Path(), 99)"],
+                         ids=["multiplies", "waits for a process"])
+def test_the_program_ends_while_it_goes_on(work, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text("import pathlib, sys, threading\nimport torch\n"
+                      "from lamella.machine import background\n"
+                      "a, begun = torch.ones(300, 300), threading.Event()\n"
+                      f"def job():\n    begun.set()\n    {work}\n"
+                      "background.submit(job)\nbackground.submit(job)\nbegun.wait()\n")
+    ended = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True,
+                           text=True, timeout=PATIENCE)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_temporary_files_go_with_the_folder(tmp_path):
     folder = tmp_path / "draft"
     folder.mkdir()

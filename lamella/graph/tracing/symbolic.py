@@ -20,6 +20,7 @@ from torch.fx import Node
 from torch.utils._mode_utils import no_dispatch
 
 from ...autodiff.tree import leaves
+from ...machine import background
 from ..guards.reach import Reach
 from ..ir.shapes import ShapeGuard
 from .changes import Before
@@ -45,14 +46,15 @@ class Preparation:
         """Begin it, unless that has been done."""
         if not self._begun:
             self._begun = True
-            threading.Thread(target=self._run, name="lamella-import", daemon=True).start()
+            background.start("lamella-import", self._run)
 
     def _run(self) -> None:
-        for name in ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes",
-                     "torch._dynamo.source"):
-            importlib.import_module(name)
-        self.over.set()
-
+        try:
+            for name in ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes",
+                         "torch._dynamo.source"):
+                importlib.import_module(name)
+        finally:  # where it fails, the import where they are used says so
+            self.over.set()
 
     def forget(self) -> None:
         """In a forked process: the thread is the parent's."""
