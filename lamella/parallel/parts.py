@@ -108,13 +108,17 @@ class Placement:
         Args:
             raw: this process's part of the group's.
         """
-        from torch.distributed.tensor import DTensor, Shard
-
         if self.others is not None:
             raw = exchange.all_reduce("Parameter", raw, "sum", self.others)
         if self.divisor != 1:
             raw = raw / self.divisor
-        return wrap(DTensor.from_local(raw, self.mesh, [Shard(0)], run_check=False))
+        return wrap(self.around(raw))
+
+    def around(self, part: torch.Tensor) -> torch.Tensor:
+        """The whole as a DTensor, of which this process has its part."""
+        from torch.distributed.tensor import DTensor, Shard
+
+        return DTensor.from_local(part, self.mesh, [Shard(0)], run_check=False)
 
 
 class PartParameter(Parameter):

@@ -57,10 +57,7 @@ def save_run(path: str, network: Cell, rows: Any = None, **more: Any) -> None:
         >>> print((ms.ops.rand(2) == first).all())
         True
     """
-    state = {"more": more, "rows": None if rows is None else rows.state_dict(),
-             "random": streams.snapshot(), "python": random.getstate()}
-    save_checkpoint(network, path, append_dict={_STATE: json.dumps(_packed(state))},
-                    crc_check=True)
+    save_checkpoint(network, path, append_dict={_STATE: run_state(rows, more)}, crc_check=True)
 
 
 def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
@@ -84,18 +81,39 @@ def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
     text = found.pop(_STATE, None)
     if not isinstance(text, str):
         raise ValueError(f"For 'load_run', '{path}' is a checkpoint, but none of 'save_run'.")
-    state = _unpacked(json.loads(text))
-    names = {p.name for _, p in network.parameters_and_names()}
-    if names != set(found):
-        differ = sorted(names ^ set(found))[:6]
-        raise RuntimeError(f"For 'load_run', '{path}' is of another network: {differ} are in one "
-                           f"of both only.")
+    state = state_in(text)
+    check_names("load_run", path, {p.name for _, p in network.parameters_and_names()}, set(found))
     load_param_into_net(network, found, strict_load=True)
+    return put_back(state, rows)
+
+
+def run_state(rows: Any, more: dict[str, Any]) -> str:
+    """What a run has besides Parameters, as a text."""
+    state = {"more": more, "rows": None if rows is None else rows.state_dict(),
+             "random": streams.snapshot(), "python": random.getstate()}
+    return json.dumps(_packed(state))
+
+
+def state_in(text: str) -> dict[str, Any]:
+    """What a text of `run_state` holds."""
+    return _unpacked(json.loads(text))
+
+
+def put_back(state: dict[str, Any], rows: Any) -> dict[str, Any]:
+    """Put back what `state_in` gave; returns what the program had added to it."""
     if rows is not None and state["rows"] is not None:
         rows.load_state_dict(state["rows"])
     random.setstate(state["python"])
     streams.put_back(state["random"])
     return state["more"]
+
+
+def check_names(function: str, path: str, names: set[str], found: set[str]) -> None:
+    """Check that a network has the Parameters that a file has."""
+    if names != found:
+        differ = sorted(names ^ found)[:6]
+        raise RuntimeError(f"For '{function}', '{path}' is of another network: {differ} are in one "
+                           f"of both only.")
 
 
 def run_files(directory: str) -> list[tuple[int, str]]:

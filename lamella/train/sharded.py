@@ -1,0 +1,199 @@
+"""A training run in many processes as one checkpoint, of which each process writes what it holds.
+
+By torch's distributed checkpoint: Parameters that are cut in parts are written as parts, by each
+process its own, and others by process 0. A world of any size, cut in any way, reads them. Beside
+them lies what `save_run` keeps: random generators and numbers in Python, of each process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ..communication import exchange
+from ..communication.groups import Group, group_of
+from ..nn.cell import Cell
+from ..parallel.parts import PartParameter
+from ..parameter import Parameter
+from ..tensor import wrap
+from .atomic_file import replacing
+from .resume import check_names, put_back, run_state, state_in
+
+__all__ = ["load_sharded", "save_sharded"]
+
+_CURRENT = "current"  # the file that names the folder with the newest complete checkpoint
+
+
+def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> None:
+    """Write a run's whole state; every process calls this, and writes what it holds.
+
+    The new checkpoint takes the place of an old one when all processes have written: whoever is
+    killed before leaves the old one.
+
+    Args:
+        folder: where; a file system that all processes see. It is made if it isn't there.
+        network: the Cell of a training step, with its optimizer.
+        rows: the iterator over this process's data, which has a ``state_dict``.
+        **more: numbers, texts, arrays, and lists, tuples and dicts of them, of this process.
+
+    Raises:
+        TypeError: if `more` holds something else.
+        ValueError: if two Parameters have one name.
+        OSError: if the folder can't be written.
+        RuntimeError: if another process couldn't write, or has ended.
+
+    Examples:
+        >>> import tempfile
+        >>> import lamella as ms
+        >>> from lamella.train.sharded import load_sharded, save_sharded
+        >>> folder, net = tempfile.mkdtemp(), ms.nn.Dense(2, 2)
+        >>> save_sharded(folder, net, step=7)
+        >>> load_sharded(folder, net)
+        {'step': 7}
+    """
+    from torch.distributed.checkpoint.default_planner import DefaultSavePlanner
+    from torch.distributed.checkpoint.filesystem import FileSystemWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
+
+    group = group_of(None, "save_sharded")
+    held = {name: _held(p, p._data) for name, p in _parameters("save_sharded", network).items()}
+    state = run_state(rows, more)
+    number = _agreed(_begin(folder) if group.rank == 0 else 0, group)
+    new = os.path.join(folder, str(number))
+    with replacing(_state_file(new, group.rank)) as path, open(path, "w", encoding="utf-8") as file:
+        json.dump({"size": group.size, "state": state}, file)
+    with _as_errors("save_sharded", folder):
+        save(held, storage_writer=FileSystemWriter(new), process_group=group.process_group,
+             no_dist=group.size == 1, planner=DefaultSavePlanner(dedup_save_to_lowest_rank=True))
+    if group.rank == 0:
+        with replacing(os.path.join(folder, _CURRENT)) as path, open(path, "w") as file:
+            file.write(str(number))
+        shutil.rmtree(os.path.join(folder, str(number - 1)), ignore_errors=True)
+    exchange.barrier("save_sharded", group)
+
+
+def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]:
+    """Put everything back as `save_sharded` found it; every process calls this.
+
+    In a world of as many processes, random generators and `rows` go on where they were; in another
+    one, only Parameters are put back.
+
+    Args:
+        folder: where `save_sharded` has written.
+        network: a Cell as the one that was saved; its Parameters may be cut in other parts.
+        rows: a new iterator over the same data.
+
+    Returns:
+        What this process gave `save_sharded` as ``more``; what process 0 did, in a world of another
+        size.
+
+    Raises:
+        ValueError: if there is no complete checkpoint, or `rows` are given in a world of another
+            size.
+        RuntimeError: if the network has other Parameters, or the checkpoint is damaged.
+    """
+    from torch.distributed.checkpoint.state_dict_loader import load
+
+    from .sharded_reader import Reader
+
+    group = group_of(None, "load_sharded")
+    number = _current(folder)
+    if number == 0:
+        raise ValueError(f"For 'load_sharded', there is no complete checkpoint in '{folder}'.")
+    where = os.path.join(folder, str(number))
+    size, state = _state(where, 0)
+    if size == group.size:
+        size, state = _state(where, group.rank)
+    elif rows is not None:
+        raise ValueError(f"For 'load_sharded', '{folder}' was written by {size} processes: it has "
+                         f"no place in the 'rows' of one of {group.size}.")
+    parameters, reader = _parameters("load_sharded", network), Reader(where)
+    check_names("load_sharded", folder, set(parameters), set(reader.tensors))
+    for name, parameter in parameters.items():
+        told = parameter.shape, parameter._data.dtype
+        if reader.tensors[name] != told:
+            raise RuntimeError(f"For 'load_sharded', Parameter {name!r} is {told} in the network, "
+                               f"but {reader.tensors[name]} in '{folder}'.")
+    found = {name: torch.empty_like(p._data) for name, p in parameters.items()}
+    with _as_errors("load_sharded", folder):
+        load({name: _held(p, found[name]) for name, p in parameters.items()},
+             storage_reader=reader, process_group=group.process_group, no_dist=group.size == 1)
+    for name, parameter in parameters.items():
+        parameter.set_data(wrap(found[name]), slice_shape=True)
+    return put_back(state, rows) if size == group.size else state["more"]
+
+
+def _parameters(function: str, network: Cell) -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for _, parameter in network.parameters_and_names():
+        if found.setdefault(parameter.name, parameter.init_data()) is not parameter:
+            raise ValueError(f"For '{function}', two Parameters have the name "
+                             f"{parameter.name!r}. Give each a name of its own.")
+    return found
+
+
+def _held(parameter: Parameter, raw: torch.Tensor) -> torch.Tensor:
+    """What this process holds, as torch's checkpoints know it: a part as a DTensor."""
+    return parameter.placement.around(raw) if isinstance(parameter, PartParameter) else raw
+
+
+def _begin(folder: str) -> int:
+    """Make the folder for a new checkpoint, and remove what was left unfinished; its number."""
+    os.makedirs(folder, exist_ok=True)
+    current = _current(folder)
+    for name in os.listdir(folder):
+        if name.isdigit() and int(name) != current:
+            shutil.rmtree(os.path.join(folder, name))
+    os.mkdir(os.path.join(folder, str(current + 1)))
+    return current + 1
+
+
+def _current(folder: str) -> int:
+    """The number of the newest complete checkpoint; 0 if there is none."""
+    path = os.path.join(folder, _CURRENT)
+    if not os.path.isfile(path):
+        return 0
+    with open(path) as file:
+        text = file.read()
+    if not text.isdigit():
+        raise ValueError(f"The file '{path}' must hold the number of a checkpoint, but has "
+                         f"{text[:40]!r}.")
+    return int(text)
+
+
+def _agreed(number: int, group: Group) -> int:
+    """The number that process 0 has."""
+    return int(exchange.broadcast("save_sharded", torch.tensor(number), group.ranks[0], group))
+
+
+def _state_file(folder: str, rank: int) -> str:
+    return os.path.join(folder, f"process_{rank}.json")
+
+
+def _state(folder: str, rank: int) -> tuple[int, dict[str, Any]]:
+    """How many processes wrote a checkpoint, and the state of one of them."""
+    with open(_state_file(folder, rank), encoding="utf-8") as file:
+        found = json.load(file)
+    return found["size"], state_in(found["state"])
+
+
+@contextmanager
+def _as_errors(function: str, folder: str) -> Iterator[None]:
+    """Raise what torch's checkpoints raise, which no ``except Exception`` would catch."""
+    from torch.distributed.checkpoint.api import CheckpointException
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "torch.distributed is disabled")
+            yield
+    except CheckpointException as error:
+        causes = {str(cause[0]) for cause in error.failures.values()}
+        raise RuntimeError(f"For '{function}', the checkpoint in '{folder}' failed in processes "
+                           f"{sorted(error.failures)}: {'; '.join(sorted(causes))}") from error

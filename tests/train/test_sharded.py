@@ -1,0 +1,122 @@
+"""Checkpoints of which each process writes its part: worlds of any size read them."""
+
+import json
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from lamella import nn
+from lamella.train.sharded import load_sharded, save_sharded
+
+from ..worlds import run_world, start_world
+from . import sharded_worker as worker
+
+SCRIPT = Path(__file__).with_name("sharded_worker.py")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("sharded"))
+
+
+@pytest.fixture(scope="module")
+def straight(folder):
+    return [json.loads(out) for out in run_world(SCRIPT, 2, "straight", folder)]
+
+
+@pytest.fixture(scope="module")
+def four(folder, straight):
+    return [json.loads(out) for out in run_world(SCRIPT, 4, "four", folder)]
+
+
+@pytest.fixture(scope="module")
+def killed(folder, four):
+    processes = start_world(SCRIPT, 2, "killed", folder)
+    try:
+        answers = [process.communicate(timeout=300)[0].splitlines() for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return [process.returncode for process in processes], answers
+
+
+def test_each_process_writes_and_holds_its_part(folder, straight):
+    for answer in straight:
+        assert answer["held"]["0.weight"] == answer["held"]["moment1.0.weight"] == [4, 4]
+        assert answer["held"]["2.weight"] == [3, 8]
+    sizes = [os.path.getsize(f"{folder}/two/1/__{rank}_0.distcp") for rank in (0, 1)]
+    assert all(size > 3 * 4 * 16 for size in sizes)
+
+
+def test_four_processes_read_what_two_wrote(straight, four):
+    for answer in four:
+        assert answer["state"] == straight[0]["state"]
+        assert answer["held"]["0.weight"] == [2, 4]
+        assert answer["more"] == {"rank": 0}
+        assert answer["rows"].startswith("ValueError") and "by 2 processes" in answer["rows"]
+
+
+def test_one_process_reads_what_several_wrote(folder, straight, four):
+    for name in ("two", "four"):
+        step = worker.network()
+        load_sharded(f"{folder}/{name}", step)
+        assert worker.state_of(step) == straight[0]["state"]
+
+
+def test_a_killed_save_leaves_the_earlier_checkpoint(folder, straight, killed):
+    codes, answers = killed
+    assert codes == [0, -9]
+    for answer in answers:  # two processes read what four wrote
+        assert json.loads(answer[0])["state"] == straight[0]["state"]
+    assert json.loads(answers[0][1]).startswith("RuntimeError")
+    again = [json.loads(out) for out in run_world(SCRIPT, 2, "again", folder)]
+    for rank, answer in enumerate(again):
+        assert answer["losses"] == straight[rank]["losses"][3:]
+        assert answer["more"] == {"rank": rank}
+
+
+def test_alone(tmp_path):
+    net, other = nn.Dense(2, 3), nn.Dense(2, 3)
+    for number in range(3):
+        save_sharded(str(tmp_path), net, rows=None, number=number)
+    assert sorted(os.listdir(tmp_path)) == ["3", "current"]
+    assert load_sharded(str(tmp_path), other) == {"number": 2}
+    assert (other.weight == net.weight).all()
+
+
+def test_what_does_not_fit_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no complete checkpoint"):
+        load_sharded(str(tmp_path), nn.Dense(2, 3))
+    save_sharded(str(tmp_path), nn.Dense(2, 3))
+    with pytest.raises(RuntimeError, match=r"'weight' is \(\(4, 2\), torch.float32\) in the net"):
+        load_sharded(str(tmp_path), nn.Dense(2, 4))
+    with pytest.raises(RuntimeError, match="another network.*bias"):
+        load_sharded(str(tmp_path), nn.Dense(2, 3, has_bias=False))
+
+
+class _Harm:
+    def __reduce__(self):
+        return os.mkdir, ("harmed",)
+
+
+def test_reading_executes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_sharded("run", nn.Dense(2, 3))
+    for content in (pickle.dumps(_Harm()), b"", pickle.dumps([1])):
+        Path("run/1/.metadata").write_bytes(content)
+        with pytest.raises(ValueError, match="metadata"):
+            load_sharded("run", nn.Dense(2, 3))
+    assert not Path("harmed").exists()
+
+
+def test_a_damaged_part_changes_nothing(tmp_path):
+    save_sharded(str(tmp_path), nn.Dense(2, 3))
+    part = tmp_path / "1" / "__0_0.distcp"
+    part.write_bytes(b"\0" * len(part.read_bytes()))
+    net = nn.Dense(2, 3)
+    before = net.weight.asnumpy().copy()
+    with pytest.raises(RuntimeError, match="failed in processes"):
+        load_sharded(str(tmp_path), net)
+    assert (net.weight.asnumpy() == before).all()
