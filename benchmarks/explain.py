@@ -39,7 +39,8 @@ FEWEST = 9
 # what stands in for a pass that is left out: its name in `lamella.graph.passes.order`, or words in
 # the names of the attempts that it makes
 PASSES: dict[str, tuple[str, ...]] = {
-    "shared": ("share",), "constants": ("fold",), "pointless": ("remove_pointless",),
+    "common_subexpressions": ("eliminate_common_subexpressions",), "constants": ("fold",),
+    "peephole": ("peephole",),
     "routes": ("route",), "halves": ("halves",), "channels_last": ("pools", "channels last"),
     "convolutions": ("products",)}
 
@@ -135,7 +136,7 @@ def effects(name: str) -> dict[str, float]:
     """For each pass, and for all: the time without it, as a multiple of the time with all."""
     from lamella.graph.guards.reach import Reach
     from lamella.graph.passes.trial import _run, copies
-    from lamella.graph.tracing.trace import held_data, run_traced
+    from lamella.graph.tracing.trace import data_of, run_traced
     from lamella.graph.tracing.undo import copied, undone
 
     _, step, data, _ = prepared(name)
@@ -145,7 +146,7 @@ def effects(name: str) -> dict[str, float]:
         trace = run_traced(step, tuple(data), {}, reach)
         recorded = trace.graph
         assert recorded is not None
-        inputs = [*(x._raw for x in data), *map(held_data, trace.held), *trace.constants]
+        inputs = [*(x._raw for x in data), *map(data_of, trace.held), *trace.constants]
         decided: dict[str, bool] = {}
         with left_out(decided=decided):
             graphs = {"all": _improved(recorded, inputs), "none": recorded}

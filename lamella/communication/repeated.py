@@ -123,19 +123,19 @@ class Attempt:
     """A replay that communicates, and may end for another run to start over.
 
     Attributes:
-        is_over: whether it can't any more.
+        is_finished: whether it can't any more.
     """
 
     def __init__(self) -> None:
         log = here.log
         if log is None:
             log = here.log = Log()
-        self.log, self.start, self.is_over = log, log.place, False
+        self.log, self.start, self.is_finished = log, log.place, False
         log.writes = True
 
     def hold(self) -> None:
         """The run goes on to its end: from now on nothing has to be kept."""
-        self.is_over = True
+        self.is_finished = True
         self.log.writes = False
 
     def end(self) -> None:

@@ -30,21 +30,21 @@ class Extension:
 
     Attributes:
         module: the module; None as long as it isn't loaded.
-        is_over: whether it won't be built any more in this process, or is there.
+        is_finished: whether it won't be built any more in this process, or is there.
     """
 
     def __init__(self, name: str, source: pathlib.Path):
         self.name = name
         self.source = source
         self.module: ModuleType | None = None
-        self.is_over = False
+        self.is_finished = False
         self._asked = False
         self._ready = True  # whether there may be a library to load
 
     def load(self) -> ModuleType | None:
         """The module, if it has been built in this process or an earlier one."""
         if self.module is None and self._ready and is_wanted():
-            self._ready = self._asked and not self.is_over
+            self._ready = self._asked and not self.is_finished
             self._load()
         return self.module
 
@@ -54,7 +54,7 @@ class Extension:
             return
         self._asked = True
         if not is_wanted() or compiler() is None or self._key() is None:
-            self.is_over = True
+            self.is_finished = True
         else:
             background.submit(lambda: self.build(background.run))
 
@@ -76,7 +76,7 @@ class Extension:
         finally:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
-            self._ready = self.is_over = True
+            self._ready = self.is_finished = True
 
     def _load(self) -> None:
         key = self._key()
@@ -84,7 +84,7 @@ class Extension:
         if folder is None:
             return
         if (folder / "failed").exists():
-            self._asked = self.is_over = True
+            self._asked = self.is_finished = True
             return
         try:
             file = library.checked(folder, "module.so")
@@ -95,7 +95,7 @@ class Extension:
         except Exception as damage:  # whatever its code does when it is loaded
             cache.discard(folder, str(damage).split("\n")[0])
         else:
-            self.module, self.is_over = module, True
+            self.module, self.is_finished = module, True
 
     def _key(self) -> str | None:
         """What it is kept under: all that a built library depends on."""

@@ -152,7 +152,7 @@ def print_(*input_x: Any) -> None:
         3
     """
     if state.trace is not None:
-        state.trace.put_off(_print_lines, input_x, {})
+        state.trace.defer(_print_lines, input_x, {})
     else:
         _print_lines(*input_x)
 

@@ -25,7 +25,7 @@ def _built():
                         wanted.build(_run)
                         wanted.load()
         for wanted in (identity.extension, program.extension):
-            wanted.is_over = True  # nothing is built beside the tests
+            wanted.is_finished = True  # nothing is built beside the tests
     finally:
         if kept is not None:
             os.environ["LAMELLA_CACHE"] = kept

@@ -89,7 +89,7 @@ def main(count: int, first: int = 0) -> int:
     """Check programs; returns how many differ."""
     wrong, replays = 0, 0
     preparation.begin()
-    preparation.over.wait()
+    preparation.finished.wait()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(first, first + count):

@@ -155,9 +155,9 @@ def test_an_extension_is_built_once_and_checked_when_it_is_loaded(kept):
     first = extension.Extension("lamella_test", file)
     assert first.load() is None
     first.build(run)
-    assert first.is_over and first.load() is not None
+    assert first.is_finished and first.load() is not None
     again = extension.Extension("lamella_test", file)
-    assert again.load() is not None and again.is_over
+    assert again.load() is not None and again.is_finished
     (built,) = kept.glob("*/module.so")
     content = built.read_bytes()
     built.unlink()  # this process has the old file mapped
@@ -173,15 +173,15 @@ def test_what_cannot_be_built_is_not_tried_again(kept):
     file = source(kept, "this is no C++")
     first = extension.Extension("lamella_test", file)
     first.build(run)
-    assert first.load() is None and first.is_over
+    assert first.load() is None and first.is_finished
     again = extension.Extension("lamella_test", file)
-    assert again.load() is None and again.is_over
+    assert again.load() is None and again.is_finished
     again.ask()
     assert not list(kept.glob("draft-*"))
     (mark,) = kept.glob("*/failed")
     os.utime(mark, (0, 0))  # long ago; the disk may have been full
     later = extension.Extension("lamella_test", file)
-    assert later.load() is None and not later.is_over and not mark.exists()
+    assert later.load() is None and not later.is_finished and not mark.exists()
 
 
 def test_building_imports_no_tool_of_python_packages(monkeypatch, tmp_path):
@@ -197,16 +197,16 @@ def test_an_extension_can_be_switched_off_or_lack_a_compiler(kept, monkeypatch):
     monkeypatch.setenv("LAMELLA_CPP", "0")
     off = extension.Extension("lamella_test", file)
     off.ask()
-    assert off.load() is None and off.is_over
+    assert off.load() is None and off.is_finished
     monkeypatch.delenv("LAMELLA_CPP")
     monkeypatch.setenv("CXX", "no-such-compiler")
     without = extension.Extension("lamella_test", file)
     without.ask()
-    assert without.load() is None and without.is_over
+    assert without.load() is None and without.is_finished
     monkeypatch.setenv("LAMELLA_CACHE", "0")
     nowhere = extension.Extension("lamella_test", file)
     nowhere.ask()
-    assert nowhere.load() is None and nowhere.is_over
+    assert nowhere.load() is None and nowhere.is_finished
 
 
 def test_a_library_is_whole(tmp_path):

@@ -14,7 +14,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...machine import background, cache, extension, library
-from ..ir.operations import nature
+from ..ir.operations import effects_of
 from ..ir.text import NoText, to_text
 from ..passes import plain
 from . import worker
@@ -39,7 +39,7 @@ class Native:
         self.device = inputs[0].device if inputs else torch.device("cpu")
         self.asked = self.made = False
         try:
-            if any(str(node.target) in REFUSED or nature(node.target).is_check
+            if any(str(node.target) in REFUSED or effects_of(node.target).is_check
                    for node in graph.graph.nodes):  # machine code would check nothing
                 raise NoText
             self.text = to_text(plain(graph), inputs)

@@ -56,7 +56,7 @@ _STATELESS: tuple[type, ...] = (
     type(threading.Lock()), type(threading.RLock()))
 
 
-class StandsFor:
+class FunctionWrapper:
     """An object that is, for what it can reach, the function it holds."""
 
     fn: Any
@@ -124,7 +124,7 @@ def slots_of(cls: type) -> tuple[str, ...]:
 
 def functions_of(value: Any) -> tuple[Any, ...]:
     """The functions that a member of a class calls."""
-    if isinstance(value, (types.FunctionType, StandsFor)):
+    if isinstance(value, (types.FunctionType, FunctionWrapper)):
         return (value,)
     if isinstance(value, (staticmethod, classmethod)):
         return (value.__func__,)

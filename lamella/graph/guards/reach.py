@@ -26,7 +26,7 @@ from .kinds import (
     DATA,
     PLAIN,
     VIEWS,
-    StandsFor,
+    FunctionWrapper,
     behind,
     functions_of,
     globals_of,
@@ -222,7 +222,7 @@ class Reach:
         elif isinstance(thing, types.MethodType):
             self._visit(thing.__self__)
             self._visit(thing.__func__)
-        elif isinstance(thing, StandsFor):
+        elif isinstance(thing, FunctionWrapper):
             self._visit(thing.fn)
         elif isinstance(thing, functools.partial):
             self.slotted.append((thing, ("func", "args", "keywords")))

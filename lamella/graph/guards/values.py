@@ -39,7 +39,7 @@ _LARGE = "large"
 Opened = Mapping[int, Any] | None
 
 # the attributes of a Cell that say nothing by themselves, or are compared one by one
-_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
+_COMPARED_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
                     "_flags"))
 
 
@@ -52,22 +52,23 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
 
     def held(holder: Any, key: Any, value: Any) -> Any:
         value = free.guarded(holder, key, value) if free else value
-        return slot(value, seen, opened) if reach.by_name else plain(value, 0, opened)
+        return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
 
-    seen: dict[int, Any] = {id(t): _Same(t) for t in reach.known_tensors.values()}
+    seen: dict[int, Any] = {id(t): _ByIdentity(t) for t in reach.known_tensors.values()}
     return (
         [_cell_values(cell, seen, opened, free) for cell in reach.cells],
         [_values(thing, seen, opened, free) for thing in reach.objects],
         [held(variable, None, content_of(variable)) for variable in reach.variables],
         [[held(owner, name, space.get(name, ABSENT)) for name in names]
          for owner, space, names in reach.spaces.values()],
-        [(f.__code__, plain(f.__defaults__), plain(f.__kwdefaults__)) for f in reach.functions],
-        [[plain(getattr(thing, name, ABSENT), 0, opened) for name in names]
+        [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__))
+         for f in reach.functions],
+        [[comparable(getattr(thing, name, ABSENT), 0, opened) for name in names]
          for thing, names in reach.slotted],
         [[(name, slot(value, seen)) for name, value in _with_hooks(parts_of(p.__dict__))
           if name != "sliced"]  # which an assignment adds
          for p in reach.parameters],
-        [plain(t.__dict__) for t, slot in reach.tensors if slot is None],
+        [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
         kinds_of(reach), threading.get_ident() if reach.thread else 0)
 
 
@@ -134,7 +135,7 @@ def content_of(variable: types.CellType) -> Any:
     return variable.cell_contents if has_value(variable) else ABSENT
 
 
-class _Same:
+class _ByIdentity:
     """Equal to another that holds the very same object."""
 
     __slots__ = ("thing",)
@@ -143,7 +144,7 @@ class _Same:
         self.thing = thing
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.thing is self.thing
+        return isinstance(other, _ByIdentity) and other.thing is self.thing
 
     def __hash__(self) -> int:
         return id(self.thing)
@@ -165,7 +166,7 @@ class _Long:
         return len(self.parts)
 
 
-def plain(value: Any, depth: int = 0, opened: Opened = None) -> Any:
+def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     """What tells a value from another: itself if it is plain, its parts, or its identity.
 
     Given `opened`, what is large and not in there counts as the same as anything of its class.
@@ -176,7 +177,7 @@ def plain(value: Any, depth: int = 0, opened: Opened = None) -> Any:
             return repr(value)  # the two zeros differ, and not a number is equal to itself
         return kind, value
     if kind is Parameter or kind is Tensor:
-        return _Same(value)
+        return _ByIdentity(value)
     if opened is not None and is_large(value) and id(value) not in opened:
         return kind, _LARGE
     if isinstance(value, _CONTAINERS) and depth < DEEPEST:
@@ -188,18 +189,18 @@ def plain(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     if isinstance(value, BUFFERS):
         return kind, bytes(value)
     if isinstance(value, contextvars.ContextVar):
-        return _Same(value), plain(value.get(ABSENT))
+        return _ByIdentity(value), comparable(value.get(ABSENT))
     if isinstance(value, functools.partial):
-        return kind, *[plain(v, depth + 1, opened) for v in (
+        return kind, *[comparable(v, depth + 1, opened) for v in (
             value.func, value.args, value.keywords, vars(value))]
     if isinstance(value, CACHED):  # whether it has been called since, or emptied
         cached: Any = value
-        return _Same(value), *cached.cache_info()[1:]
+        return _ByIdentity(value), *cached.cache_info()[1:]
     if isinstance(value, PLAIN):  # of a class derived from these
         return kind, value
     if kind.__eq__ is object.__eq__:
         return value
-    return _Same(value)
+    return _ByIdentity(value)
 
 
 def is_fixed(value: Any) -> bool:
@@ -218,15 +219,15 @@ def _parts(value: Any, depth: int, opened: Opened) -> Any:
         if set(map(type, flat)) <= _ATOMS:
             return _Long(flat)
     if mapping:
-        return tuple([(name, plain(v, depth, opened)) for name, v in parts])
+        return tuple([(name, comparable(v, depth, opened)) for name, v in parts])
     if isinstance(value, (set, frozenset)):
-        return frozenset([plain(v, depth, opened) for v in parts])
-    return tuple([plain(v, depth, opened) for v in parts])
+        return frozenset([comparable(v, depth, opened) for v in parts])
+    return tuple([comparable(v, depth, opened) for v in parts])
 
 
 def _array(value: np.ndarray) -> tuple:
     if value.dtype.hasobject:
-        return value.shape, value.flags.writeable, tuple([plain(v) for v in value.ravel()])
+        return value.shape, value.flags.writeable, tuple([comparable(v) for v in value.ravel()])
     content = value.tobytes()
     if len(content) > _SHORT:
         content = hashlib.blake2b(content).digest()
@@ -241,11 +242,11 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
     if type(value) is Tensor:
         own = value.__dict__
         return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
-                plain(own) if own else None)
+                comparable(own) if own else None)
     if type(value) in _PLACES and holds_tensors(value):
         parts = parts_of(value) if type(value) is dict else enumerate(value)
         return type(value), tuple([(key, slot(part, seen, opened)) for key, part in parts])
-    return plain(value, 0, opened)
+    return comparable(value, 0, opened)
 
 
 def holds_tensors(value: Any, depth: int = 0) -> bool:
@@ -263,7 +264,7 @@ def counting(thing: Any) -> list[tuple[str, Any]]:
     ours, cell = is_ours(thing), isinstance(thing, CellTree)
     # objects of ours keep what is theirs, such as work done once
     return [(name, value) for name, value in parts_of(thing.__dict__)
-            if name not in _APART and (
+            if name not in _COMPARED_APART and (
                 not ours or isinstance(value, PLAIN)
                 or cell and (name == "_call_hooks" or type(value) is Tensor)
                 or name[:1] != "_" and (cell or isinstance(value, (tuple, list))))]
@@ -305,5 +306,5 @@ def contents(value: Any, opened: Opened = None) -> Any:
     """
     if type(value) is Tensor:
         own = value.__dict__
-        return (form_of(value._raw), plain(own)) if own else form_of(value._raw)
-    return None if is_fixed(value) else plain(value, 0, opened)
+        return (form_of(value._raw), comparable(own)) if own else form_of(value._raw)
+    return None if is_fixed(value) else comparable(value, 0, opened)

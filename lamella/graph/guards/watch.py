@@ -11,7 +11,7 @@ from .identity import Identities
 from .kinds import parts_of
 from .reach import REGISTRIES, Reach
 from .spots import Free, Spot
-from .values import ABSENT, content_of, contents, counting, fingerprint, kinds_of, plain
+from .values import ABSENT, comparable, content_of, contents, counting, fingerprint, kinds_of
 
 _ANY = object()  # instead of what holds a number that may change
 
@@ -135,7 +135,7 @@ class _Snapshot:
         self._freely.append((holder, key, self._guarded(holder, key)))
 
     def _guarded(self, holder: Any, key: Any) -> Any:
-        return plain(self._free.guarded(holder, key, Spot(holder, key).get()), 0, self._opened)
+        return comparable(self._free.guarded(holder, key, Spot(holder, key).get()), 0, self._opened)
 
     def _dict(self, own: dict, counted: list[tuple[Any, Any]]) -> None:
         if not own:

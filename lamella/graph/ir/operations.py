@@ -17,7 +17,7 @@ _PERHAPS_VIEWS = ("aten.reshape", "aten.contiguous", "aten._reshape_alias", "ate
                   "aten.expand_as", "aten._unsafe_view")
 
 
-class Nature(NamedTuple):
+class Effects(NamedTuple):
     """What is known of an operation, whatever it is given.
 
     Attributes:
@@ -39,25 +39,25 @@ class Nature(NamedTuple):
     is_exchange: bool = False
 
 
-_natures: dict[int, tuple[Any, Nature]] = {}  # by identity: an operation's hash is slow
+_effects: dict[int, tuple[Any, Effects]] = {}  # by identity: an operation's hash is slow
 
 
-def nature(target: Any) -> Nature:
+def effects_of(target: Any) -> Effects:
     """What is known of the operation of a node."""
-    found = _natures.get(id(target))
+    found = _effects.get(id(target))
     if found is None:
-        found = _natures[id(target)] = target, _nature(target)
+        found = _effects[id(target)] = target, _effects_by_schema(target)
     return found[1]
 
 
-def _nature(target: Any) -> Nature:
+def _effects_by_schema(target: Any) -> Effects:
     schema = getattr(target, "_schema", None)
     if schema is None:
-        return Nature(is_exchange=getattr(target, "is_exchange", False))
+        return Effects(is_exchange=getattr(target, "is_exchange", False))
     name = str(target)
     arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
                  if a.alias_info is not None]
-    return Nature(
+    return Effects(
         shared=tuple([(i, name) for i, name, _ in arguments]),
         written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
         is_random=torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()),
@@ -78,7 +78,7 @@ def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
             if isinstance(several, Node) and bases == {several}:  # each in memory of its own
                 bases = {parts.setdefault((several, number), node)}
         elif node.op == "call_function":
-            known = nature(node.target)
+            known = effects_of(node.target)
             if known.shared:
                 bases = bases.union(*(found[n] for n in _given(node, known.shared)))
             if known.may_be_view:
@@ -91,7 +91,7 @@ def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     """The nodes whose memory an operation changes, as its schema says."""
     if node.op != "call_function":
         return set()
-    written = nature(node.target).written
+    written = effects_of(node.target).written
     if not written:
         return set()
     return set().union(*(bases[n] for n in _given(node, written)))
@@ -100,7 +100,7 @@ def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
 def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     """The nodes whose memory an operation changes, also where its schema doesn't say so."""
     found = written_by(node, bases)
-    if node.op == "call_function" and nature(node.target).is_impure:
+    if node.op == "call_function" and effects_of(node.target).is_impure:
         found = found.union(*(bases[n] for n in nodes_in(node.args[3:5])))
     return found
 
@@ -122,12 +122,12 @@ def nodes_in(value: object) -> list[Node]:
 
 def is_random(node: Node) -> bool:
     """Whether an operation draws random numbers."""
-    return node.op == "call_function" and nature(node.target).is_random
+    return node.op == "call_function" and effects_of(node.target).is_random
 
 
 def is_exchange(node: Node) -> bool:
     """Whether other processes take part in an operation."""
-    return node.op == "call_function" and nature(node.target).is_exchange
+    return node.op == "call_function" and effects_of(node.target).is_exchange
 
 
 def sweep(graph: Graph) -> None:
@@ -145,6 +145,6 @@ def must_stay(node: Node) -> bool:
     communicates."""
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
-    known = nature(node.target)
+    known = effects_of(node.target)
     return (bool(known.written) or known.is_random or known.is_impure or known.is_check
             or known.is_exchange)

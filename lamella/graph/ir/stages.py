@@ -117,8 +117,8 @@ class Cut:
         alone = {n for n in body if is_exchange(n)} | {
             n.all_input_nodes[0] if n.target is operator.getitem else n
             for n in [self.guard_nodes[i] for i in shapes]}
-        parts = [*_apart(early[:split], alone), *_apart(early[split:], alone)]
-        self._assemble(parts, _apart([n for n in body if n in self.late], alone), others)
+        parts = [*_split_at(early[:split], alone), *_split_at(early[split:], alone)]
+        self._assemble(parts, _split_at([n for n in body if n in self.late], alone), others)
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
         """Whether it costs nothing to make again: a view of an input, and no change to it."""
@@ -192,7 +192,7 @@ class Cut:
         return Draft(self.root, graph), takes
 
 
-def _apart(part: list[Node], alone: set[Node]) -> list[list[Node]]:
+def _split_at(part: list[Node], alone: set[Node]) -> list[list[Node]]:
     """Nodes in order; each that is to be alone makes a part with the values taken out of it."""
     found: list[list[Node]] = []
     open_end = False

@@ -25,7 +25,7 @@ def streams_of(graph: GraphModule) -> list[torch.Generator]:
 
 
 @contextmanager
-def undrawn(streams: Sequence[torch.Generator]) -> Iterator[None]:
+def generators_restored(streams: Sequence[torch.Generator]) -> Iterator[None]:
     """A block after which streams are where they were before it."""
     positions = [stream.get_state() for stream in streams]
     try:

@@ -4,5 +4,5 @@ A pass is a file. Each keeps results, changes of inputs, and the order of random
 """
 
 from .order import improve as improve
-from .order import improved_before as improved_before
+from .order import was_measured_before as was_measured_before
 from .routes import plain as plain

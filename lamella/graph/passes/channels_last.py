@@ -15,7 +15,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from ..ir.draft import Kernels
 from ..ir.operations import all_written_by
-from ..ir.streams import streams_of, undrawn
+from ..ir.streams import generators_restored, streams_of
 from .forms import form_of, form_of_value
 from .memory import Memory
 from .trial import copies
@@ -89,7 +89,8 @@ class _Rewriting:
         self.restored: dict[Node, tuple[Node, Any]] = {}
         self.last = _last_uses(module.graph)
         given = iter(copies(module, inputs))
-        with torch.enable_grad(), undrawn(streams_of(module)):  # nothing requires a gradient
+        # nothing requires a gradient
+        with torch.enable_grad(), generators_restored(streams_of(module)):
             for place, node in enumerate(module.graph.nodes):
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))

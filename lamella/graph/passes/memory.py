@@ -60,15 +60,15 @@ class Memory:
         """Whether a result of the graph lies in the node's memory."""
         return not self.given.isdisjoint(self.bases[node])
 
-    def may_stand_for(self, original: Node, copy: Node) -> bool:
+    def can_replace(self, original: Node, copy: Node) -> bool:
         """Whether who reads a copy may read the original itself, without harm to either."""
         if self.is_view(copy) or self.writes(copy) or self.escapes(copy):
             return False
         last = self._last.get(copy, -1)
         return not any(self.place[copy] < i < last for i in self.writes(original))
 
-    def let_stand_for(self, original: Node, copy: Node) -> None:
-        """Note that who read a copy will read the original: see `may_stand_for`."""
+    def note_replaced(self, original: Node, copy: Node) -> None:
+        """Note that who read a copy will read the original: see `can_replace`."""
         waiting, own = list(copy.users), self.bases[original]
         for base in own:
             self._last[base] = max(self._last.get(base, -1), self._last.get(copy, -1))

@@ -17,14 +17,14 @@ from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
+from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
 from .forms import describe
 from .halves import halves
 from .memory import Memory, peak, reshapes_in_place
-from .pointless import remove_pointless
+from .peephole import peephole
 from .routes import route
-from .shared import share
 from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
@@ -77,7 +77,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     return better
 
 
-def improved_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
+def was_measured_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether measuring, for this result of `improve`, has been done in an earlier process."""
     return bool(Decisions(graph, inputs))
 
@@ -86,7 +86,7 @@ def simplify(module: GraphModule) -> None:
     """Do less: no dead code, nothing twice, nothing without effect, no known values again."""
     graph, memory, idle = module.graph, None, 0
     sweep(graph)
-    for run in itertools.cycle((share, fold, remove_pointless)):
+    for run in itertools.cycle((eliminate_common_subexpressions, fold, peephole)):
         memory = memory or Memory(graph)
         if run(module, memory):
             memory, idle = None, 0

@@ -11,7 +11,7 @@ from torch.fx import GraphModule
 from ...machine.timing import Rounds
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.stages import written_inputs
-from ..ir.streams import streams_of, undrawn
+from ..ir.streams import generators_restored, streams_of
 
 HOPELESS = 1.1  # times the time before
 FEWEST, MOST = 3, 25  # runs of each
@@ -38,7 +38,7 @@ def _copied(x: torch.Tensor) -> torch.Tensor:
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether `other` gives and changes the same as `graph`, and is clearly faster."""
     streams = streams_of(graph)
-    with undrawn(streams):
+    with generators_restored(streams):
         device = inputs[0].device if inputs else torch.device("cpu")
         start = time.perf_counter()
         try:
@@ -58,15 +58,15 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
 def is_right(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],
              streams: Sequence[torch.Generator]) -> bool:
     """Whether each element that `other` gives and changes is that of `graph`, up to rounding."""
-    with undrawn(streams):
+    with generators_restored(streams):
         wanted = _results(graph, inputs)
-    with undrawn(streams):
+    with generators_restored(streams):
         got = _results(other, inputs)
     if [x.stride() for x in wanted] != [x.stride() for x in got]:
         return False
 
     def again() -> Values:
-        with undrawn(streams):
+        with generators_restored(streams):
             return _results(graph, [next_to(x) for x in inputs])
 
     return agree_but_for_kinks(wanted, got, again)

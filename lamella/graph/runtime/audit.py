@@ -20,7 +20,7 @@ from ...tensor import Tensor
 from ..guards.reach import Reach
 from ..tracing.lines import NOWHERE
 from ..tracing.results import New
-from ..tracing.undo import copied, snapshot, undone
+from ..tracing.undo import copied, copies_of, undone
 
 if TYPE_CHECKING:
     from .replay import Path
@@ -41,7 +41,7 @@ class Audit:
         self.reach = Reach.of_call(fn, args, kwargs)
         with undone(self.reach), contextlib.redirect_stdout(io.StringIO()):
             own_args, own_kwargs = copied((args, kwargs))
-            self.wanted = snapshot(call(own_args, own_kwargs))
+            self.wanted = copies_of(call(own_args, own_kwargs))
             self.held = [(t, t._raw.detach().clone()) for t in self._held()]
 
     def _held(self) -> list[Tensor]:

@@ -19,12 +19,12 @@ from ...machine.collector import collecting_seldom
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import wrap
-from ..guards.kinds import StandsFor, compares_identities
+from ..guards.kinds import FunctionWrapper, compares_identities
 from ..guards.reach import Reach, form_of
 from ..guards.spots import Free
 from ..guards.watch import Watch
-from ..tracing.changes import Before
-from ..tracing.lines import users_level
+from ..tracing.changes import Snapshot
+from ..tracing.lines import user_stacklevel
 from ..tracing.results import rebuilt
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
@@ -33,7 +33,7 @@ from .audit import Audit
 from .direct import direct
 from .gate import gate
 from .kept import Kept
-from .keys import PARTS, form_of_any_size, key_of, numberless, raws_of, settings
+from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure
 from .replay import Path
@@ -45,7 +45,7 @@ MOST_WARNINGS = 4  # runs that showed one, before the function runs eagerly
 MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
 
 
-class Compiled(StandsFor):
+class Compiled(FunctionWrapper):
     """A function with its recorded graphs.
 
     Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
@@ -175,7 +175,7 @@ class Compiled(StandsFor):
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
                        ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
         """The graphs with these arguments' numbers as inputs, where they are kept, the numbers."""
-        kind, given = numberless(args, kwargs)
+        kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
         place = None if varying is None else varying.place(kind, given)
         if varying is None or place is None:
@@ -303,13 +303,13 @@ class Compiled(StandsFor):
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
-        kind, given = numberless(args, kwargs)
+        kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.setdefault(kind, Varying())
         varying.note(key, given, watch.reach)
-        if varying.has_come_too_often:
+        if varying.was_recorded_too_often:
             return self._give_up(key, "it is called with other numbers again and again, and "
                                  f"decides by them what to compute {varying.refused}", args, kwargs)
-        before = Before(watch.reach)
+        before = Snapshot(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused
         if trace.outside.warned and reason is None:
@@ -327,8 +327,8 @@ class Compiled(StandsFor):
             else:
                 if self._looked_at_all(trace) and path.applies_again:
                     self._put_first(key, (watch, values, path))
-                path.kind = kind_of(trace.told)
-                self._sizes[key_of(args, kwargs, form_of_any_size)].results.note(trace.told)
+                path.kind = kind_of(trace.observed)
+                self._sizes[key_of(args, kwargs, form_of_any_size)].results.note(trace.observed)
         if reason is not None:
             if self.fullgraph:
                 trace.undo()
@@ -354,7 +354,7 @@ class Compiled(StandsFor):
 
         None if none have, or it can't be done.
         """
-        kind, given = numberless(args, kwargs)
+        kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
         if varying is None or varying.refused:
             return None
@@ -378,7 +378,7 @@ class Compiled(StandsFor):
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 varying.refused = f"{type(reason).__name__}: {reason}"
                 return None
-            trace = run_traced(self.fn, args, kwargs, reach, before=Before(reach))
+            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
         elif not rehearsal.agrees(trace):
@@ -408,11 +408,11 @@ class Compiled(StandsFor):
             about, answers = sizes, sizes.results.last()
         elif due is not None:
             place, varying, about, answers = key, [set() for _ in inputs], sizes.results, due
-            if not preparation.over.is_set():
+            if not preparation.finished.is_set():
                 return (self._eagerly(args, kwargs),)  # for a few seconds
         else:
             return None
-        if (not preparation.over.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
+        if (not preparation.finished.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
         watch = Watch(self._reach(args, kwargs))
@@ -439,7 +439,7 @@ class Compiled(StandsFor):
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (tried again with real data)
             about.refused = f"{type(reason).__name__}: {reason}"
             return None
-        if given is None and not symbolic.answers.told:
+        if given is None and not symbolic.observed.values:
             about.refused = "holds for one size only"
             return None
         self.traces += 1
@@ -472,7 +472,7 @@ class Compiled(StandsFor):
         if reason not in self._said:
             self._said.add(reason)
             warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
-                          stacklevel=users_level())
+                          stacklevel=user_stacklevel())
 
 
 def _name_of(fn: Any) -> str:
@@ -490,6 +490,6 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
     out, noted, later = rebuilt(path.out_tree, found, given, path.found, numbers)
     for change, value in zip(path.changes, noted, strict=True):
         change.apply(value, reach)
-    for call, printed in zip(path.later, later, strict=True):
+    for call, printed in zip(path.deferred, later, strict=True):
         call(printed)
     return out

@@ -12,8 +12,8 @@ from ...autodiff.tree import tensors
 from ...parameter import Parameter
 from ...tensor import Tensor
 from ..guards.reach import form_of
-from ..guards.values import plain
-from .varying import apart
+from ..guards.values import comparable
+from .varying import with_numbers_replaced
 
 _ONLY_TENSORS = frozenset((Tensor,))
 PARTS = 4  # of a key where no argument is given twice
@@ -36,7 +36,7 @@ def settings() -> tuple[torch.device, bool]:
     return context.current_device(), torch.are_deterministic_algorithms_enabled()
 
 
-def numberless(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
+def key_without_numbers(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
     """What a graph with any numbers holds for, and the numbers."""
     numbers: list[Any] = []
 
@@ -44,7 +44,7 @@ def numberless(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
         numbers.append(number)
         return type(number)
 
-    return key_of(*apart(args, kwargs, kind_of)), numbers
+    return key_of(*with_numbers_replaced(args, kwargs, kind_of)), numbers
 
 
 def raws_of(args: tuple, kwargs: dict) -> list[torch.Tensor]:
@@ -65,11 +65,11 @@ def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
         return id(value)
     if kind is Tensor or isinstance(value, Tensor):
         own = value.__dict__  # hooks, and what a program has put there
-        return (form(value._raw), plain(own)) if own else form(value._raw)
+        return (form(value._raw), comparable(own)) if own else form(value._raw)
     if isinstance(value, (tuple, list)):
         return kind, tuple([_kind(v, form) for v in value])
     if isinstance(value, dict):
         return kind, tuple([(k, _kind(v, form)) for k, v in value.items()])
     if isinstance(value, slice):
-        return slice, plain((value.start, value.stop, value.step))
-    return plain(value)
+        return slice, comparable((value.start, value.stop, value.step))
+    return comparable(value)

@@ -14,7 +14,7 @@ from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, written_by
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, written_inputs
-from ..ir.streams import streams_of, undrawn
+from ..ir.streams import generators_restored, streams_of
 from .capture import Captured
 from .choice import Choice, Run
 from .density import dense_share
@@ -96,7 +96,7 @@ class Plan:
                 guards = self.checks.get(number + 1)
                 holds = guards is None or self._hold(guards, values)
             except Exception as error:
-                if attempt is not None and (number in self.exchanges or attempt.is_over):
+                if attempt is not None and (number in self.exchanges or attempt.is_finished):
                     attempt.end()
                     raise
                 if number >= self.changing:
@@ -242,12 +242,12 @@ class Stage:
     def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
         """Whether machine code gives what replay gives, and draws the same random numbers."""
         streams = streams_of(self.module)
-        with undrawn(streams):
+        with generators_restored(streams):
             wanted = self.replay(values)
         try:
-            with undrawn(streams):
+            with generators_restored(streams):
                 found = native(values)
-            with undrawn(streams):
+            with generators_restored(streams):
                 return agree_but_for_kinks(
                     wanted, found, lambda: self.replay([next_to(v) for v in values]))
         except RuntimeError:

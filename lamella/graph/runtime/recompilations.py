@@ -16,7 +16,7 @@ from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
 from ..guards.values import difference
 from ..guards.watch import Watch
-from ..tracing.lines import NOWHERE, Line, line_reading, users_level
+from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
 from .replay import Path
 
 MOST_NOTED = 64  # the last ones, in a report
@@ -88,7 +88,7 @@ class Recompilations:
         warnings.warn(
             f"For 'jit', '{self.name}' is recorded again and again, for {OFTEN} values so far of "
             f"{failed}. Each recording takes longer than an eager call. "
-            f"report()['recompilations'] has all of them.", stacklevel=users_level())
+            f"report()['recompilations'] has all of them.", stacklevel=user_stacklevel())
 
     def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
         """The arguments' names, and what is guarded of them."""

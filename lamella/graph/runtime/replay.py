@@ -26,11 +26,11 @@ from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
 from ..ir.sharing import Sharing
 from ..ir.stages import CannotCut, check_guards
-from ..ir.streams import streams_of, undrawn
-from ..passes import improve, improved_before
+from ..ir.streams import generators_restored, streams_of
+from ..passes import improve, was_measured_before
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New
-from ..tracing.trace import CannotTrace, Trace, held_data
+from ..tracing.trace import CannotTrace, Trace, data_of
 from .plan import Plan
 from .program import extension
 
@@ -83,7 +83,7 @@ class Path:
                       if slot is None]
         self.constants = trace.constants
         self._assigned = trace.assigned
-        self.answers = trace.outside.answers
+        self.queries = trace.outside.queries
         numbers = trace.numbers
         self.compute = None if numbers is None else numbers.function()
         self.spots = [] if numbers is None else numbers.spots
@@ -94,8 +94,8 @@ class Path:
         self.out_tree = trace.out_tree
         self.changes = trace.changes
         self.fresh = trace.fresh
-        self.later = trace.later
-        self.gives_one = self.out_tree[0] == New(0) and not self.changes and not self.later
+        self.deferred = trace.deferred
+        self.gives_one = self.out_tree[0] == New(0) and not self.changes and not self.deferred
         self.expected = [value for _, value in trace.guards]
         self.lines = trace.lines
         self.codes = list(trace.outside.codes)
@@ -105,7 +105,7 @@ class Path:
         values = [*inputs, *trace.data, *self.constants]
         if self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")
-        self.applies_again = not trace.only_now and not self._sharing.found(values)
+        self.applies_again = not trace.applies_once and not self._sharing.found(values)
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.spent = 0.0
@@ -133,12 +133,12 @@ class Path:
         Args:
             values: everything the graph takes.
         """
-        with self._settling, undrawn(self.streams), collecting_seldom():
+        with self._settling, generators_restored(self.streams), collecting_seldom():
             if self.plan is None:
                 if not self.settled:
                     self.graph = improve(self.graph, values, in_place=True)
                     if (self.nodes <= MOST_AT_ONCE and not self._measured
-                            and improved_before(self.graph, values)):
+                            and was_measured_before(self.graph, values)):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
                 release()  # what recording took
@@ -161,7 +161,7 @@ class Path:
         """Everything the graph takes, from the arguments' data; None if something has changed."""
         if self.sizes is not None and not self.sizes(given):
             return None
-        for question, answer in self.answers:
+        for question, answer in self.queries:
             if question() != answer:
                 return None
         data = [p._data for p in self.parameters]
@@ -247,7 +247,7 @@ class Path:
             self.settled |= self.runs == SOON and self.spent < SOON * TINY
             if self.settled:
                 return
-            with undrawn(self.streams):
+            with generators_restored(self.streams):
                 if hot and not self._measured:
                     if self._can_afford_a_trial():
                         del values[count:]  # what the stages have given
@@ -268,7 +268,7 @@ class Path:
         built = extension.module is not None  # then the plan has been made with it
         if not built and extension.load() is not None:
             plan.lower()
-        self._lowered = extension.is_over
+        self._lowered = extension.is_finished
 
     def _can_afford_a_trial(self) -> bool:
         """Whether trials would stay within their share of the time that runs have taken."""
@@ -295,11 +295,11 @@ class Path:
         """Which guard has failed in a run, what it expects, and what was found, as text."""
         if self.sizes is not None and not self.sizes(given):
             return "the sizes of its arguments", "", ""
-        for question, answer in self.answers:
+        for question, answer in self.queries:
             if question() != answer:
                 return "what the program asks Python, a log or the settings", "", ""
         for form, tensor in zip(self.forms, self.held, strict=False):
-            now = form_of(held_data(tensor))
+            now = form_of(data_of(tensor))
             if now != form:
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
                         f"{tuple(form[0])} {form[2]}", f"{tuple(now[0])} {now[2]}")
@@ -316,7 +316,7 @@ class Path:
     def only_computes(self) -> bool:
         """Whether it gives one Tensor, computed of Tensors that are always the same objects."""
         return self.gives_one and not (
-            self.expected or self.answers or self.fresh or self.streams or self.slots
+            self.expected or self.queries or self.fresh or self.streams or self.slots
             or self._assigned or self.sizes or self.compute or self.spots)
 
     def graphs(self) -> list[GraphModule]:

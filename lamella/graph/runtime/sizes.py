@@ -1,4 +1,4 @@
-"""The sizes in which arguments come, and when one graph should stand for many of them."""
+"""The sizes that arguments have had, and when one graph should serve many sizes."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 import torch
 
 from ..guards.reach import Reach
-from ..tracing.changes import Before
+from ..tracing.changes import Snapshot
 from ..tracing.recorder import CannotTrace
-from ..tracing.symbolic import Answers, Symbolic, record
+from ..tracing.symbolic import Observed, Symbolic, record
 from .replay import Path
 
 KINDS = 3  # of sizes, the last of which is recorded with symbols; one less where sizes are declared
-MOST_KINDS = 8  # of runs that differ in what values told them
+MOST_KINDS = 8  # of runs whose observed values differ in more than sizes
 OFTEN = 64  # calls with the same sizes, after which these get a graph of their own
 
 
 class Sizes:
-    """Of arguments that differ in nothing but sizes.
+    """The sizes of arguments that differ in nothing else.
 
     Args:
         dynamic: for each argument the declared form (`config.declared`); empty if sizes are only
-            said to vary, None if nothing was said.
+            declared to vary, None if nothing is declared.
 
     Attributes:
-        expected: whether it was said that sizes vary.
+        expected: whether sizes were declared to vary.
         declared: for each declared Tensor, the dimensions whose size varies.
-        seen: the last kinds of sizes that have come.
-        refused: why no graph can stand for several sizes; empty if that isn't known.
-        results: what is known of results whose shapes values decide.
+        seen: the last sizes of the arguments, without repetition.
+        refused: why no graph can hold for several sizes; empty if none has been tried in vain.
+        results: the data-dependent shapes of results.
     """
 
     def __init__(self, dynamic: list[Any] | None):
@@ -44,11 +44,11 @@ class Sizes:
 
     @property
     def are_varying(self) -> bool:
-        """Whether one graph may soon have to stand for several of them."""
+        """Whether a graph for several sizes may soon be needed."""
         return len(self.seen) > 1 - self.expected
 
     def note(self, shapes: list[torch.Size]) -> list[set[int]] | None:
-        """The dimensions to use symbols for, now that these sizes have come; None for none."""
+        """Note the sizes of a call; returns the dimensions that need symbols, None for none."""
         if shapes not in self.seen:
             self.seen.append(shapes)
             del self.seen[:-KINDS]
@@ -63,104 +63,105 @@ class Sizes:
         return varying if least > 1 else None
 
     def is_frequent(self, key: Any) -> bool:
-        """Whether one kind of sizes comes so often that it deserves a graph of its own."""
+        """Whether the same sizes come so often that they should have a graph of their own."""
         self.calls[key] += 1
         return self.calls[key] > OFTEN
 
 
 class ResultSizes:
-    """Shapes that values decided in recorded runs, for arguments that differ in nothing but sizes.
+    """Data-dependent shapes in recorded runs, for arguments that differ in nothing but sizes.
 
-    Runs that were told the same of values but for sizes are of one kind; each kind may have a graph
-    for several sizes.
+    Runs whose observed values differ in sizes only are of one kind; each kind may have a graph for
+    several sizes.
 
     Attributes:
-        refused: why no graph can stand for several of them; empty if that isn't known.
+        refused: why no graph can hold for several shapes; empty if none has been tried in vain.
     """
 
     def __init__(self) -> None:
         self.refused = ""
-        self._kinds: dict[Any, _Told] = {}  # the last one that has come is the last here
+        self._kinds: dict[Any, _Kind] = {}  # the latest is last
 
-    def note(self, told: list[Any]) -> None:
-        """Note what a recorded run was told of values (see `symbolic.Answers`)."""
-        if any(isinstance(answer, tuple) for answer in told):
-            kind = kind_of(told)
-            self._kinds[kind] = known = self._kinds.pop(kind, None) or _Told(told)
-            known.add(told)
+    def note(self, observed: list[Any]) -> None:
+        """Note the values that a recorded run observed (see `symbolic.Observed`)."""
+        if any(isinstance(answer, tuple) for answer in observed):
+            kind = kind_of(observed)
+            self._kinds[kind] = known = self._kinds.pop(kind, None) or _Kind(observed)
+            known.add(observed)
             if len(self._kinds) > MOST_KINDS:
                 del self._kinds[next(iter(self._kinds))]
 
     @property
     def are_varying(self) -> bool:
-        """Whether they have differed."""
+        """Whether the shapes have differed."""
         return any(known.are_varying for known in self._kinds.values())
 
-    def last(self) -> Answers | None:
-        """What the last recorded run was told; None if no values decided shapes."""
+    def last(self) -> Observed | None:
+        """What the last recorded run observed; None if it had no data-dependent shapes."""
         known = next(reversed(self._kinds.values()), None)
-        return None if known is None else known.answers(known.last)
+        return None if known is None else known.with_symbols(known.last)
 
-    def due(self) -> Answers | None:
-        """What a graph for several sizes may take for granted; None if none should be recorded."""
+    def due(self) -> Observed | None:
+        """The values that a graph for several sizes should assume; None if none is needed yet."""
         for known in () if self.refused else self._kinds.values():
-            fit = [told for told in known.waiting if known.fits(told)]
+            fit = [observed for observed in known.waiting if known.fits(observed)]
             if known.are_varying and len(known.waiting) >= KINDS - 1 and fit:
-                return known.answers(fit[-1])
+                return known.with_symbols(fit[-1])
         return None
 
-    def tried(self, answers: Answers) -> None:
-        """Note that such a graph is being recorded; the next comes after more runs of the kind."""
-        self._kinds[kind_of(answers.told)].waiting.clear()
+    def tried(self, observed: Observed) -> None:
+        """Note that such a graph is being recorded; the next needs more runs of this kind."""
+        self._kinds[kind_of(observed.values)].waiting.clear()
 
 
-class _Told:
-    """What runs of one kind were told of values.
+class _Kind:
+    """The observed values of runs of one kind.
 
     Attributes:
-        last: what the last of them was told.
-        waiting: what those were told that no graph for several sizes holds for.
+        last: those of the last run.
+        waiting: those of the last runs for which no graph for several sizes holds.
     """
 
-    def __init__(self, told: list[Any]):
-        self.last = told
+    def __init__(self, observed: list[Any]):
+        self.last = observed
         self.waiting: list[list[Any]] = []
         self._varying = [[set() for _ in answer] if isinstance(answer, tuple) else []
-                         for answer in told]
+                         for answer in observed]
 
     @property
     def are_varying(self) -> bool:
         return any(dims for several in self._varying for dims in several)
 
-    def add(self, told: list[Any]) -> None:
-        for dims, shape, other in self._shapes(told, self.last):
+    def add(self, observed: list[Any]) -> None:
+        for dims, shape, other in self._shapes(observed, self.last):
             dims.update(d for d, size in enumerate(shape) if size != other[d])
-        self.last = told
-        self.waiting = [*self.waiting, told][-KINDS:]
+        self.last = observed
+        self.waiting = [*self.waiting, observed][-KINDS:]
 
-    def fits(self, told: list[Any]) -> bool:
-        """Whether no size that varies is 0 or 1, which symbols can't stand for."""
-        return all(shape[d] > 1 for dims, shape, _ in self._shapes(told, told) for d in dims)
+    def fits(self, observed: list[Any]) -> bool:
+        """Whether no size that varies is 0 or 1, for which symbols can't be used."""
+        return all(shape[d] > 1
+                   for dims, shape, _ in self._shapes(observed, observed) for d in dims)
 
-    def answers(self, told: list[Any]) -> Answers:
+    def with_symbols(self, observed: list[Any]) -> Observed:
         varying = [[{d for d in dims if form[0][d] > 1}
                     for form, dims in zip(answer, several, strict=True)] if several else []
-                   for answer, several in zip(told, self._varying, strict=True)]
-        return Answers(told, varying)
+                   for answer, several in zip(observed, self._varying, strict=True)]
+        return Observed(observed, varying)
 
-    def _shapes(self, told: list[Any], other: list[Any]
+    def _shapes(self, observed: list[Any], other: list[Any]
                 ) -> Iterator[tuple[set[int], torch.Size, torch.Size]]:
         """For each result the dimensions that vary, its shape, and that in another run."""
-        for several, answer, before in zip(self._varying, told, other, strict=True):
+        for several, answer, before in zip(self._varying, observed, other, strict=True):
             if several:
                 for dims, form, old in zip(several, answer, before, strict=True):
                     yield dims, form[0], old[0]
 
 
-def kind_of(told: list[Any]) -> tuple[Any, ...]:
-    """What a run was told of values, but for sizes."""
+def kind_of(observed: list[Any]) -> tuple[Any, ...]:
+    """The observed values of a run without the sizes among them."""
     return tuple([tuple([(len(shape), *others) for shape, _, *others in answer])
-                  if isinstance(answer, tuple) else repr(answer) for answer in told])
+                  if isinstance(answer, tuple) else repr(answer) for answer in observed])
 
 
 def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list[torch.Tensor],
@@ -170,13 +171,13 @@ def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list
     Raises:
         CannotTrace: if there can't be one.
     """
-    before = Before(reach)
+    before = Snapshot(reach)
     try:
         trace = record(fn, args, kwargs, reach, symbolic, before)
     finally:
         before.restore()
     path = Path(trace, inputs, "O0", symbolic.sizes())
-    path.kind = kind_of(symbolic.answers.told)
+    path.kind = kind_of(symbolic.observed.values)
     if path.changes_arguments:
         raise CannotTrace("changes its arguments")
     return path

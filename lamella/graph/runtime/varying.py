@@ -7,17 +7,17 @@ from typing import Any
 
 from ..guards.reach import Reach
 from ..guards.spots import Spot, kept_in
-from ..tracing.changes import APPENDED, Before
+from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.numbers import (
     Numbers,
     NumberTrace,
     alike,
     ask_for_classes,
-    mathematics_noted,
+    mathematics_recorded,
 )
 from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
-from ..tracing.undo import snapshot
+from ..tracing.undo import copies_of
 
 MOST_RECORDINGS = 24  # with other numbers each, before calls with further ones run eagerly
 
@@ -66,7 +66,7 @@ class Varying:
         return bool(self.positions or self.spots or self.lists)
 
     @property
-    def has_come_too_often(self) -> bool:
+    def was_recorded_too_often(self) -> bool:
         """Whether numbers among the arguments, which can't be inputs, were recorded too often."""
         return bool(self.positions) and len(set(self.keys)) > MOST_RECORDINGS
 
@@ -85,8 +85,9 @@ class Varying:
         return [given[i] for i in sorted(self.positions)]
 
 
-def apart(args: tuple, kwargs: dict, replace: Callable[[Any], Any]) -> tuple[tuple, dict]:
-    """The arguments, with what `replace` gives for each whole or floating-point number."""
+def with_numbers_replaced(args: tuple, kwargs: dict, replace: Callable[[Any], Any]
+                          ) -> tuple[tuple, dict]:
+    """The arguments, each int and float replaced by what `replace` returns for it."""
     def other(value: Any) -> Any:
         kind = type(value)
         if kind is float or kind is int:
@@ -127,17 +128,17 @@ class Rehearsal:
         stand_ins = {i: n for i, n in zip(sorted(varying.positions), self.numbers.given,
                                           strict=True)}
         order = iter(range(len(given)))
-        args, kwargs = apart(args, kwargs, lambda n: stand_ins.get(next(order), n))
+        args, kwargs = with_numbers_replaced(args, kwargs, lambda n: stand_ins.get(next(order), n))
         stands = [*zip(self.numbers.spots, self.numbers.held, strict=True), *self.numbers.lists]
         real = [(spot.whole(), spot.whole().get()) for spot, _ in stands]
         for spot, stand_in in stands:
             spot.put(stand_in)
-        with mathematics_noted(reach):
-            before = Before(reach)
+        with mathematics_recorded(reach):
+            before = Snapshot(reach)
             try:
                 self.trace: Trace = run_traced(fn, args, kwargs, reach, before=before,
                                                kind=NumberTrace, numbers=self.numbers)
-                self.found = snapshot(_seen(
+                self.found = copies_of(_seen(
                     self.trace, [grown.items for _, grown in self.numbers.lists]))
                 self.trace.undo()
             finally:

@@ -58,7 +58,7 @@ class Change(NamedTuple):
             _refill(holder, value)
 
 
-class Before:
+class Snapshot:
     """What a run may change, as it was before the run.
 
     Args:

@@ -14,7 +14,7 @@ from ...state import state
 from ...tensor import Tensor, wrap
 
 
-class Later:
+class DeferredCall:
     """A call that each replay makes when it is over, with the Tensors that it was given."""
 
     def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict):
@@ -46,11 +46,11 @@ def _printed(*args: Any, **kwargs: Any) -> None:
     if state.trace is None:
         _original(*args, **kwargs)
     else:
-        state.trace.put_off(_original, args, kwargs)
+        state.trace.defer(_original, args, kwargs)
 
 
 @contextmanager
-def prints_noted() -> Iterator[None]:
+def prints_recorded() -> Iterator[None]:
     """A block in which `print` tells the run that is being recorded in this thread."""
     global _original, _recording
     with _lock:

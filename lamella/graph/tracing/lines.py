@@ -83,10 +83,10 @@ def line_reading(codes: Iterable[CodeType], name: str) -> Line:
     return NOWHERE
 
 
-def users_level() -> int:
+def user_stacklevel() -> int:
     """For `warnings.warn`, called where this is: the level of the innermost line of the user's."""
     level, frame = 1, sys._getframe(1)
-    while frame is not None and _whose(frame.f_code.co_filename) != "user":
+    while frame is not None and _origin(frame.f_code.co_filename) != "user":
         level, frame = level + 1, frame.f_back
     return level
 
@@ -94,7 +94,7 @@ def users_level() -> int:
 def line_of(error: BaseException) -> Line:
     """The innermost line of the user's that an error came through."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if _whose(frame.filename) == "user":
+        if _origin(frame.filename) == "user":
             return Line(frame.filename, frame.lineno or 0, "forward")
     return NOWHERE
 
@@ -107,18 +107,18 @@ def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:
     optimizer = False
     while frame is not None:
         file = frame.f_code.co_filename
-        whose = _whose(file)
-        if whose == "user":
+        origin = _origin(file)
+        if origin == "user":
             return file, frame.f_lineno, optimizer
-        if whose == "engine" and backward:
+        if origin == "engine" and backward:
             break
-        optimizer |= whose == "optimizer"
+        optimizer |= origin == "optimizer"
         frame = frame.f_back
     return "", 0, optimizer
 
 
 @functools.lru_cache(maxsize=4096)
-def _whose(name: str) -> str:
+def _origin(name: str) -> str:
     if name.startswith(_MADE):
         return "other"
     if name.startswith("<"):

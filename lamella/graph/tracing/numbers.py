@@ -22,7 +22,7 @@ from ...autodiff.tree import of_its_kind
 from ...tensor import Tensor
 from ..guards.reach import Reach
 from ..guards.spots import Spot
-from .effects import Later
+from .effects import DeferredCall
 from .recorder import CannotTrace
 from .trace import Trace
 
@@ -282,7 +282,7 @@ def _comparison(name: str, sign: str) -> None:
     setattr(Number, f"__{name}__", compare)
 
 
-def _asking(name: str, function: Callable[..., Any]) -> None:
+def _reads_value(name: str, function: Callable[..., Any]) -> None:
     def ask(self: Number, *args: Any) -> Any:
         return function(self.plain(), *args)
 
@@ -301,7 +301,7 @@ for _name, _function in {
         "lshift": operator.lshift, "rshift": operator.rshift,
         "reduce_ex": lambda value, protocol: value.__reduce_ex__(protocol),
         "deepcopy": lambda value, memo: value, "copy": lambda value: value}.items():
-    _asking(_name, _function)
+    _reads_value(_name, _function)
 
 
 def _neg(self: Number) -> Any:
@@ -348,7 +348,7 @@ _MATHEMATICS = {function: _of_numbers(function) for function in [
 
 
 @contextmanager
-def mathematics_noted(reach: Reach) -> Iterator[None]:
+def mathematics_recorded(reach: Reach) -> Iterator[None]:
     """A block in which the program's functions of `math` take stand-ins."""
     spaces = [vars(math), *[space for _, space, _ in reach.spaces.values()
                             if isinstance(space, dict)]]
@@ -420,8 +420,8 @@ class NumberTrace(Trace):
     def exchange(self, call: Any, given: Any) -> Any:
         raise CannotTrace("communicates with other processes")
 
-    def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        self.later.append(Later(function, args, kwargs))
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
+        self.deferred.append(DeferredCall(function, args, kwargs))
 
 
 def ask_for_classes(codes: Iterable[types.CodeType]) -> bool:

@@ -40,16 +40,17 @@ _INSTALLED = ("site-packages", "dist-packages")
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
 
-OURS, THROUGH, USERS, SETTINGS = range(4)
+OURS, TRANSPARENT, USERS, SETTINGS = range(4)
 
 _of_environment = type(os.environ)
 # functions whose answers are asked for again by every replay
 _ENABLED = logging.Logger.isEnabledFor.__code__
 _SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
-_ASKED = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__, abc.ABCMeta.__subclasscheck__.__code__}
+_QUERIES = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__,
+            abc.ABCMeta.__subclasscheck__.__code__}
 # functions of Python's library that do more than the C functions they call tell
 _PROPERTY = functools.cached_property.__get__.__code__
-_TOLD: dict[CodeType, str] = {
+_EFFECTS: dict[CodeType, str] = {
     logging.Logger._log.__code__: "writes to a log",
     _of_environment.__getitem__.__code__: "reads the environment",
     _of_environment.__iter__.__code__: "reads the environment",
@@ -59,23 +60,23 @@ _TOLD: dict[CodeType, str] = {
 
 
 @functools.lru_cache(4096)
-def whose(file: str) -> int:
+def origin_of(file: str) -> int:
     """Whose code a file holds: ours, the user's, or a library's that whoever called it answers for.
     """
     if file.startswith("<"):
-        return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else THROUGH
+        return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else TRANSPARENT
     file = os.path.abspath(file)
     if file in _SETTINGS:
         return SETTINGS
     if file.startswith(_PACKAGE):
-        return THROUGH if file.startswith(_OUTWARD) else OURS
+        return TRANSPARENT if file.startswith(_OUTWARD) else OURS
     if file.startswith(_TORCH) or any(name in file for name in _UNDER_TORCH) and any(
             part in file for part in _INSTALLED):
         return OURS
     if file.startswith(_NUMPY):
-        return THROUGH
+        return TRANSPARENT
     if file.startswith(_STANDARD) and not any(part in file for part in _INSTALLED):
-        return THROUGH
+        return TRANSPARENT
     return USERS
 
 
@@ -84,16 +85,16 @@ class Outside:
 
     Attributes:
         codes: the pieces of the user's code that ran, each with its globals.
-        answers: questions that the run has asked, and what it was told.
+        queries: what the run asked of Python, logs and settings, each with the answer.
         warned: whether a warning was shown; most are shown once only.
     """
 
     def __init__(self, refuse: Callable[[str], None]):
         self.codes: dict[CodeType, dict[str, Any]] = {}
-        self.answers: list[tuple[Callable[[], Any], Any]] = []
+        self.queries: list[tuple[Callable[[], Any], Any]] = []
         self.warned = False
         self._refuse = refuse
-        self._whose: dict[CodeType, int] = {}
+        self._origins: dict[CodeType, int] = {}
         self._before: Any = None
         self._active = False
         self._profiler = self._event  # kept: Python doesn't hold what it is about to call
@@ -101,7 +102,7 @@ class Outside:
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
         self._active = True
-        _hold_garbage()
+        _pause_collection()
         sys.setprofile(self._profiler)
         return self
 
@@ -117,15 +118,15 @@ class Outside:
             else:  # before Python 3.12, cProfile's own profiler, which is not a function
                 sys.setprofile(None)
                 self._before.enable()
-            _release_garbage()
+            _resume_collection()
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
         if not self._active:
             return
         code = frame.f_code
-        kind = self._whose.get(code)
+        kind = self._origins.get(code)
         if kind is None:
-            kind = self._whose[code] = whose(code.co_filename)
+            kind = self._origins[code] = origin_of(code.co_filename)
         if not kind:  # ours
             return
         if event == "call":
@@ -133,11 +134,11 @@ class Outside:
                 self.codes.setdefault(code, frame.f_globals)
             elif kind == SETTINGS:
                 self._setting(frame)
-            elif code in _TOLD:
+            elif code in _EFFECTS:
                 if self._caller(frame)[0] == USERS and not _is_importing(frame):
-                    self._refuse(_TOLD[code])
-            elif code in _ASKED:
-                self._asked(code, frame)
+                    self._refuse(_EFFECTS[code])
+            elif code in _QUERIES:
+                self._query(code, frame)
             elif code is _SHOWN:
                 self.warned = self.warned or self._caller(frame)[0] == USERS
             elif self._is_called_by_user(frame) and not is_pure_library(
@@ -150,14 +151,14 @@ class Outside:
             if self._caller(frame)[0] == USERS:
                 self.depend(_filters)
         elif not is_pure(arg):
-            whose_call, library = self._caller(frame)
-            if (whose_call == USERS and not _is_importing(frame)
+            origin, library = self._caller(frame)
+            if (origin == USERS and not _is_importing(frame)
                     and not (library is not None and _takes_own_lock(arg, library))):
                 self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
 
     def _is_called_by_user(self, frame: FrameType) -> bool:
         caller = frame.f_back
-        return (caller is not None and whose(caller.f_code.co_filename) == USERS
+        return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
                 and _log_around(caller) is None)  # a handler: who logs answers for it
 
     def _setting(self, frame: FrameType) -> None:
@@ -170,20 +171,20 @@ class Outside:
         name: Any = frame.f_locals.get("attr_key")
         self.depend(functools.partial(context.get_context, name))
 
-    def _asked(self, code: CodeType, frame: FrameType) -> None:
+    def _query(self, code: CodeType, frame: FrameType) -> None:
         """See something asked whose answer a replay has to ask for again."""
         if self._caller(frame)[0] != USERS or _is_importing(frame):
             return
         if code is _ENABLED:
             own = frame.f_locals
             self.depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
-        elif abc.get_cache_token not in [question for question, _ in self.answers]:
+        elif abc.get_cache_token not in [question for question, _ in self.queries]:
             self.depend(abc.get_cache_token)
 
     def depend(self, question: Callable[[], Any]) -> None:
         """Note a question, and its answer, that the run depends on."""
         try:
-            self.answers.append((question, question()))
+            self.queries.append((question, question()))
         except Exception:  # the run raises the same
             self._refuse("asks for what isn't there")
 
@@ -192,9 +193,9 @@ class Outside:
         library = None
         while frame is not None:
             code = frame.f_code
-            kind = self._whose.get(code)
+            kind = self._origins.get(code)
             if kind is None:
-                kind = self._whose[code] = whose(code.co_filename)
+                kind = self._origins[code] = origin_of(code.co_filename)
             if kind == USERS:
                 logs = _log_around(frame)
                 if logs is None:
@@ -206,30 +207,30 @@ class Outside:
         return USERS, library
 
 
-_holding = threading.RLock()  # a finalizer may record, too
-_holders = 0
+_pausing = threading.RLock()  # a finalizer may record, too
+_paused = 0
 _collects = False  # whether the last of the holders switches collection on again
 
 
-def _hold_garbage() -> None:
+def _pause_collection() -> None:
     """Collect no garbage until it is released: what finalizers do is no part of a run.
 
     Collection is one switch for all threads, and several of them may be recording.
     """
-    global _holders, _collects
-    with _holding:
-        if not _holders:
+    global _paused, _collects
+    with _pausing:
+        if not _paused:
             _collects = gc.isenabled()
             gc.disable()
-        _holders += 1
+        _paused += 1
 
 
-def _release_garbage() -> None:
+def _resume_collection() -> None:
     """Collect garbage again, unless another thread still holds it."""
-    global _holders
-    with _holding:
-        _holders -= 1
-        if not _holders and _collects:
+    global _paused
+    with _pausing:
+        _paused -= 1
+        if not _paused and _collects:
             gc.enable()
 
 

@@ -21,7 +21,7 @@ from ...communication.repeated import Repeated
 from ...state import state
 from ..guards.reach import form_of
 from ..ir.draft import Draft, Kernels
-from ..ir.operations import nature
+from ..ir.operations import effects_of
 from .lines import Lines
 
 aten = torch.ops.aten
@@ -114,7 +114,7 @@ class Recorder(TorchDispatchMode):
         parts = found if isinstance(found, (tuple, list)) else (found,)
         for part in parts:
             state.trace.guard_shape(part)
-        state.trace.told.append(tuple([form_of(part) for part in parts]))
+        state.trace.observed.append(tuple([form_of(part) for part in parts]))
         return found
 
     def _results_of(self, func: Any) -> Any:
@@ -139,7 +139,7 @@ class Recorder(TorchDispatchMode):
 
     def _save(self, func: Any, args: tuple, kwargs: dict) -> None:
         """Keep a copy of inputs' memory that a kernel is about to change."""
-        known = nature(func)
+        known = effects_of(func)
         for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
             value = args[place] if place < len(args) else kwargs.get(name)
             for raw in value if isinstance(value, (list, tuple)) else (value,):

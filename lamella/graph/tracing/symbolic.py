@@ -23,8 +23,8 @@ from ...autodiff.tree import leaves
 from ...machine import background
 from ..guards.reach import Reach
 from ..ir.shapes import ShapeGuard
-from .changes import Before
-from .effects import Later
+from .changes import Snapshot
+from .effects import DeferredCall
 from .recorder import CannotTrace, Recorder
 from .trace import Trace, run_traced
 
@@ -39,7 +39,7 @@ class Preparation:
     """
 
     def __init__(self) -> None:
-        self.over = threading.Event()
+        self.finished = threading.Event()
         self._begun = False
 
     def begin(self) -> None:
@@ -54,11 +54,11 @@ class Preparation:
                          "torch._dynamo.source"):
                 importlib.import_module(name)
         finally:  # where it fails, the import where they are used says so
-            self.over.set()
+            self.finished.set()
 
     def forget(self) -> None:
         """In a forked process: the thread is the parent's."""
-        if not self.over.is_set():
+        if not self.finished.is_set():
             self.__init__()
 
 
@@ -66,7 +66,7 @@ preparation = Preparation()
 os.register_at_fork(after_in_child=preparation.forget)
 
 
-class Answers(NamedTuple):
+class Observed(NamedTuple):
     """What a run was told of values, in order.
 
     Attributes:
@@ -75,7 +75,7 @@ class Answers(NamedTuple):
         varying: for each, the dimensions that have differed between runs, of each result.
     """
 
-    told: list[Any]
+    values: list[Any]
     varying: list[list[set[int]]]
 
 
@@ -88,7 +88,7 @@ class Symbolic:
             graph has guards on them.
     """
 
-    def __init__(self, varying: list[set[int]], answers: Answers | None = None):
+    def __init__(self, varying: list[set[int]], observed: Observed | None = None):
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -98,7 +98,7 @@ class Symbolic:
         self.inputs: list[torch.Tensor] = []
         self.results: list[torch.Tensor] = []  # whose shapes values decide
         self.guards: list[ShapeGuard] = []  # on these
-        self.answers = answers or Answers([], [])
+        self.observed = observed or Observed([], [])
         self._next = 0
 
     def argument(self, raw: torch.Tensor) -> torch.Tensor:
@@ -114,9 +114,9 @@ class Symbolic:
             CannotTrace: if the earlier run hasn't asked for that.
         """
         self._next += 1
-        if self._next > len(self.answers.told):
+        if self._next > len(self.observed.values):
             raise CannotTrace("asks for other values than before")
-        return self.answers.told[self._next - 1]
+        return self.observed.values[self._next - 1]
 
     def result(self) -> Any:
         """What stands for the results of the next kernel that decides shapes by values."""
@@ -124,7 +124,7 @@ class Symbolic:
         if not isinstance(forms, tuple):
             raise CannotTrace("asks for other values than before")
         found = []
-        for form, dims in zip(forms, self.answers.varying[self._next - 1], strict=True):
+        for form, dims in zip(forms, self.observed.varying[self._next - 1], strict=True):
             with no_dispatch():  # a real one
                 raw = torch.empty_strided(form[0], form[1], dtype=form[2], device=form[3])
             found.append(self._stand_in(raw, f"result_{len(self.results)}", dims))
@@ -193,7 +193,7 @@ class Symbolic:
         return lambda tensors: all(raw.is_contiguous() for raw in tensors) and met[0](tensors)
 
     def _varying_results(self) -> list[set[int]]:
-        return [dims for several in self.answers.varying[:self._next] for dims in several]
+        return [dims for several in self.observed.varying[:self._next] for dims in several]
 
     def _asked(self, symbols: Iterable[str]) -> Iterator[str]:
         """What has to hold for the symbols, besides being the sizes."""
@@ -311,12 +311,12 @@ class SymbolicTrace(Trace):
         self.symbolic.guards.append(guard)
         self.note_guard(raw, guard)
 
-    def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        self.later.append(Later(function, args, kwargs))
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
+        self.deferred.append(DeferredCall(function, args, kwargs))
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic,
-           before: Before) -> Trace:
+           before: Snapshot) -> Trace:
     """Run `fn` on what stands for its arguments; nothing real is computed or changed.
 
     Raises:

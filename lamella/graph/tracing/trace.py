@@ -23,11 +23,11 @@ from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
 from ..guards.reach import Reach
-from ..guards.values import plain
+from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
-from .changes import APPENDED, Before, Change, check_givable, given_unchanged
-from .effects import Later, prints_noted
+from .changes import APPENDED, Change, Snapshot, check_givable, given_unchanged
+from .effects import DeferredCall, prints_recorded
 from .lines import Line, nearest_line
 from .outside import Outside
 from .recorder import CannotTrace, Recorder
@@ -51,13 +51,14 @@ class Trace:
         guards: the raw tensors that were turned into Python values, and the values; those whose
             shapes values decide, and guards on these.
         lines: the lines of the guards.
-        told: what it was told of values, in order (see `symbolic.Answers`).
+        observed: the Python values and data-dependent shapes it saw, in order (see
+            `symbolic.Observed`).
         changes: what it assigned in Python's objects; `noted` are the values.
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
-        later: what it printed, to be printed by every replay.
+        deferred: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
         value: what the function gave.
-        only_now: whether an argument was used elsewhere, too, so that no other call is like it.
+        applies_once: whether an argument was used elsewhere, too, so that no other call is like it.
     """
 
     def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
@@ -70,18 +71,18 @@ class Trace:
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.lines: list[Line] = []
-        self.told: list[Any] = []
+        self.observed: list[Any] = []
         self.changes: list[Change] = []
         self.noted: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
-        self.later: list[Later] = []
+        self.deferred: list[DeferredCall] = []
         self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
         self.assigned: list[int] = []
         self.out_tree: Any = None
         self.value: Any = None
         self.graph: GraphModule | None = None
         self.refused: str | None = None
-        self.only_now = False
+        self.applies_once = False
         self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(self.refuse)
 
@@ -93,7 +94,7 @@ class Trace:
     def guard(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor, noted as what this path stands for."""
         value = self.peek(raw)
-        self.told.append(value)
+        self.observed.append(value)
         self.note_guard(raw.detach(), value)
         return value
 
@@ -104,7 +105,7 @@ class Trace:
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, now and in every replay."""
-        if not any(question is ended for question, _ in self.outside.answers):
+        if not any(question is ended for question, _ in self.outside.queries):
             self.outside.depend(ended)  # who starts a new world records again
         return self.recorder.exchange(call, given)
 
@@ -133,9 +134,9 @@ class Trace:
         if not self.reach.knows(owner):
             self.fresh.append((made, seed, seed2))
 
-    def put_off(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         """Print, now and whenever the run is replayed."""
-        self.later.append(Later(function, args, kwargs))
+        self.deferred.append(DeferredCall(function, args, kwargs))
         self.outside.stop()
         state.trace = None
         try:
@@ -148,13 +149,13 @@ class Trace:
     def undo(self) -> None:
         """Give the tensors that it had been given what they held before."""
         for tensor, raw in zip(self.held, self.data, strict=True):
-            if held_data(tensor) is not raw:
-                hold(tensor, raw)
+            if data_of(tensor) is not raw:
+                set_data(tensor, raw)
         self.recorder.undo()
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
-               symbolic: Symbolic | None = None, before: Before | None = None,
+               symbolic: Symbolic | None = None, before: Snapshot | None = None,
                kind: type[Trace] | None = None, numbers: Any = None) -> Trace:
     """Run `fn` and record the run.
 
@@ -174,11 +175,11 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         Exception: what the function raises; what it has done to tensors is undone.
     """
     if before is None:
-        before = Before(reach)
+        before = Snapshot(reach)
     others = sorted(((t, None if id(t) in reach.known_tensors else slot)
                      for t, slot in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
-    args, kwargs, stand_ins = _apart(args, kwargs, {id(t) for t in held})
+    args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(t) for t in held})
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
@@ -186,19 +187,19 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
-    trace.only_now = bool({id(t) for t in given} & {id(t) for t in held})
-    trace.data = [held_data(t) for t in held]
+    trace.applies_once = bool({id(t) for t in given} & {id(t) for t in held})
+    trace.data = [data_of(t) for t in held]
     given_before = map_tensors(lambda t: t, (args, kwargs))
     attributes = _attributes(given_before)
     in_compiled = state.compiled
     try:
         for tensor, _, raw in swapped:
-            hold(tensor, raw)
-        seen, own = [held_data(t) for t in held], [t._raw for t in given]
+            set_data(tensor, raw)
+        seen, own = [data_of(t) for t in held], [t._raw for t in given]
         with ExitStack() as around:
             if symbolic:
                 around.enter_context(symbolic.mode)
-            around.enter_context(prints_noted())
+            around.enter_context(prints_recorded())
             around.enter_context(recorder)
             state.trace = trace
             try:
@@ -223,8 +224,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     finally:
         state.compiled = in_compiled
         for tensor, own, raw in swapped:
-            if symbolic or held_data(tensor) is raw:
-                hold(tensor, own)
+            if symbolic or data_of(tensor) is raw:
+                set_data(tensor, own)
         for tensor, stand_in, raw in stand_ins:
             if stand_in._raw is not raw:
                 tensor._raw = stand_in._raw
@@ -235,7 +236,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     return trace
 
 
-def _apart(args: tuple, kwargs: dict, held: set[int]
+def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
            ) -> tuple[tuple, dict, list[tuple[Tensor, Tensor, torch.Tensor]]]:
     """The arguments, with others in place of Tensors that the function also finds elsewhere.
 
@@ -244,7 +245,7 @@ def _apart(args: tuple, kwargs: dict, held: set[int]
     """
     stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]] = []
 
-    def apart(value: Any) -> Any:
+    def replaced(value: Any) -> Any:
         if not isinstance(value, Tensor) or isinstance(value, Parameter) or id(value) not in held:
             return value
         for tensor, stand_in, _ in stand_ins:
@@ -256,7 +257,8 @@ def _apart(args: tuple, kwargs: dict, held: set[int]
         stand_ins.append((value, stand_in, raw))
         return stand_in
 
-    return tuple([apart(a) for a in args]), {k: apart(v) for k, v in kwargs.items()}, stand_ins
+    return (tuple([replaced(a) for a in args]), {k: replaced(v) for k, v in kwargs.items()},
+            stand_ins)
 
 
 def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
@@ -273,7 +275,7 @@ def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
     seen: set[int] = set()
     known: set[int] = set()
     for number, tensor in enumerate((*given, *held)):
-        raw = held_data(tensor)
+        raw = data_of(tensor)
         is_argument = number < len(given)
         if symbolic:
             found = (symbolic.argument if is_argument else symbolic.held)(raw)
@@ -305,16 +307,16 @@ def _check_given(before: Any, now: Any, attributes: list[Any], given: list[Tenso
         raise CannotTrace("gives other data to a Tensor that it was given")
 
 
-def held_data(tensor: Tensor) -> torch.Tensor:
+def data_of(tensor: Tensor) -> torch.Tensor:
     """The raw tensor that a Tensor or a Parameter holds, whatever stands for it meanwhile."""
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
 
 
 def _attributes(given: Any) -> list[Any]:
-    return [plain(t.__dict__) for t in tensors(given) if not isinstance(t, Parameter)]
+    return [comparable(t.__dict__) for t in tensors(given) if not isinstance(t, Parameter)]
 
 
-def hold(tensor: Tensor, raw: torch.Tensor) -> None:
+def set_data(tensor: Tensor, raw: torch.Tensor) -> None:
     """Give a Tensor or a Parameter other data to hold."""
     if isinstance(tensor, Parameter):
         tensor._data = raw
@@ -322,11 +324,11 @@ def hold(tensor: Tensor, raw: torch.Tensor) -> None:
         tensor._raw = raw
 
 
-def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before, given: list[Tensor]
+def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given: list[Tensor]
              ) -> list[torch.Tensor]:
     """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
-    assigned = [(i, held_data(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
-                if held_data(t) is not raw]
+    assigned = [(i, data_of(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
+                if data_of(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
     made = list(before.changes())
     if trace.numbers is not None:
@@ -338,7 +340,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Before, given: 
     check_givable(noted, before.reach, "keeps")
     results = Results(given, trace.held, before.reach, trace.numbers and trace.numbers.place)
     trace.out_tree = results.described(
-        (trace.value, noted, [call.args for call in trace.later]))
+        (trace.value, noted, [call.args for call in trace.deferred]))
     return [*(raw for raw, _ in trace.guards), *results.new,
             *(raw.detach() for _, raw in assigned)]
 

@@ -12,8 +12,8 @@ from ...autodiff.tree import map_tensors
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..guards.reach import Reach
-from .changes import Before
-from .trace import held_data, hold
+from .changes import Snapshot
+from .trace import data_of, set_data
 
 
 def copied(arguments: Any) -> Any:
@@ -21,7 +21,7 @@ def copied(arguments: Any) -> Any:
     return map_tensors(lambda t: t if isinstance(t, Parameter) else _copy(t), arguments)
 
 
-def snapshot(results: Any) -> Any:
+def copies_of(results: Any) -> Any:
     """The same results with a copy of each Tensor, which no later change reaches."""
     return map_tensors(_copy, results)
 
@@ -34,14 +34,14 @@ def _copy(tensor: Tensor) -> Tensor:
 def undone(reach: Reach) -> Iterator[None]:
     """A block after which all that a function can reach, and random numbers, are as before."""
     held: list[Tensor] = [*reach.parameters, *(t for t, _ in reach.tensors)]
-    data = [(t, raw, raw.clone()) for t in held for raw in [held_data(t)]]
-    before = Before(reach)
+    data = [(t, raw, raw.clone()) for t in held for raw in [data_of(t)]]
+    before = Snapshot(reach)
     try:
         yield
     finally:
         before.restore()
         for tensor, raw, copy in data:
-            hold(tensor, raw)
+            set_data(tensor, raw)
             if not torch.equal(raw, copy):
                 with torch.no_grad():
                     raw.copy_(copy)

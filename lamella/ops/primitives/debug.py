@@ -38,7 +38,7 @@ def _afterwards(function: Any, *args: Any) -> None:
     if state.trace is None:
         function(*args)
     else:
-        state.trace.put_off(function, args, {})
+        state.trace.defer(function, args, {})
 
 
 class _Summary(Primitive):

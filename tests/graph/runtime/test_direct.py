@@ -21,7 +21,7 @@ def _there():
     if program.extension.module is None:
         pytest.skip("the C++ executor isn't there")
     preparation.begin()  # sizes vary here
-    assert preparation.over.wait(120)
+    assert preparation.finished.wait(120)
 
 
 def ready(fn, *args):

@@ -215,7 +215,7 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
         pytest.skip("the C++ executor isn't there")
     monkeypatch.setattr(program.extension, "module", None)
     monkeypatch.setattr(program.extension, "_ready", False)
-    monkeypatch.setattr(program.extension, "is_over", False)
+    monkeypatch.setattr(program.extension, "is_finished", False)
     monkeypatch.setattr(program.extension, "_asked", True)
     monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
     compiled = Compiled(lambda x: (x * 2 + 1).sum())
@@ -225,7 +225,7 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
     stages = compiled.paths(x)[0].plan.stages
     assert all(type(s.run).__name__ == "function" for s in stages)
     monkeypatch.setattr(program.extension, "load", lambda: built)
-    monkeypatch.setattr(program.extension, "is_over", True)
+    monkeypatch.setattr(program.extension, "is_finished", True)
     for _ in range(2):
         assert float(compiled(x)) == 9.0
     stages = compiled.paths(x)[0].plan.stages

@@ -13,7 +13,7 @@ from lamella.graph.tracing.symbolic import preparation
 @pytest.fixture(scope="module", autouse=True)
 def _prepared():
     preparation.begin()
-    assert preparation.over.wait(120)
+    assert preparation.finished.wait(120)
 
 
 def draws(calls, *shape, seed=0):
@@ -151,7 +151,7 @@ def test_a_size_that_is_used_as_a_number_ends_in_eager_calls_that_say_why():
 
 
 def test_before_symbols_are_there_each_size_has_its_own_graph(monkeypatch):
-    monkeypatch.setattr(preparation, "over", type(preparation.over)())
+    monkeypatch.setattr(preparation, "finished", type(preparation.finished)())
     compiled = jit(lambda x: x[x > 0].sum())
     for count in (3, 4, 3, 4, 5, 3):
         x = Tensor(np.r_[np.ones(count), -np.ones(6 - count)].astype(np.float32))

@@ -13,7 +13,7 @@ from lamella.graph.tracing.symbolic import Symbolic, preparation
 @pytest.fixture(scope="module", autouse=True)
 def _prepared():
     preparation.begin()
-    assert preparation.over.wait(120)
+    assert preparation.finished.wait(120)
 
 
 def data(*shape, seed=0):

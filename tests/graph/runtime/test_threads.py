@@ -121,7 +121,7 @@ def test_each_thread_trains_a_network_of_its_own():
 def test_parts_of_eager_runs_meet_no_stand_ins():
     """One graph for all sizes is recorded with stand-ins for the data of Parameters."""
     preparation.begin()
-    assert preparation.over.wait(120)
+    assert preparation.finished.wait(120)
     net = nn.Dense(3, 2, weight_init="ones", bias_init="ones")
     inner = ms.jit(lambda x: net(x) * 2)
     outer = ms.grad(lambda x: inner(x).sum())

@@ -189,7 +189,7 @@ def test_a_graph_for_any_size():
     for n in range(2, 12):
         step(ms.ops.ones((n, 3), ms.float32))
         preparation.begin()
-        assert preparation.over.wait(120)
+        assert preparation.finished.wait(120)
     x = ms.ops.ones((20, 3), ms.float32)
     traces = step.report()["traces"]
     report = ms.explain(step, x)

@@ -10,31 +10,31 @@ from torch.fx import GraphModule, Node
 
 from .forms import form_of, same_as
 from .memory import Memory
-from .replacing import Replacing
+from .replacements import Replacements
 
 aten = torch.ops.aten
 TURNS = (aten.t.default, aten.transpose.int, aten.permute.default)
 
 
-def remove_pointless(module: GraphModule, memory: Memory) -> int:
+def peephole(module: GraphModule, memory: Memory) -> int:
     """Let operations that change nothing go; returns how many."""
     count = 0
-    replacing = Replacing()
+    replacements = Replacements()
     for node in list(module.graph.nodes):
         rule = _VIEWS.get(node.target) if node not in memory.results else None
         if rule is not None:
             other = rule(node)
             if other is not None and other is not node:
-                replacing.replace(node, other)
+                replacements.replace(node, other)
             count += other is not None
             continue
         rule = _COPIES.get(node.target)
         other = rule(node) if rule is not None else None
-        if other is not None and same_as(node, other) and memory.may_stand_for(other, node):
-            memory.let_stand_for(other, node)
-            replacing.replace(node, other)
+        if other is not None and same_as(node, other) and memory.can_replace(other, node):
+            memory.note_replaced(other, node)
+            replacements.replace(node, other)
             count += 1
-    replacing.finish()
+    replacements.finish()
     return count
 
 

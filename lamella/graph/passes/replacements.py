@@ -8,7 +8,7 @@ from torch.fx.node import map_arg
 MANY = 64  # inputs of an operation, such as an optimizer's, whose arguments are rewritten once only
 
 
-class Replacing:
+class Replacements:
     """Replacements of values in a graph.
 
     PyTorch writes all arguments of an operation anew for each value that is replaced in them. Those

@@ -8,15 +8,15 @@ from torch.fx import GraphModule, Node
 
 from ..ir.operations import must_stay
 from .memory import Memory
-from .replacing import Replacing
+from .replacements import Replacements
 
 
-def share(module: GraphModule, memory: Memory) -> int:
+def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
     """Let equal operations on equal values be one; returns how many became superfluous.
 
     Values that are changed in place later, or that leave the graph, stay as they are.
     """
-    replacing = Replacing()
+    replacements = Replacements()
     seen: dict[Any, Node] = {}
     count = 0
     for node in list(module.graph.nodes):
@@ -30,9 +30,9 @@ def share(module: GraphModule, memory: Memory) -> int:
         key = (node.target, _written_out(node.args), _written_out(node.kwargs), version)
         first = seen.setdefault(key, node)
         if first is not node:
-            replacing.replace(node, first)
+            replacements.replace(node, first)
             count += 1
-    replacing.finish()
+    replacements.finish()
     return count
 
 
