@@ -125,8 +125,9 @@ class _Snapshot:
     def _rest_holds(self) -> bool:
         """Whether what may change is still of its type, and all beside it is as it was."""
         for own, names, values in self._partly:
-            if list(own) != names or not all(
-                    a is b or b is _ANY for a, b in zip(own.values(), values, strict=True)):
+            now = list(own.values())  # one step: other threads may change the dict
+            if list(own) != names or len(now) != len(values) or not all(
+                    a is b or b is _ANY for a, b in zip(now, values, strict=True)):
                 return False
         return all(self._guarded(holder, key) == form for holder, key, form in self._freely)
 
