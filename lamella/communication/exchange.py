@@ -63,6 +63,7 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
         raw: what is given; of one type and size in all processes, if `alike`.
         option: what else has to be the same.
         compares: whether it is compared what the processes exchange, where the group does so.
+            It isn't if a comparison that was begun before says it.
     """
     global _made
     check_member(name, group)
@@ -97,13 +98,23 @@ def _compare(name: str, what: str, group: Group) -> None:
     Raises:
         Divergence: if they aren't, in each of them.
     """
-    mine = torch.tensor([zlib.crc32(what.encode())])
-    found = [torch.empty_like(mine) for _ in group.ranks]
-    dist.all_gather(found, mine, group.process_group)
-    if all(torch.equal(each, mine) for each in found):
+    begun = _begin_comparison(what, group)
+    begun.coming.wait()
+    _end_comparison(name, begun, group)
+
+
+def _begin_comparison(what: str, group: Group) -> Any:
+    mine: Any = torch.tensor([zlib.crc32(what.encode())])
+    mine.found, mine.what = [torch.empty_like(mine) for _ in group.ranks], what
+    mine.coming = dist.all_gather(mine.found, mine, group.process_group, async_op=True)
+    return mine
+
+
+def _end_comparison(name: str, begun: Any, group: Group) -> None:
+    if all(torch.equal(each, begun) for each in begun.found):
         return
     stories: list[Any] = [None] * group.size
-    dist.all_gather_object(stories, f"'{name}', {what}, at {_line()}", group.process_group)
+    dist.all_gather_object(stories, f"'{name}', {begun.what}, at {_line()}", group.process_group)
     told = "".join(f"\n  process {rank}: {story}"
                    for rank, story in zip(group.ranks, stories, strict=True))
     raise Divergence(f"For '{name}', the processes of group {group.name!r} exchange different "
@@ -153,19 +164,45 @@ def all_reduce(name: str, raw: torch.Tensor, op: str, group: Group) -> torch.Ten
 
 
 @repeatable
-def begin_sum(name: str, flat: torch.Tensor, plan: str, group: Group) -> torch.Tensor:
-    """Begin to add up the tensors of all processes, in the memory of `flat` if that type can be.
+def begin_comparison(name: str, given: list[torch.Tensor], what: str, group: Group) -> torch.Tensor:
+    """Begin to compare, where the group does so, what all processes will exchange.
 
     Args:
-        plan: what else is to be compared with the other processes; if it is empty, nothing is.
+        given: nothing.
+
+    Returns:
+        What `end_comparison` takes, which has to be called before the first of those exchanges.
+    """
+    check_member(name, group)
+    return _begin_comparison(what, group) if group.compares else torch.empty(0)
+
+
+@repeatable
+def end_comparison(name: str, begun: Any, group: Group) -> list[torch.Tensor]:
+    """Check that all processes will exchange the same.
+
+    Raises:
+        Divergence: if they won't, in each of them.
+    """
+    if group.compares:
+        _wait(name, begun, group)
+        _end_comparison(name, begun, group)
+    return []
+
+
+@repeatable
+def begin_sum(name: str, flat: torch.Tensor, group: Group) -> torch.Tensor:
+    """Begin to add up the tensors of all processes, in the memory of `flat` if that type can be.
+
+    A comparison that was begun before says that all processes add up the same.
 
     Returns:
         What the sum will be in; `end_sum` waits for it.
     """
     out: Any = flat.to(_WIDER.get(flat.dtype, flat.dtype))
     out.coming = _exchanged(
-        name, "all_reduce", group, out, f"sum{plan}", lambda: dist.all_reduce(
-            out, _OPS["sum"], group.process_group, async_op=True), compares=bool(plan))
+        name, "all_reduce", group, out, "sum", lambda: dist.all_reduce(
+            out, _OPS["sum"], group.process_group, async_op=True), compares=False)
     return out
 
 

@@ -25,13 +25,13 @@ def cut(raws: Sequence[torch.Tensor | None]) -> list[list[int]]:
     """Which tensors travel together, as their places; the last ones first, as backward passes
     reach them."""
     found: list[list[int]] = []
-    size, limit, kind = 0, _FIRST, None
+    size, limit, kind = 0, 0, None
     for place in reversed(range(len(raws))):
         raw = raws[place]
         if raw is None:
             continue
-        if raw.dtype is not kind or size + raw.nbytes > limit:
-            limit = _FIRST if not found else LARGEST
+        if raw.dtype is not kind or size >= limit:
+            limit = LARGEST if found else _FIRST
             found.append([])
             size, kind = 0, raw.dtype
         found[-1].append(place)
@@ -43,7 +43,7 @@ class Reduction:
     """The gradients of one backward pass, on their way to their sums over a group.
 
     They travel beside the group's other exchanges. That all processes have the same messages is
-    compared with the first.
+    compared while the backward pass begins.
 
     Args:
         name: the function that the program called, for errors.
@@ -61,6 +61,10 @@ class Reduction:
         self.missing = [len(bucket) for bucket in self.buckets]
         self.came: dict[int, torch.Tensor] = {}
         self.sums: list[torch.Tensor] = []
+        self.compared: torch.Tensor | None = None
+        if self.buckets:
+            plan = f"sums of {len(self.buckets)} messages, {self._digest()}"
+            self.compared = exchange.begin_comparison(name, [], plan, self.group)
 
     def ready(self, place: int, raw: torch.Tensor) -> None:
         """A gradient is there: it is sent as soon as those that travel with it, or before it,
@@ -74,11 +78,12 @@ class Reduction:
             self._send()
 
     def _send(self) -> None:
-        number = len(self.sums)
-        bucket = self.buckets[number]
+        if self.compared is not None:
+            exchange.end_comparison(self.name, self.compared, self.group)
+            self.compared = None
+        bucket = self.buckets[len(self.sums)]
         flat = torch.cat([self.came.pop(place).detach().reshape(-1) for place in bucket])
-        plan = "" if number else f", the first of {len(self.buckets)} messages, {self._digest()}"
-        self.sums.append(exchange.begin_sum(self.name, flat, plan, self.group))
+        self.sums.append(exchange.begin_sum(self.name, flat, self.group))
 
     def _digest(self) -> str:
         """What is in which message, in few letters."""
