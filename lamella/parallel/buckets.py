@@ -17,8 +17,8 @@ from ..communication.groups import Group, beside
 
 __all__ = ["LARGEST", "Reduction", "cut"]
 
-LARGEST = 25 << 20  # bytes of one message; small gradients travel together
-_FIRST = 1 << 20  # of the first, so that something travels soon
+LARGEST = 25 << 20  # bytes at which a message is full; small gradients travel together
+_FIRST = 1 << 20  # the first, so that something travels soon
 
 
 def cut(raws: Sequence[torch.Tensor | None]) -> list[list[int]]:

@@ -100,7 +100,7 @@ def test_messages_are_cut_alike(monkeypatch):
     monkeypatch.setattr(buckets, "LARGEST", 40)
     monkeypatch.setattr(buckets, "_FIRST", 8)
     sizes = [(6, torch.float32), (2, torch.float32), (1, torch.float16), (9, torch.float32),
-             (30, torch.float32), (1, torch.float32)]
+             (3, torch.float32), (30, torch.float32), (1, torch.float32)]
     raws = [torch.zeros(size, dtype=kind) for size, kind in sizes]
-    assert buckets.cut(raws) == [[5], [4], [3], [2], [1, 0]]
+    assert buckets.cut(raws) == [[6, 5], [4, 3], [2], [1, 0]]
     assert buckets.cut([]) == []

@@ -19,7 +19,7 @@ __all__ = ["DistributedGradReducer"]
 class DistributedGradReducer(Cell):
     """Sums each gradient over the processes of a group; changes nothing in a single one.
 
-    Gradients travel together, up to 25 MB in a message. In `TrainOneStepCell` messages leave while
+    Gradients travel together, about 25 MB in a message. In `TrainOneStepCell` messages leave while
     the backward pass still computes others.
 
     Args:
