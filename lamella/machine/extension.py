@@ -43,7 +43,9 @@ class Extension:
 
     def load(self) -> ModuleType | None:
         """The module, if it has been built in this process or an earlier one."""
-        if self.module is None and self._ready and is_wanted():
+        if not is_wanted():
+            self.is_finished = True
+        elif self.module is None and self._ready:
             self._ready = self._asked and not self.is_finished
             self._load()
         return self.module

@@ -237,8 +237,8 @@ class Compiled(FunctionWrapper):
 
     @property
     def settled(self) -> bool:
-        """Whether it is decided how each recorded graph is run from now on."""
-        return all(path.settled for entries in self._entries.values() for *_, path in entries)
+        """Whether it is decided how each recorded graph is run from now on: nothing more comes."""
+        return all(path.is_final for entries in self._entries.values() for *_, path in entries)
 
     def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
         """The graphs recorded for arguments of this kind, or else for such of any size."""

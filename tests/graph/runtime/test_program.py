@@ -224,12 +224,14 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
         compiled(x)
     stages = compiled.paths(x)[0].plan.stages
     assert all(type(s.run).__name__ == "function" for s in stages)
+    assert not compiled.settled  # another executor is to come
     monkeypatch.setattr(program.extension, "load", lambda: built)
     monkeypatch.setattr(program.extension, "is_finished", True)
     for _ in range(2):
         assert float(compiled(x)) == 9.0
     stages = compiled.paths(x)[0].plan.stages
     assert all(type(s.run).__name__ == "builtin_function_or_method" for s in stages)
+    assert compiled.settled
 
 
 def test_deterministic_runs_choose_nothing_by_a_clock(monkeypatch):
