@@ -43,11 +43,12 @@ class Extension:
 
     def load(self) -> ModuleType | None:
         """The module, if it has been built in this process or an earlier one."""
-        if not is_wanted():
-            self.is_finished = True
-        elif self.module is None and self._ready:
-            self._ready = self._asked and not self.is_finished
-            self._load()
+        if self._ready and self.module is None:
+            self._ready = False  # until it is built: looking takes as long as a small step
+            if is_wanted():
+                self._load()
+            else:
+                self.is_finished = True
         return self.module
 
     def ask(self) -> None:

@@ -196,7 +196,7 @@ def test_an_extension_can_be_switched_off_or_lack_a_compiler(kept, monkeypatch):
     file = source(kept, MODULE)
     monkeypatch.setenv("LAMELLA_CPP", "0")
     off = extension.Extension("lamella_test", file)
-    assert off.load() is None and off.is_over  # nobody need ask
+    assert off.load() is None and off.is_finished  # nobody need ask
     off.ask()
     assert off.load() is None and off.is_finished
     monkeypatch.delenv("LAMELLA_CPP")

@@ -262,14 +262,14 @@ class Path:
 
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor as soon as it is there; have it built once the path is hot."""
-        extensions = (identity.extension, extension)
-        known = extension.module  # the plan has been made with it, if it was there
         if hot:
-            for each in extensions:
-                each.ask()
-        if [each.load() for each in extensions][-1] is not known:
+            identity.extension.ask()
+            extension.ask()
+        identity.extension.load()
+        known = extension.module  # the plan has been made with it, if it was there
+        if extension.load() is not known:
             plan.lower()
-        self._lowered = all(each.is_finished for each in extensions)
+        self._lowered = identity.extension.is_finished and extension.is_finished
 
     def _can_afford_a_trial(self) -> bool:
         """Whether trials would stay within their share of the time that runs have taken."""
