@@ -10,6 +10,7 @@ it are norms of the whole, and what can't be right raises.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -26,8 +27,8 @@ from . import settings
 from .buckets import cut
 from .on_use import uses_in
 
-__all__ = ["PartParameter", "Placement", "as_whole", "fit_states", "is_part", "local",
-           "parts_of", "place", "placement_of", "shard"]
+__all__ = ["PartParameter", "Placement", "as_whole", "check_elementwise", "fit_states", "is_part",
+           "keep_whole", "local", "parts_of", "place", "placement_of", "shard", "stays_whole"]
 
 in_use = False  # whether some Parameter has been cut
 
@@ -43,6 +44,7 @@ class Placement:
         alike: whether all processes have the same gradients, as each computes those of the whole
             batch: then nothing has to be added up.
         on_use: whether gradient calls gather wholes where they are used, and keep none.
+        takes_parts: whether gradient calls differentiate by parts, and not by wholes.
         mesh: the group as torch's arrangement of devices.
     """
 
@@ -50,7 +52,8 @@ class Placement:
                  threshold: int = 0, on_use: bool = False, alike: bool = False):
         self.group, self.others = group, None if alike else others
         self.divisor = 1 if alike else divisor
-        self.threshold, self.on_use, self.alike = threshold, on_use, alike
+        self.threshold, self.alike = threshold, alike
+        self.on_use = self.takes_parts = on_use
         from torch.distributed.device_mesh import DeviceMesh
 
         kind = "cuda" if torch.cuda.is_available() else "cpu"
@@ -63,6 +66,10 @@ class Placement:
                 and raw.is_floating_point() and raw.shape[0] % self.group.size == 0
                 and raw.nbytes >= self.threshold and raw.shape[0] > 0)
 
+    def whole_shape(self, part: tuple[int, ...]) -> tuple[int, ...]:
+        """The lengths of a whole's dimensions, from those of its part."""
+        return (part[0] * self.group.size, *part[1:])
+
     def part(self, whole: torch.Tensor) -> torch.Tensor:
         """This process's part of a whole."""
         return whole.chunk(self.group.size)[self.group.rank]
@@ -70,6 +77,10 @@ class Placement:
     def gather(self, part: torch.Tensor) -> torch.Tensor:
         """The whole, on the tape."""
         return rules.all_gather("Parameter", part, self.group)
+
+    def whole_of(self, parameter: PartParameter, alias: torch.Tensor) -> torch.Tensor:
+        """The whole of a Parameter, in a gradient call that has an alias of its part."""
+        return uses_in(state.level, self).whole(parameter, alias)
 
     def gather_all(self, parts: list[torch.Tensor]) -> list[torch.Tensor]:
         """The wholes of several parts, which travel in few messages."""
@@ -101,6 +112,14 @@ class Placement:
         if self.alike:
             return self.part(raw).contiguous()
         return rules.reduce_scatter("Parameter", raw, "sum", self.group)
+
+    def reduced(self, weights: list[PartParameter], raws: list[torch.Tensor], level: Any
+                ) -> list[torch.Tensor]:
+        """This process's parts of the gradients by some Parameters, added up over the group."""
+        if not self.on_use:
+            return self.scatter_all(raws)
+        uses = uses_in(level, self)
+        return [uses.gradient(weight) for weight in weights]
 
     def gradient(self, raw: torch.Tensor) -> Tensor:
         """The gradient of all processes, of which each has its part.
@@ -138,7 +157,7 @@ class PartParameter(Parameter):
         if alias is None:
             return self.placement.gather(self._data)
         if alias.shape == self._data.shape:
-            return uses_in(state.level, self.placement).whole(self, alias)
+            return self.placement.whole_of(self, alias)
         return alias
 
     @_raw.setter
@@ -151,8 +170,7 @@ class PartParameter(Parameter):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the whole's dimensions."""
-        length, *rest = self._data.shape
-        return (length * self.placement.group.size, *rest)
+        return self.placement.whole_shape(tuple(self._data.shape))
 
     @property
     def ndim(self) -> int:
@@ -162,7 +180,7 @@ class PartParameter(Parameter):
     @property
     def size(self) -> int:
         """The number of the whole's elements."""
-        return self._data.numel() * self.placement.group.size
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> Any:
@@ -193,14 +211,13 @@ class PartParameter(Parameter):
         super().assign_raw(self._own(raw))
 
     def begin(self, weights: list[PartParameter], level: Any) -> list[torch.Tensor]:
-        """What a gradient call by several such Parameters takes aliases of: parts, if wholes are
-        gathered on use."""
+        """What a gradient call by several such Parameters takes aliases of: parts or wholes."""
         if level.outer is not None or state.overlay is not None:
-            return [w._data if w.placement.on_use and level.outer is None else w._raw
+            return [w._data if w.placement.takes_parts and level.outer is None else w._raw
                     for w in weights]
         found = {id(w): w._data for w in weights}
         for placement, its in _by_placement(weights):
-            if not placement.on_use:
+            if not placement.takes_parts:
                 wholes = placement.gather_all([w._data for w in its])
                 found.update(zip(map(id, its), wholes, strict=True))
         return [found[id(w)] for w in weights]
@@ -219,11 +236,7 @@ class PartParameter(Parameter):
                     for w, raw in zip(weights, raws, strict=True)]
         of, found = dict(zip(map(id, weights), raws, strict=True)), {}
         for placement, its in _by_placement(weights):
-            if placement.on_use:
-                uses = uses_in(level, placement)
-                parts = [uses.gradient(w) for w in its]
-            else:
-                parts = placement.scatter_all([of[id(w)] for w in its])
+            parts = placement.reduced(its, [of[id(w)] for w in its], level)
             found.update((id(w), placement.gradient(part))
                          for w, part in zip(its, parts, strict=True))
         return [found[id(w)] for w in weights]
@@ -325,6 +338,17 @@ def fit_states(parameters: Iterable[Parameter], states: Iterable[Iterable[Parame
             for each in theirs:
                 if type(each) is Parameter and each.shape == parameter.shape:
                     shard(each, parameter.placement)
+
+
+def keep_whole(parameters: Iterable[Parameter]) -> None:
+    """Have Parameters stay whole whatever strategies say, for an optimizer that needs that."""
+    for parameter in parameters:
+        parameter.__dict__["stays_whole"] = True
+
+
+def stays_whole(parameter: Parameter) -> bool:
+    """Whether a Parameter is not to be cut by strategies."""
+    return "stays_whole" in parameter.__dict__
 
 
 def check_elementwise(optimizer: Any) -> None:

@@ -24,6 +24,9 @@ from ..state import state
 from ..tensor import Tensor, wrap
 from . import settings
 from .layout import Layout
+from .parts import PartParameter, stays_whole
+from .parts import shard as cut
+from .slices import Slices
 
 __all__ = ["in_region", "lay_out", "plan_parameters", "region", "shard", "shard_cell", "splits"]
 
@@ -47,7 +50,7 @@ def world_mesh() -> Any:
         from torch.distributed.tensor import DTensor
 
         if state.trace is not None:
-            state.trace.refuse("arranges processes for the first time")
+            state.trace.pass_over("arranges processes for the first time")
         # plain tensors that an operator meets are the same in all processes
         DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
         size = group_of(None, "shard").size
@@ -125,11 +128,9 @@ def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None
         where: the function that the program called.
         keys: what each dimension is, see `_axes_of`.
     """
-    from torch.distributed.tensor import DTensor, Replicate
-
     if strategy is None:
         return raw
-    mesh, taken = world_mesh(), {} if taken is None else taken
+    mesh, raw, taken = world_mesh(), whole_tensor(raw), {} if taken is None else taken
     if isinstance(strategy, Layout):
         axes = _of_layout(strategy, taken, mesh, where)
     else:
@@ -144,9 +145,17 @@ def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None
                              f"{tuple(raw.shape)} can't be cut in equal parts as its strategy "
                              f"says.")
     placements = _placements(axes, mesh)
-    if not isinstance(raw, DTensor):
-        raw = DTensor.from_local(raw, mesh, [Replicate()] * mesh.ndim, run_check=False)
     return raw.redistribute(mesh, placements)  # type: ignore[attr-defined]
+
+
+def whole_tensor(raw: torch.Tensor) -> torch.Tensor:
+    """A DTensor; of a plain tensor, which is the same in all processes, the whole."""
+    from torch.distributed.tensor import DTensor, Replicate
+
+    if isinstance(raw, DTensor):
+        return raw
+    mesh = world_mesh()
+    return DTensor.from_local(raw, mesh, [Replicate()] * mesh.ndim, run_check=False)
 
 
 def whole(raw: torch.Tensor) -> torch.Tensor:
@@ -161,24 +170,40 @@ class _Overlay(dict[Any, torch.Tensor]):
         super().__init__(around or {})
         self.around = around
         self.made: dict[Parameter, torch.Tensor] = {}
+        self.laid: dict[Parameter, Any] = {}  # how strategies laid whole Parameters out first
 
     def get(self, key: Parameter, default: Any = None) -> torch.Tensor:
         """The alias of a Parameter."""
-        from torch.distributed.tensor import DTensor, Replicate
-
         found = self.made.get(key)
         if found is None:
-            state.overlay = self.around
-            try:
-                raw = key._raw
-            finally:
-                state.overlay = self
-            mesh = world_mesh()
-            found = DTensor.from_local(raw, mesh, [Replicate()] * mesh.ndim, run_check=False)
-            found = lay_out(found, key.__dict__.get("strategy"), f"parameter {key.name!r}")
-            if key.gradient_of is None:  # the wholes of others are not to be kept
+            found = self._slice_of(key)
+            if found is None:
+                found = whole_tensor(self._outside(key))
+                found = lay_out(found, key.__dict__.get("strategy"), f"parameter {key.name!r}")
+                self.note(key, found)
+            if not isinstance(key, PartParameter):  # the wholes of others are not to be kept
                 self.made[key] = found
         return found
+
+    def _outside(self, key: Parameter) -> torch.Tensor:
+        """What a Parameter holds outside of the region."""
+        state.overlay = self.around
+        try:
+            return key._raw
+        finally:
+            state.overlay = self
+
+    def _slice_of(self, key: Parameter) -> torch.Tensor | None:
+        """What this process holds of a Parameter that strategies cut, as a DTensor."""
+        if not isinstance(key, PartParameter) or not isinstance(key.placement, Slices):
+            return None
+        alias = (self.around or {}).get(key, key._data)
+        return key.placement.around(alias) if alias.shape == key._data.shape else None
+
+    def note(self, key: Parameter, raw: Any) -> None:
+        """Note how a strategy laid a Parameter out."""
+        if type(key) is Parameter and any(each.is_shard() for each in raw.placements):
+            self.laid.setdefault(key, raw.placements)
 
     def copy(self) -> Any:
         """Refused: a gradient call would take aliases of this process's parts."""
@@ -217,7 +242,19 @@ def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         state.overlay = before
         for parameter in overlay.made:
             parameter._data = whole(parameter._data)  # where it was assigned
+    _keep_slices(overlay.laid)
     return map_tensors(lambda t: wrap(whole(t._raw)), found)
+
+
+def _keep_slices(laid: dict[Parameter, Any]) -> None:
+    """Keep of Parameters that strategies have cut this process's slices, from now on."""
+    found = [parameter for parameter in laid if not stays_whole(parameter)]
+    if not found or settings.get_auto_parallel_context("enable_parallel_optimizer"):
+        return
+    if state.trace is not None:
+        state.trace.pass_over("cuts Parameters")
+    for parameter in found:
+        cut(parameter, Slices(world_mesh(), laid[parameter]))
 
 
 def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
@@ -279,7 +316,10 @@ def _laid_out(value: Any, strategy: Any, name: str, taken: dict[Any, list[int]],
               keys: list[Any] | None = None) -> Any:
     if strategy is None or not isinstance(value, Tensor):
         return value
-    return wrap(lay_out(value._raw, strategy, name, keys, taken))
+    laid = lay_out(value._raw, strategy, name, keys, taken)
+    if isinstance(value, Parameter) and isinstance(state.overlay, _Overlay):
+        state.overlay.note(value, laid)
+    return wrap(laid)
 
 
 class _ShardedCell:

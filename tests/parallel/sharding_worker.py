@@ -1,6 +1,7 @@
 """What each of some processes does in the tests of operators that are spread over processes."""
 
 import json
+import sys
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.parallel import Layout, shard
 from lamella.parallel.auto_parallel import AutoParallel
+from lamella.train.sharded import load_sharded, save_sharded
 from tests.worlds import complaint
 
 
@@ -107,7 +109,59 @@ def held(size):
     return [*shapes, list(out.shape), float(out.sum())]
 
 
-def main():
+def optimizer_of(kind, weights):
+    return {"Adam": lambda: nn.Adam(weights, 0.02), "ASGD": lambda: nn.ASGD(weights),
+            "Lamb": lambda: nn.Lamb(weights, 0.02),
+            "LARS": lambda: nn.LARS(nn.Momentum(weights, 0.1, 0.9))}[kind]()
+
+
+def clipped(kind, size=1, compiled=False):
+    """A loop of one's own, whose Parameters strategies cut in its first step."""
+    net = AutoParallel(nn.WithLossCell(Net(size, "tuples"), nn.CrossEntropyLoss()))
+    net.dataset_strategy("full_batch")
+    optimizer = optimizer_of(kind, net.trainable_params())
+    gradient = ms.value_and_grad(net, None, net.trainable_params())
+
+    def step(*inputs):
+        loss, gradients = gradient(*inputs)
+        optimizer(ops.clip_by_global_norm(gradients, 0.05))
+        return loss
+
+    call = ms.jit(step) if compiled else step
+    for number in range(4):
+        call(*batch(number))
+    assert not compiled or call.report()["replays"] > 0
+    return net, optimizer
+
+
+def values(*cells):
+    return {p.name: p.asnumpy().tolist() for cell in cells for p in cell.get_parameters()}
+
+
+def slices(size, folder):
+    """What each process holds where strategies cut Parameters, and what others see of that."""
+    net, optimizer = clipped("Adam", size)
+    up = net.trainable_params()[1]
+    found = {"held": {p.name: list(p._data.shape) for cell in (net, optimizer)
+                      for p in cell.get_parameters()},
+             "printed": str(up), "rows": up[1].asnumpy().tolist(), "Adam": values(net, optimizer)}
+    for kind in ("ASGD", "Lamb", "LARS"):
+        found[kind] = values(*clipped(kind, size))
+    found["Adam compiled"] = values(*clipped("Adam", size, compiled=True))
+    both = nn.TrainOneStepCell(net, optimizer)
+    path = f"{folder}/{communication.get_rank()}.ckpt"
+    ms.save_checkpoint(both, path)
+    found["saved"] = {name: p.asnumpy().tolist() for name, p in ms.load_checkpoint(path).items()}
+    save_sharded(f"{folder}/sharded", both)
+    other = nn.TrainOneStepCell(*clipped("Adam", size))
+    for parameter in other.get_parameters():
+        parameter.set_data(ops.zeros_like(parameter.value()))
+    load_sharded(f"{folder}/sharded", other)
+    found["loaded"] = values(other)
+    return found
+
+
+def main(folder):
     communication.init()
     rank, size = communication.get_rank(), communication.get_group_size()
     warnings.simplefilter("error")
@@ -138,8 +192,9 @@ def main():
                                        auto=cut_weights(level))
     found["Momentum level3 compiled"] = train("Momentum", slice(None), size,
                                               auto=cut_weights("level3"), compiled=True)
+    found["slices"] = slices(size, folder)
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

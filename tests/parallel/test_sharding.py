@@ -20,8 +20,9 @@ CASES = ["Adam None", "Adam tuples", "Momentum layouts", "Adam cells", "Adam tup
 
 
 @pytest.fixture(scope="module", params=[2, 4])
-def found(request):
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, request.param)]
+def found(request, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("sharding"))
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, request.param, folder)]
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,34 @@ def test_each_process_computes_its_part(found):
     size = len(found)
     for answer in found:
         assert answer["held"] == [[2, 4], [2, 8 // size], [2, 4], [2, 4], 8 * 4 * 8.0]
+
+
+def test_each_process_holds_the_slices_that_it_computes_with(found):
+    size = len(found)
+    for answer in found:
+        held = answer["slices"]["held"]
+        for state in ("", "moment1.", "moment2."):
+            assert held[f"{state}up"] == [8, 16 // size]
+            assert held[f"{state}down"] == [16 // size, 4]
+            assert held[f"{state}query"] == [8, 8]
+        assert "name=up, shape=(8, 16)" in answer["slices"]["printed"]
+        assert answer["slices"]["rows"] == answer["slices"]["Adam"]["up"][1]
+
+
+@pytest.mark.parametrize("kind", ["Adam", "Adam compiled", "ASGD", "Lamb", "LARS"])
+def test_slices_are_those_of_one_process(found, kind):
+    want = worker.values(*worker.clipped(kind.split()[0]))
+    for answer in found:
+        assert answer["slices"][kind].keys() == want.keys()
+        for name in want:
+            np.testing.assert_allclose(answer["slices"][kind][name], want[name], rtol=1e-4,
+                                       atol=2e-6, err_msg=name)
+
+
+def test_checkpoints_of_slices(found):
+    for answer in found:
+        slices = answer["slices"]
+        assert slices["saved"] == slices["loaded"] == slices["Adam"]
 
 
 def test_large_products(found):

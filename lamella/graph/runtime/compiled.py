@@ -312,6 +312,8 @@ class Compiled(FunctionWrapper):
         before = Snapshot(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused
+        if trace.passed_over:
+            return trace.value
         if trace.outside.warned and reason is None:
             self._warned += 1
             if self._warned <= MOST_WARNINGS:

@@ -57,6 +57,7 @@ class Trace:
         fresh: generators of random numbers that it made for objects that it made, with their seeds.
         deferred: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
+        passed_over: whether the next run may be held all the same.
         value: what the function gave.
         applies_once: whether an argument was used elsewhere, too, so that no other call is like it.
     """
@@ -82,6 +83,7 @@ class Trace:
         self.value: Any = None
         self.graph: GraphModule | None = None
         self.refused: str | None = None
+        self.passed_over = False
         self.applies_once = False
         self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(self.refuse)
@@ -125,6 +127,12 @@ class Trace:
         for cell in self.reach.cells:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
+
+    def pass_over(self, what: str) -> None:
+        """As `refuse`, of what hardly any run does again: the next call is recorded."""
+        if self.refused is None:
+            self.passed_over = True
+        self.refuse(what)
 
     def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
         """Remember that the run made a generator; every replay starts it anew.

@@ -52,7 +52,7 @@ class ASGD(Optimizer):
 
     def state_shapes(self, parameter: Parameter) -> Any:
         """Two numbers, and an average of the parameter."""
-        return (), (), parameter.shape
+        return (), (), tuple(parameter._data.shape)
 
     def construct(self, gradients: Any) -> bool:
         """Update the parameters."""

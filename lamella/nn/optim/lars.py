@@ -10,6 +10,7 @@ import torch
 from ... import dtype as mstype
 from ...ops.primitives.optimizer import LARSUpdate
 from ...ops.primitives.update_rules import lars
+from ...parallel import parts
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..checks import of_type
@@ -47,6 +48,8 @@ class LARS(Optimizer):
         [3.        3.5000024]
     """
 
+    _elementwise = False
+
     @opt_init_args_register
     def __init__(self, optimizer: Optimizer, epsilon: float = 1e-05, coefficient: float = 0.001,
                  use_clip: bool = False,
@@ -63,6 +66,8 @@ class LARS(Optimizer):
         self.learning_rate = Parameter(Tensor(0.0, mstype.float32), name="fake_lr")
         self.parameters = self._parameters = optimizer.parameters
         self.param_length = optimizer.param_length
+        parts.check_elementwise(self)
+        parts.keep_whole(self.parameters)
         for name in ("dynamic_decay_flags", "dynamic_weight_decay", "weight_decay", "global_step",
                      "is_group", "decay_flags", "reciprocal_scale", "need_scale", "loss_scale"):
             setattr(self, name, getattr(optimizer, name))

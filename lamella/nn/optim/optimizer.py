@@ -132,6 +132,8 @@ class Optimizer(Cell):
         if settings.shards_optimizer():
             parts.place(self.parameters, parts.placement_of())
             parts.check_elementwise(self)
+        if not self._elementwise:
+            parts.keep_whole(self.parameters)
 
     # -- parameters and groups -------------------------------------------------------------------
 
