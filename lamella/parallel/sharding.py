@@ -50,7 +50,7 @@ def world_mesh() -> Any:
         from torch.distributed.tensor import DTensor
 
         if state.trace is not None:
-            state.trace.pass_over("arranges processes for the first time")
+            state.trace.refuse_once("arranges processes for the first time")
         # plain tensors that an operator meets are the same in all processes
         DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
         size = group_of(None, "shard").size
@@ -252,7 +252,7 @@ def _keep_slices(laid: dict[Parameter, Any]) -> None:
     if not found or settings.get_auto_parallel_context("enable_parallel_optimizer"):
         return
     if state.trace is not None:
-        state.trace.pass_over("cuts Parameters")
+        state.trace.refuse_once("cuts Parameters")
     for parameter in found:
         cut(parameter, Slices(world_mesh(), laid[parameter]))
 

@@ -1,6 +1,6 @@
-"""Rewriting a recorded graph of kernels into a faster one that means the same.
+"""Passes: rewritings of a recorded graph of kernels into a faster graph with the same meaning.
 
-A pass is a file. Each keeps results, changes of inputs, and the order of random draws.
+Each pass is a file. It keeps the results, the mutations of inputs, and the order of random draws.
 """
 
 from .order import improve as improve

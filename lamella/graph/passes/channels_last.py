@@ -1,7 +1,7 @@
-"""Convolutions, pools and what is around them with the channels last in memory.
+"""Convolutions, pools and the operations around them with the channels last in memory.
 
-The graph is run on copies while it is rewritten, so each layout is known and not guessed. A value
-keeps the layout that its kernel gives it until an operation reads it that depends on strides.
+The graph is run on copies of its inputs while it is rewritten, so each layout is known and not
+guessed. A value keeps the layout of its kernel until an operation that depends on strides reads it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .trial import copies
 
 aten = torch.ops.aten
 
-# the operations that are to run so, with the places of the arguments that decide it
+# the operations to rewrite, with the positions of the arguments that become channels-last
 CONVOLUTIONS: dict[Any, tuple[int, ...]] = {
     aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
 POOLS = {aten.max_pool2d_with_indices.default: (0,)}
 FEW = 16  # channels; fewer don't fill a vector
 
-# operations that take any layout, and follow it
+# operations that accept any layout and pass it on to their results
 _FOLLOWING = {
     aten.native_batch_norm.default, aten.native_batch_norm_backward.default,
     aten.cudnn_batch_norm.default, aten.cudnn_batch_norm_backward.default,
@@ -41,7 +41,7 @@ _FOLLOWING = {
 
 
 class Refused(Exception):
-    """The graph can't be rewritten so."""
+    """The graph can't be rewritten in this layout."""
 
 
 def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor],
@@ -61,7 +61,7 @@ def _has_planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
 
 
 def _is_unsafe(node: Node) -> bool:
-    """Whether oneDNN's gradient writes past its memory: 1 x 1 windows with steps, few channels."""
+    """Whether oneDNN's gradient writes out of bounds: 1 x 1 windows, strides, few channels."""
     if node.target not in CONVOLUTIONS:
         return False
     place = len(CONVOLUTIONS[node.target])  # of the weights
@@ -74,8 +74,8 @@ class _Rewriting:
     """One rewriting of a graph, node by node.
 
     Attributes:
-        new: for each node, what stands for it.
-        values: for each node, its value in this run, in the layout that the new graph gives it.
+        new: for each node, its replacement.
+        values: for each node, its value in this run, in the layout that it has in the new graph.
     """
 
     def __init__(self, module: GraphModule, inputs: Sequence[torch.Tensor],
@@ -101,7 +101,7 @@ class _Rewriting:
                     self.graph.output(found)
                 else:
                     self._call(node)
-                for dead in self.last.get(place, ()):  # a run needs no more memory than usual
+                for dead in self.last.get(place, ()):  # frees them, as a usual run does
                     self.values.pop(dead, None)
                     self.restored.pop(dead, None)
 
@@ -113,7 +113,7 @@ class _Rewriting:
         new.meta["form"] = form
         own = node.target is operator.getitem or not self.memory.is_view(node)
         if form is not None and own and self.memory.writes(node):
-            new, value = self._in_layout_of(node, new, value)  # before anything depends on it
+            new, value = self._in_layout_of(node, new, value)  # before anything reads it
         self.new[node], self.values[node] = new, value
 
     def _call(self, node: Node) -> None:
@@ -129,7 +129,7 @@ class _Rewriting:
             if not changed.isdisjoint(self.memory.bases[argument]):
                 return self.new[argument], self.values[argument]
             if mixed and _is_first(self.values[argument]):
-                return self._last(argument)  # once, rather than all that comes of it
+                return self._last(argument)  # one conversion, not one for each later result
             if follows:
                 return self.new[argument], self.values[argument]
             return self._as_recorded(argument)
@@ -174,7 +174,7 @@ class _Rewriting:
 
 
 def _is_last(value: Any) -> bool:
-    """Whether a value has its channels last, and not at the same time in planes."""
+    """Whether a value is channels-last and not contiguous as well."""
     return (isinstance(value, torch.Tensor) and value.dim() == 4 and not value.is_contiguous()
             and value.is_contiguous(memory_format=torch.channels_last))
 
@@ -189,7 +189,7 @@ def _planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Node]]:
-    """By place, the nodes that nobody uses after it."""
+    """By position, the nodes whose last use is there (liveness)."""
     seen: set[Node] = set()
     found: dict[int, list[Node]] = {}
     for place, node in reversed(list(enumerate(graph.nodes))):

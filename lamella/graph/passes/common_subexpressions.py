@@ -1,4 +1,4 @@
-"""Work done once that a graph does several times."""
+"""Common subexpression elimination."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .replacements import Replacements
 
 
 def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
-    """Let equal operations on equal values be one; returns how many became superfluous.
+    """Replace equal operations on equal values by the first of them; returns how many.
 
-    Values that are changed in place later, or that leave the graph, stay as they are.
+    Values that are mutated later, or that are results of the graph, are not merged.
     """
     replacements = Replacements()
     seen: dict[Any, Node] = {}
@@ -22,7 +22,7 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
     for node in list(module.graph.nodes):
         if node.op != "call_function" or must_stay(node) or node in memory.results:
             continue
-        if node.meta.get("again"):  # memory is worth more than time there
+        if node.meta.get("again"):  # computed again on purpose, to lower peak memory
             continue
         if not memory.is_view(node) and (memory.writes(node) or memory.escapes(node)):
             continue
@@ -37,7 +37,7 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
 
 
 def _written_out(value: Any) -> Any:
-    """Arguments as something to look up; 1, 1.0 and True are not the same."""
+    """Arguments as a hashable key; 1, 1.0 and True are different."""
     if isinstance(value, Node):
         return value
     if isinstance(value, (list, tuple)):

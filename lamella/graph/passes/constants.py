@@ -1,4 +1,4 @@
-"""What depends on no input, computed once."""
+"""Constant folding: what depends on no input is computed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
 
 aten = torch.ops.aten
 
-# operations whose value depends on the form of their first argument only
+# operations whose value depends only on the form of their first argument
 _OF_A_FORM = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
               aten.new_zeros.default, aten.new_ones.default, aten.new_full.default}
 _ONES = {aten.ones.default, aten.ones_like.default, aten.new_ones.default}
@@ -24,9 +24,9 @@ _FULL: dict[object, int] = {
 
 
 def fold(module: GraphModule, memory: Memory) -> int:
-    """Compute what depends on no input and is never changed; returns how many operations that was.
+    """Fold the operations whose value depends on no input and is never mutated; returns how many.
 
-    The values become attributes of the module. Results of the graph stay computed: they belong to
+    The values become attributes of the module. Results of the graph are not folded: they belong to
     the caller, who may change them.
     """
     graph = module.graph
@@ -72,7 +72,7 @@ def _may_fold(node: Node, memory: Memory) -> bool:
 
 
 def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | None:
-    """The value of a node whose inputs are known, or needed for their form only."""
+    """The value of a node whose inputs are known, or matter only by their form."""
     def value_of(argument: Node) -> torch.Tensor | None:
         if argument in known:
             return known[argument]
@@ -89,7 +89,7 @@ def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | Non
 
 
 def _all_ones(node: Node, known: dict[Node, torch.Tensor]) -> bool:
-    """Whether a value is known to be made of ones, without looking at it on its device."""
+    """Whether all elements of a value are known to be one, without reading them."""
     if node.target in _ONES:
         return True
     place = _FULL.get(node.target)

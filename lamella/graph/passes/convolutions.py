@@ -1,7 +1,7 @@
 """Convolutions as products of matrices, where those are faster on this machine.
 
-Each convolution with its gradient is timed by itself, in each of the ways there are, and what was
-found is remembered. Whether the graph as a whole gains is left to a trial.
+An autotuner: each convolution with its gradient is timed by itself with each algorithm, and the
+fastest is remembered. A trial then decides whether the graph as a whole gains.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ Tensors = tuple[torch.Tensor, ...]
 
 SMALLEST = 2**20  # multiplications in a convolution that is worth timing
 LARGEST = 2**24  # elements of all windows written out
-GAIN = 0.9  # of the time of PyTorch's convolution: what another way must take to be chosen
-HOPELESS = 1.3  # times the best one's time in a first run: not timed again
-ROUNDS, PATIENCE = 5, 0.3  # of timing one convolution, at the most; seconds
-AT_ONCE = 1.0  # seconds of timing, after which the rest waits for another try
+GAIN = 0.9  # the most time, relative to PyTorch's convolution, for another algorithm to be chosen
+HOPELESS = 1.3  # an algorithm this many times slower than the best in a round is dropped
+ROUNDS, PATIENCE = 5, 0.3  # the most rounds of timing one convolution; the most seconds
+AT_ONCE = 1.0  # seconds of timing, after which the rest waits for the next attempt
 
 
 class Convolution(NamedTuple):
-    """What a way has to know of a convolution, besides its input and weights.
+    """The sizes and settings of a convolution.
 
     Attributes:
         x, weight: the forms of input and weights.
-        kept: of the weights where they are kept, which `weight` may be a copy of.
+        kept: the form of the stored weights, of which `weight` may be a copy.
         y: the form of the result.
         stride, padding: of rows and columns.
-        of_input: whether its gradient by the input is wanted.
+        of_input: whether the gradient by the input is needed.
     """
 
     x: Form
@@ -67,16 +67,16 @@ class Convolution(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way to compute a convolution and its gradient.
+    """An algorithm for a convolution and its gradient.
 
     Attributes:
-        suits: whether it is worth a try for this convolution.
-        prepare: (convolution, x, weight) -> what `forward` and `backward` work on. Each makes it
-            anew: it is larger than the input, and would be alive from the one to the other.
+        suits: whether it is worth timing for this convolution.
+        prepare: (convolution, x, weight) -> buffers for `forward` and `backward`. Each computes
+            them again: they are larger than the input, and keeping them would raise peak memory.
         forward: (convolution, x, weight, *prepared) -> the result.
         backward: (convolution, gradient, x, weight, *prepared) -> the gradients by weights and, if
-            wanted, by input.
-        any_layout: whether weights in another layout than the recorded one are as good.
+            needed, by input.
+        any_layout: whether it accepts weights in another layout than the recorded one.
     """
 
     suits: Callable[[Convolution], bool]
@@ -179,12 +179,12 @@ known = Measured("convolutions-2", WAYS)
 
 
 def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
-    """The graph with convolutions in the ways that are fastest for them; None if that changes none.
+    """The graph with the fastest algorithm for each convolution; None if that changes none.
 
     The error of the results stays within a few times that of PyTorch's kernels.
 
     Raises:
-        NotYet: if more has to be timed than should be at once.
+        NotYet: if there is more to time than `AT_ONCE` allows.
     """
     module = copied(module)
     memory = Memory(module.graph)
@@ -208,7 +208,7 @@ def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphMo
 
 
 def _pairs(module: GraphModule, memory: Memory) -> Any:
-    """Convolutions that other ways are there for, each with its gradient."""
+    """The convolutions that other algorithms can compute, each with its gradient."""
     forward: dict[Any, Node] = {}
     for node in module.graph.nodes:
         if node.target is aten.convolution.default:
@@ -228,7 +228,7 @@ def _pairs(module: GraphModule, memory: Memory) -> Any:
 
 
 def _uncopied(weight: Node, memory: Memory, last: Node) -> Node:
-    """Weights in the layout that they have where they are kept, if nobody changes them."""
+    """The stored weights of which these are a copy, if nothing mutates them before `last`."""
     source = weight.args[0] if weight.target is aten.clone.default else None
     if isinstance(source, Node) and memory.version(
             (source,), memory.place[weight]) == memory.version((source,), memory.place[last]):
@@ -258,7 +258,7 @@ def _key(c: Convolution) -> Key:
 
 
 def fastest(c: Convolution) -> str:
-    """Time the ways that suit; PyTorch's is left only for a clear gain."""
+    """The name of the fastest algorithm; PyTorch's unless another is clearly faster."""
     best = {name: float("inf") for name, way in WAYS.items() if way.suits(c)}
     with torch.no_grad(), torch.random.fork_rng([]):
         x, gradient = c.x.scratch(), c.y.scratch()
@@ -284,7 +284,7 @@ def fastest(c: Convolution) -> str:
 
 
 def _in_form(value: torch.Tensor, form: Form) -> torch.Tensor:
-    """A value with the strides that the graph knows it by."""
+    """A value with the strides that the graph expects."""
     if value.stride() == form.stride:
         return value
     last = form.stride[1] == 1 and form.shape[1] != 1

@@ -1,4 +1,4 @@
-"""What is known of each value of a graph: shape, strides, type, device."""
+"""The form of each value of a graph: its shape, strides, type and device."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Form(NamedTuple):
         return True
 
     def scratch(self) -> torch.Tensor:
-        """Random numbers in this form, whose elements may share memory."""
+        """A tensor of random numbers in this form; its elements may overlap in memory."""
         reach = sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True)) + 1
         made = torch.randn(reach if self.size else 0, dtype=self.dtype, device=self.device)
         return made.as_strided(self.shape, self.stride)
 
 
 def describe(graph: Graph, inputs: Sequence[torch.Tensor]) -> None:
-    """Note the form of each value in ``node.meta["form"]``, from what was noted while recording."""
+    """Set ``node.meta["form"]`` of each node, from the value that was recorded for it."""
     given = iter(inputs)
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -53,7 +53,7 @@ def describe(graph: Graph, inputs: Sequence[torch.Tensor]) -> None:
 
 
 def _device(node: Node, noted: torch.device) -> torch.device:
-    """Where a value is; recorded forms may leave that open by naming the device "meta"."""
+    """The device of a value; "meta" in a recorded form means that it is unknown."""
     if noted.type != "meta":
         return noted
     if isinstance(node.kwargs.get("device"), torch.device):

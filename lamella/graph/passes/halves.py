@@ -1,4 +1,4 @@
-"""Pools over 2 x 2 windows by comparing halves, which runs on whole vectors."""
+"""Max pools over 2 x 2 windows as comparisons of two halves, which use whole vectors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ aten = torch.ops.aten
 def halves(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
     """The graph with max pools over 2 x 2 windows as comparisons; None if there are none of them.
 
-    Of equal values the first is taken, as PyTorch's kernel does. Where there are NaNs, the index of
-    the greatest may be another's in the window.
+    Among equal values the first is taken, as PyTorch's kernel does. Where a window holds NaN, the
+    index may be that of another element.
     """
     module = copied(module)
     found = [n for n in module.graph.nodes if _suits(n)]

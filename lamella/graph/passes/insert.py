@@ -1,4 +1,4 @@
-"""Putting what a function computes into a graph."""
+"""Inserting the kernels of a function into a graph."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .forms import describe, form_of
 
 def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[torch.Tensor]],
              arguments: Sequence[Node], again: bool = False) -> list[Node]:
-    """Record the kernels that a function calls on values of these forms, before a node.
+    """Record the kernels of a function on values of these forms, and insert them before a node.
 
     Args:
-        module: changed in place. Tensors that the function has of its own become its attributes.
+        module: changed in place. Tensors that the function creates become its attributes.
         place: the node.
         function: from tensors to several tensors; it runs once, on zeros.
-        arguments: the nodes of the values it takes, all of known form.
-        again: whether what the graph has computed before is computed again, to hold less memory.
+        arguments: the nodes of its arguments, all of known form.
+        again: whether values that the graph has already are computed again, to lower peak memory.
 
     Returns:
-        The nodes of what it gives.
+        The nodes of its results.
     """
     given = []
     for argument in arguments:
@@ -37,7 +37,7 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
         found = function(*given)
     part = recorder.finished(found)
     describe(part.graph, [*given, *recorder.constants])
-    for node in part.graph.nodes:  # what it stands for comes from that line
+    for node in part.graph.nodes:  # the line of the node that it replaces
         node.meta["line"] = place.meta.get("line", NOWHERE)
         node.meta["again"] = again
     graph = module.graph

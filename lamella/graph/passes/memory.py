@@ -1,4 +1,4 @@
-"""Which memory the values of a graph lie in, and when it is written."""
+"""Alias analysis of a graph: which values share memory, and when it is mutated."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..ir.operations import all_written_by, bases_of, nodes_in
 
 
 class Memory:
-    """Alias sets and mutations: what a pass needs to keep each read between the same writes.
+    """Alias sets and mutations: with these a pass keeps the order of reads and writes.
 
     Attributes:
         place: the position of each node.
-        bases: for each node, the nodes whose memory its value may lie in; for one with several
-            values, also the nodes that take those out.
+        bases: for each node, its alias set: the nodes whose memory its value may lie in; for a
+            node with several values, also the nodes that extract those.
         given: the nodes whose memory the graph's results lie in.
     """
 
@@ -41,19 +41,19 @@ class Memory:
                     self._last[base] = i
 
     def is_fresh(self, node: Node) -> bool:
-        """Whether the value lies in memory that an operation of the graph made."""
+        """Whether the value lies in memory that an operation of the graph allocated."""
         return all(b.op == "call_function" for b in self.bases[node])
 
     def is_view(self, node: Node) -> bool:
-        """Whether the value lies in another's memory."""
+        """Whether the value lies in the memory of another node."""
         return node not in self.bases[node]
 
     def writes(self, node: Node) -> list[int]:
-        """The places where the memory of a node is written."""
+        """The positions at which the memory of a node is written."""
         return [i for base in self.bases[node] for i in self._writes.get(base, ())]
 
     def version(self, nodes: Iterable[Node], place: int) -> tuple[int, ...]:
-        """Numbers that are the same at two places if nothing in between wrote the nodes' memory."""
+        """Numbers that are equal at two positions if no mutation of the nodes lies in between."""
         return tuple([sum(i < place for i in self.writes(n)) for n in nodes])
 
     def escapes(self, node: Node) -> bool:
@@ -61,14 +61,14 @@ class Memory:
         return not self.given.isdisjoint(self.bases[node])
 
     def can_replace(self, original: Node, copy: Node) -> bool:
-        """Whether who reads a copy may read the original itself, without harm to either."""
+        """Whether the users of a copy may read the original instead, with the same results."""
         if self.is_view(copy) or self.writes(copy) or self.escapes(copy):
             return False
         last = self._last.get(copy, -1)
         return not any(self.place[copy] < i < last for i in self.writes(original))
 
     def note_replaced(self, original: Node, copy: Node) -> None:
-        """Note that who read a copy will read the original: see `can_replace`."""
+        """Note that the users of a copy now read the original: see `can_replace`."""
         waiting, own = list(copy.users), self.bases[original]
         for base in own:
             self._last[base] = max(self._last.get(base, -1), self._last.get(copy, -1))
@@ -80,12 +80,12 @@ class Memory:
 
 
 def reshapes_in_place(graph: Graph) -> bool:
-    """Whether an operation changes the form of a tensor in place: no rewriting looks at that."""
+    """Whether an operation changes a tensor's form in place, which no pass supports."""
     return any(torch.Tag.inplace_view in getattr(n.target, "tags", ()) for n in graph.nodes)
 
 
 def peak(graph: Graph) -> int:
-    """The most bytes that a graph's own values take at a time (liveness), without its inputs."""
+    """Peak memory: the most bytes that a graph's own values take at a time, without its inputs."""
     nodes = list(graph.nodes)
     bases = bases_of(nodes)
     gone: dict[Node, int] = {}

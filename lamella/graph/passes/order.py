@@ -1,4 +1,4 @@
-"""All passes, in their order."""
+"""The pass manager: which passes run, in which order, and which of them have to pay in a trial."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
-MEMORY = 1.1  # times what the recorded graph's values take: the most that a rewritten one's may
-FORMAT = 7  # of what is remembered; a change makes everything from before unknown
+MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
+FORMAT = 7  # of the decisions on disk; after a change the older ones are not used
 
 def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
     """Channels last, and convolutions as products of matrices on top of that."""
@@ -41,8 +41,8 @@ def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | N
     return convolutions(found, inputs)
 
 
-# rewritings that pay on some machines, for some graphs: those of a group are alternatives, of which
-# the fastest stays, and each group goes on from what the one before has made
+# rewritings that pay on some machines, for some graphs: of each group the fastest is kept, and the
+# next group starts from its result
 ATTEMPTS: tuple[dict[str, Attempt], ...] = (
     {"pools": functools.partial(channels_last, wanting=POOLS), "halves": halves},
     {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
@@ -51,14 +51,14 @@ ATTEMPTS: tuple[dict[str, Attempt], ...] = (
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False,
             in_place: bool = False) -> GraphModule:
-    """A graph that gives and changes the same as `graph`, up to rounding, and is faster.
+    """A faster graph with the same results and mutations as `graph`, up to rounding.
 
     Args:
-        graph: kernels as they were recorded; it stays as it is.
-        inputs: what it may be called with, in the order of its placeholders; they stay as they are.
-        measure: whether rewritings that pay on some machines only may be tried, by running the
-            graph on copies. Without it this takes a fraction of one run.
-        in_place: whether the graph itself may be changed; nobody else needs it.
+        graph: the recorded kernels; not changed unless `in_place`.
+        inputs: inputs that it may be called with, in the order of its placeholders; not changed.
+        measure: whether rewritings that pay only on some machines are tried, by running the graph
+            on copies of its inputs. Without this, the call takes a fraction of one run.
+        in_place: whether the graph itself may be changed.
 
     Returns:
         A new graph with the same placeholders. Constants are its attributes, read by ``get_attr``.
@@ -78,12 +78,12 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
 
 
 def was_measured_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
-    """Whether measuring, for this result of `improve`, has been done in an earlier process."""
+    """Whether an earlier process has measured which rewritings pay for this graph."""
     return bool(Decisions(graph, inputs))
 
 
 def simplify(module: GraphModule) -> None:
-    """Do less: no dead code, nothing twice, nothing without effect, no known values again."""
+    """Remove dead code, fold constants, and run common subexpression elimination and peephole."""
     graph, memory, idle = module.graph, None, 0
     sweep(graph)
     for run in itertools.cycle((eliminate_common_subexpressions, fold, peephole)):
@@ -93,15 +93,15 @@ def simplify(module: GraphModule) -> None:
             sweep(graph)
         else:
             idle += 1
-        if idle == 3:  # each of them finds nothing more
+        if idle == 3:  # a fixed point: none of the three finds anything
             return
 
 
 def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.Tensor]
              ) -> GraphModule:
-    """The graph with the rewritings that pay here; which those are is remembered.
+    """The graph with the rewritings that pay on this machine, which are remembered.
 
-    One is tried in each call, so that none takes long; ``meta["open"]`` says that there are more.
+    Each call tries one of them, so that none takes long; ``meta["open"]`` tells if some are left.
     """
     if "decisions" not in recorded.meta:
         recorded.meta["decisions"] = Decisions(graph, inputs)

@@ -1,4 +1,4 @@
-"""Operations that give what they were given."""
+"""Peephole rewritings: operations whose result equals their argument are removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TURNS = (aten.t.default, aten.transpose.int, aten.permute.default)
 
 
 def peephole(module: GraphModule, memory: Memory) -> int:
-    """Let operations that change nothing go; returns how many."""
+    """Remove or simplify operations that have no effect; returns how many."""
     count = 0
     replacements = Replacements()
     for node in list(module.graph.nodes):
@@ -45,7 +45,7 @@ def _source(node: Node) -> Node:
 
 
 def _order_of(node: Node) -> list[int] | None:
-    """The order in which an operation puts its argument's dimensions, if that is all it does."""
+    """The permutation of its argument's dimensions, if that is all that an operation does."""
     form = form_of(node)
     if node.target not in TURNS or form is None:
         return None
@@ -61,7 +61,7 @@ def _order_of(node: Node) -> list[int] | None:
 
 
 def _transposed(node: Node) -> Node | None:
-    """``t`` of ``t``, and the like: whatever comes back to the form before."""
+    """The argument of two permutations in a row that cancel each other."""
     inner = _source(node)
     a, b = _order_of(node), _order_of(inner)
     if a is None or b is None or [b[i] for i in a] != list(range(len(a))):
@@ -70,7 +70,7 @@ def _transposed(node: Node) -> Node | None:
 
 
 def _viewed(node: Node) -> Node | None:
-    """A view of the form that is there already; a view of a view is made of what is below."""
+    """The argument of a view without effect; a view of a view becomes a view of the latter's."""
     inner = _source(node)
     if same_as(node, inner):
         return inner
@@ -89,7 +89,7 @@ def _viewed(node: Node) -> Node | None:
 
 
 def _is_sum(view: Node, total: Node) -> bool:
-    """Whether a view only drops the dimensions of length 1 that a sum, not used else, has kept."""
+    """Whether a view only drops the dimensions that a sum kept, and is the sum's only user."""
     form, kept, summed = form_of(view), form_of(total), form_of(_source(total))
     if form is None or kept is None or summed is None or total.args[2:] != (True,):
         return False
@@ -117,7 +117,7 @@ def _by_one(node: Node) -> Node | None:
 
 
 def _is_real(node: Node) -> bool:
-    """Whether 1 changes nothing: infinite complex numbers become NaN."""
+    """Whether multiplying by 1 is the identity: it makes infinite complex numbers NaN."""
     form = form_of(node)
     return form is not None and not form.dtype.is_complex
 
@@ -129,7 +129,8 @@ def _is_one(value: object) -> bool:
     return bool(value.meta.get("ones"))
 
 
-# what gives another view of its first argument's memory; a rule that has changed the node gives it
+# operations that return a view of their first argument; a rule returns the replacement, which is
+# the node itself if the rule has changed it
 _VIEWS: dict[object, Callable[[Node], Node | None]] = {
     **dict.fromkeys(TURNS, _transposed),
     aten.view.default: _viewed,
@@ -139,7 +140,7 @@ _VIEWS: dict[object, Callable[[Node], Node | None]] = {
     aten.detach.default: _itself,
     aten.alias.default: _itself,
 }
-# what gives new memory
+# operations that return new memory
 _COPIES: dict[object, Callable[[Node], Node | None]] = {
     aten.clone.default: _itself,
     aten._to_copy.default: _itself,

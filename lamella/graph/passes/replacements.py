@@ -1,18 +1,18 @@
-"""Putting one value in the place of another in a whole graph."""
+"""Replacing values throughout a graph."""
 
 from __future__ import annotations
 
 from torch.fx import Node
 from torch.fx.node import map_arg
 
-MANY = 64  # inputs of an operation, such as an optimizer's, whose arguments are rewritten once only
+MANY = 64  # inputs of an operation, such as an optimizer's, whose arguments are rewritten only once
 
 
 class Replacements:
     """Replacements of values in a graph.
 
-    PyTorch writes all arguments of an operation anew for each value that is replaced in them. Those
-    of operations that take many values wait for `finish`.
+    PyTorch rebuilds all arguments of an operation for each value that is replaced in them. For
+    operations with many inputs, `finish` does this once.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Replacements:
         self._waiting: dict[Node, None] = {}
 
     def replace(self, node: Node, other: Node) -> None:
-        """Let `other` be used wherever `node` is."""
+        """Use `other` wherever `node` is used."""
         self._values[node] = other
         for user in list(node.users):
             if len(user.all_input_nodes) > MANY:
@@ -29,7 +29,7 @@ class Replacements:
                 user.replace_input_with(node, other)
 
     def finish(self) -> None:
-        """Make the replacements that wait."""
+        """Rewrite the operations with many inputs."""
         for user in self._waiting:
             user.args = map_arg(user.args, self._last)
             user.kwargs = map_arg(user.kwargs, self._last)

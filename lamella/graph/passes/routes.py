@@ -13,8 +13,8 @@ from .forms import Form, form_of
 
 aten = torch.ops.aten
 
-# activations that oneDNN's kernel does on the way out: its name and its argument; not relu, which
-# would make zeros of what is not a number
+# activations that oneDNN's kernel applies to the product: name and argument. Not relu: it would
+# turn NaN into 0.
 _ENDINGS: dict[object, Any] = {
     aten.gelu.default: lambda node: ("gelu", node.kwargs.get("approximate", "none")),
     aten.sigmoid.default: lambda node: ("sigmoid", ""),
@@ -23,11 +23,11 @@ _ENDINGS: dict[object, Any] = {
 
 
 def route(graph: Graph, measure: bool) -> int:
-    """Hand products to the kernel that is fastest; returns how many are not PyTorch's own.
+    """Use the fastest kernel for each product; returns how many are not PyTorch's own.
 
     Args:
         graph: changed in place.
-        measure: whether shapes of which nothing is known are timed.
+        measure: whether shapes that have not been timed before are timed now.
     """
     if not available():
         return 0
@@ -97,7 +97,7 @@ def _transposed(graph: Graph, node: Node) -> Node:
 
 
 def plain(graph: GraphModule) -> GraphModule:
-    """The graph with PyTorch's own products again, for a compiler that doesn't know others."""
+    """The graph with PyTorch's own products, for a compiler that has no rule for oneDNN's."""
     found = copied(graph)
     for node in list(found.graph.nodes):
         if node.target is not torch.ops.mkldnn._linear_pointwise.default:

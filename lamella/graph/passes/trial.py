@@ -1,4 +1,4 @@
-"""Trying a rewritten graph on copies: is it right, and is it faster?"""
+"""Trials of a rewritten graph on copies of its inputs: is it right, and is it faster?"""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.stages import written_inputs
 from ..ir.streams import generators_restored, streams_of
 
-HOPELESS = 1.1  # times the time before
-FEWEST, MOST = 3, 25  # runs of each
-PATIENCE = 1.0  # seconds of trying, when the fewest runs are over
+HOPELESS = 1.1  # a graph this many times slower than before is given up
+FEWEST, MOST = 3, 25  # runs of each graph
+PATIENCE = 1.0  # the most seconds of a trial, unless the fewest runs take longer
 
 Values = list[torch.Tensor]
 
 
 class NotYet(Exception):
-    """A rewriting has measured for long enough, and goes on when it is tried again."""
+    """A rewriting has used up its time for measuring; its next attempt continues."""
 
 
 def copies(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
-    """Inputs for a run that changes nothing outside: those that it writes are copied."""
+    """Inputs for a run without side effects: those that the graph writes are copied."""
     written = set(written_inputs(graph))
     return [_copied(x) if i in written else x.detach() for i, x in enumerate(inputs)]
 
@@ -36,7 +36,7 @@ def _copied(x: torch.Tensor) -> torch.Tensor:
 
 
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
-    """Whether `other` gives and changes the same as `graph`, and is clearly faster."""
+    """Whether `other` has the results and mutations of `graph`, and is clearly faster."""
     streams = streams_of(graph)
     with generators_restored(streams):
         device = inputs[0].device if inputs else torch.device("cpu")
@@ -44,7 +44,7 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
         try:
             if not is_right(graph, other, inputs, streams):
                 return False
-        except RuntimeError:  # a kernel that doesn't take what it is given
+        except RuntimeError:  # a kernel refuses its arguments
             return False
         own, rounds = copies(graph, inputs), Rounds(("before", "after"))
         while rounds.count < MOST and not (
@@ -57,7 +57,7 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
 
 def is_right(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],
              streams: Sequence[torch.Generator]) -> bool:
-    """Whether each element that `other` gives and changes is that of `graph`, up to rounding."""
+    """Whether results and mutated inputs of `other` equal those of `graph`, up to rounding."""
     with generators_restored(streams):
         wanted = _results(graph, inputs)
     with generators_restored(streams):
@@ -73,13 +73,14 @@ def is_right(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tens
 
 
 def _results(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
-    """What a run gives and changes."""
+    """The results of a run, and the inputs that it mutated."""
     own = copies(graph, inputs)
     found = _run(graph, own)
     return [*found, *(own[i] for i in written_inputs(graph))]
 
 
 def _run(graph: GraphModule, inputs: Values) -> Values:
-    with torch.enable_grad():  # nothing requires one; some kernels keep less for later without
+    # nothing requires a gradient; but some kernels keep less for the backward pass without this
+    with torch.enable_grad():
         found = graph.forward(*inputs)
     return [found] if isinstance(found, torch.Tensor) else list(found)

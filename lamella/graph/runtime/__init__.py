@@ -1,1 +1,1 @@
-"""Calling a compiled function: choosing among its graphs, and running one."""
+"""Calling a compiled function: its guards choose one of its graphs, which is replayed."""

@@ -1,8 +1,8 @@
 """Checking replays against the function itself: ``LAMELLA_AUDIT=n``, for every n-th replay.
 
-The function is run eagerly on copies, and everything that it changes is put back, before the graph
-is replayed. Then results and Tensors have to be the same, up to the rounding that machine code is
-allowed. It is meant for tests: an audited call costs more than an eager one.
+The function is run eagerly on copies, and everything that it changes is restored, before the graph
+is replayed. Then the results and Tensors of both must agree up to rounding. This is meant for
+tests: an audited call costs more than an eager one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..tracing.undo import copied, copies_of, undone
 if TYPE_CHECKING:
     from .replay import Path
 
-EVERY = int(os.environ.get("LAMELLA_AUDIT") or 0)  # so many replays, one is checked; 0: none
+EVERY = int(os.environ.get("LAMELLA_AUDIT") or 0)  # one in so many replays is checked; 0: none
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 
 
 class Audit:
-    """What a call gives eagerly, on copies; nothing has changed afterwards.
+    """The results and side effects of a call, run eagerly on copies and undone.
 
     Args:
         call: runs the function eagerly.
@@ -48,7 +48,7 @@ class Audit:
         return [*self.reach.parameters, *(t for t, _ in self.reach.tensors)]
 
     def check(self, found: Any, path: Path, name: str) -> None:
-        """Compare with what a replay gave and left.
+        """Compare with the results and the state after a replay.
 
         Raises:
             RuntimeError: if anything differs.
@@ -67,7 +67,7 @@ class Audit:
 
 
 def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
-    """The parts of two results, with what a message calls them."""
+    """The parts of two results in pairs, each with its name in messages."""
     if isinstance(wanted, (tuple, list)) and isinstance(found, (tuple, list)):
         if len(wanted) != len(found):
             yield f"the length of {place}", len(found), len(wanted)
@@ -92,7 +92,7 @@ def _same(got: Any, want: Any) -> bool:
 
 
 def _kernel(path: Path, place: str) -> str:
-    """Which kernel a result comes from, and its line."""
+    """The kernel that computed a result, and its line, as text."""
     form: Any = path.out_tree[0]
     for key in place.replace("its result", "").replace("]", "").split("[")[1:]:
         form = form[int(key) if key.isdigit() else key.strip("'")]

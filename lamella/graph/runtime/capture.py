@@ -1,7 +1,7 @@
 """CUDA graphs: the kernels of a stage launched at once, instead of one after another.
 
 See "Accelerating PyTorch with CUDA Graphs" (Nguyen, Carilli, Eryilmaz and others, 2021) for what
-may be captured. Each launch costs the processor some microseconds; a captured stage costs one.
+may be captured. Each launch costs the CPU some microseconds; a captured stage needs only one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ class Captured:
     """A run of a stage captured once, then replayed on the memory it was captured with.
 
     Args:
-        run: computes the stage's results, and changes nothing.
+        run: computes the stage's results, without side effects.
         values: its inputs; all on one CUDA device.
-        stays: for each, whether it lies at the same place in every run, as Parameters do. The
-            others are copied to where the captured kernels read them.
+        stays: for each, whether its address is the same in every run, as those of Parameters. The
+            others are copied into the buffers that the captured kernels read.
 
     Raises:
-        ValueError: if an input lies elsewhere, or there is none.
-        RuntimeError: if CUDA can't capture what it does.
+        ValueError: if an input is on another device, or there is none.
+        RuntimeError: if CUDA can't capture its kernels.
     """
 
     def __init__(self, run: Run, values: Values, stays: list[bool]):
@@ -43,7 +43,7 @@ class Captured:
                 self.outputs = run(self.inputs)
 
     def __call__(self, values: Values) -> Values:
-        """The results, in memory of their own; by the plain run if an input has moved."""
+        """The results, in new memory; computed without capture if an input has moved."""
         for value, place, fixed in zip(values, self.places, self.stays, strict=True):
             if fixed and value.data_ptr() != place:
                 return self.run(values)
@@ -58,7 +58,7 @@ class Captured:
 
 
 def _copied(x: torch.Tensor) -> torch.Tensor:
-    """The same with the same strides, also where elements share memory."""
+    """A copy with the same strides, also where elements overlap in memory."""
     if not x.numel():
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
     span = 1 + sum((n - 1) * stride for n, stride in zip(x.shape, x.stride(), strict=True))

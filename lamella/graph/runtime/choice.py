@@ -1,4 +1,4 @@
-"""Choosing the fastest of several ways to run the same stage, in the runs of the program itself."""
+"""The autotuner of a stage: chooses the fastest way to run it, timed in the program's own calls."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...machine.timing import Rounds
 
 Values = list[torch.Tensor]
 Run = Callable[[Values], Values]
-ROUNDS = 11  # the first of which doesn't count
+ROUNDS = 11  # the first is a warm-up
 
 
 class Choice:
     """Called like one of its candidates; each call runs the next of them, and is timed.
 
-    After some rounds, `decided` is called with a name: that of the first candidate, unless others
-    take clearly less time.
+    After some rounds, `decided` is called with the name of the fastest candidate: the first one,
+    unless another is clearly faster.
     """
 
     def __init__(self, candidates: Mapping[str, Run], decided: Callable[[str], Any]):

@@ -1,4 +1,4 @@
-"""`Compiled`: a function with the graphs recorded of it, and the choice among them at a call."""
+"""`Compiled`: a function with its recorded graphs, and which of them a call uses."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from .replay import Path
 from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
-MOST_KINDS = 256  # of arguments, before what was recorded for the first is forgotten
-MOST_WARNINGS = 4  # runs that showed one, before the function runs eagerly
-MOST_PATHS = 8  # of one function for one kind of arguments, before it runs eagerly
+MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
+MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
+MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
 class Compiled(FunctionWrapper):
@@ -52,8 +52,8 @@ class Compiled(FunctionWrapper):
     one for each path that Python control flow on tensors has taken.
 
     Attributes:
-        name: how messages call it.
-        level: how much is done to make a graph faster, ``"O0"`` or ``"O1"``.
+        name: its name in messages.
+        level: the optimization level, ``"O0"`` (replay only) or ``"O1"``.
         dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
     """
 
@@ -73,16 +73,16 @@ class Compiled(FunctionWrapper):
         self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
         self._by_identity = False  # whether it may compare arguments by identity
-        self._by_name = False  # whether Tensors in variables and globals are known by their names
+        self._by_name = False  # whether Tensors in variables and globals are found by their names
         self._direct: Callable[..., Any] | None = None
-        self._direct_for: Any = None  # the settings that it holds for
+        self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
         self._changing = Lock()
         self._recording = Lock()
         self.traces = self.misses = self.replays = self.failures = 0
 
     def __deepcopy__(self, memo: dict) -> Compiled:
-        """What is compiled of a copy; a function's copy is the function itself."""
+        """A new compiled form for a copied object; a plain function is not copied."""
         fn = copy.deepcopy(self.fn, memo)
         return self if fn is self.fn else self._of(fn)
 
@@ -99,7 +99,7 @@ class Compiled(FunctionWrapper):
             Compiled, (self.fn, self.fullgraph, self.level, self.dynamic))
 
     def _of(self, fn: Any) -> Compiled:
-        """The same of another function."""
+        """Another function, compiled with the same settings."""
         return Compiled(fn, self.fullgraph, self.level, self.dynamic)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -117,7 +117,7 @@ class Compiled(FunctionWrapper):
         entries = self._entries.get(key)
         applying, place, numbers = entries, key, ()
         if applying is None and len(key) > PARTS and not self._by_identity:
-            applying = self._entries.get(key[:PARTS])  # which arguments are the same is no matter
+            applying = self._entries.get(key[:PARTS])  # which arguments are the same doesn't matter
         if applying is None and self._varying:
             place, applying, numbers = self._of_any_number(key, args, kwargs)
         if applying is None and self._sizes:
@@ -133,7 +133,7 @@ class Compiled(FunctionWrapper):
         except KernelFailed:
             self.failures += 1
             with started_over():
-                return self._eagerly(args, kwargs)  # which raises what the user is to see
+                return self._eagerly(args, kwargs)  # raises the error that the user should see
         finally:
             if entered:
                 gate.leave()
@@ -147,7 +147,7 @@ class Compiled(FunctionWrapper):
         return given
 
     def _go_directly(self, path: Path, watch: Watch, seen: Any, args: tuple) -> None:
-        """Have the next call go directly if this graph still applies."""
+        """Let the next call use the short path in C++ (`direct`), if this graph still applies."""
         if path.direct[1] is not seen:
             path.direct = direct(path, watch.values, seen, args), seen
         self._direct, self._direct_for = path.direct[0], settings()
@@ -166,7 +166,7 @@ class Compiled(FunctionWrapper):
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
                      ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
-        """The graphs that stand for several sizes of these arguments, and where they are kept."""
+        """The key and the graphs that hold for several sizes of these arguments."""
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
         found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
@@ -174,7 +174,7 @@ class Compiled(FunctionWrapper):
 
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
                        ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
-        """The graphs with these arguments' numbers as inputs, where they are kept, the numbers."""
+        """The key of the graphs with these arguments' numbers as inputs, these, and the numbers."""
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
         place = None if varying is None else varying.place(kind, given)
@@ -185,9 +185,9 @@ class Compiled(FunctionWrapper):
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
                   inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple | None
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """What the first graph that applies gives; None if none does.
+        """Replay the first graph that applies; None if none does.
 
-        The next call with arguments like `args` may go directly.
+        The next call with arguments like `args` may use the short path (`direct`).
         """
         watched, values = None, None
         for entry in entries:
@@ -210,14 +210,14 @@ class Compiled(FunctionWrapper):
         return None
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """As a method: compiled for each object by itself."""
+        """As a method: each object has a compiled form of its own."""
         if owner is None:
             return self
         if isinstance(owner, type) or not hasattr(owner, "__dict__"):
             return types.MethodType(self, owner)
         kept = owner.__dict__.setdefault("_compiled", Kept())
         found = kept.get(self)
-        if found is None or found.fn.args[0] is not owner:  # a shallow copy has another's
+        if found is None or found.fn.args[0] is not owner:  # the object is a shallow copy
             found = kept[self] = self._of(functools.partial(self.fn, owner))
         return found
 
@@ -225,8 +225,8 @@ class Compiled(FunctionWrapper):
         """How the function has been run.
 
         Returns:
-            The numbers of traces, replays and guard misses, of recorded graphs; which guard failed
-            before each further recording, and at which line; the reasons why calls run eagerly.
+            The numbers of traces, replays, guard misses and recorded graphs; for each
+            recompilation the guard that failed, and its line; the reasons why calls run eagerly.
         """
         return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
                 "graphs": sum(len(e) for e in self._entries.values()),
@@ -237,17 +237,17 @@ class Compiled(FunctionWrapper):
 
     @property
     def settled(self) -> bool:
-        """Whether it is decided how each recorded graph is run from now on: nothing more comes."""
+        """Whether it is final how each recorded graph is run, and by which executor."""
         return all(path.is_final for entries in self._entries.values() for *_, path in entries)
 
     def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
-        """The graphs recorded for arguments of this kind, or else for such of any size."""
+        """The graphs recorded for arguments of this kind, or else those for any size."""
         found = (self._entries.get(key_of(args, kwargs))
                  or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
         return [path for *_, path in found]
 
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
-        with self._changing:  # other threads go on with the list they have
+        with self._changing:  # other threads keep using the old list
             others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
             self._entries[key] = [entry, *others]
             while len(self._entries) > MOST_KINDS:
@@ -258,11 +258,11 @@ class Compiled(FunctionWrapper):
                   applying: Sequence[tuple[Watch, Any, Path]] | None) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded.
 
-        `entries` are the graphs for exactly such arguments, `applying` those that were tried.
+        `entries` are the graphs for this kind of arguments, `applying` those whose guards failed.
         """
         known = entries or []
         last = next(reversed(self._entries.values()), ())
-        self._recompilations.ask(applying or last, bool(applying), inputs, args, kwargs)
+        self._recompilations.diagnose(applying or last, bool(applying), inputs, args, kwargs)
         self._by_name |= any(watch.values() != seen for watch, seen, _ in applying or known)
         if self._varying and not self.fullgraph:
             varied = self._record_numbers(key, inputs, args, kwargs)
@@ -270,14 +270,14 @@ class Compiled(FunctionWrapper):
                 return varied[0]
         if len(known) >= MOST_PATHS:
             if any(path.sizes is not None for *_, path in known):
-                return self._eagerly(args, kwargs)  # most calls have the graph for several sizes
+                return self._eagerly(args, kwargs)  # most calls use the graph for several sizes
             failed = failure(known, inputs)
             return self._give_up(
                 key, f"its recompilation limit is reached: {len(known)} graphs were recorded for "
                 f"such arguments, and none holds for this call, since {failed.guard} changes again "
                 f"and again", args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
-            return self._eagerly(args, kwargs)  # other arguments will hardly make a difference
+            return self._eagerly(args, kwargs)  # it ran eagerly for all arguments so far
         found = self._record_sizes(key, inputs, args, kwargs)
         if found is not None:
             return found[0]
@@ -297,7 +297,7 @@ class Compiled(FunctionWrapper):
 
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
-        """Run the function, and add the graph of the run, or say why there can't be one."""
+        """Run the function and keep the graph of the run, or the reason why there is none."""
         reach = self._reach(args, kwargs)
         if reach.refused is not None:
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
@@ -312,16 +312,16 @@ class Compiled(FunctionWrapper):
         before = Snapshot(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused
-        if trace.passed_over:
+        if trace.refused_once:
             return trace.value
         if trace.outside.warned and reason is None:
             self._warned += 1
             if self._warned <= MOST_WARNINGS:
-                return trace.value  # the next call will hardly issue it again
+                return trace.value  # most warnings are issued only once
             reason = "issues warnings"
         if reason is None:
             try:
-                # what is chosen by timing gives other bits in the next process
+                # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
                 path = Path(trace, inputs, self.level if clock else "O0")
             except CannotTrace as refusal:
@@ -341,20 +341,20 @@ class Compiled(FunctionWrapper):
         return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name)
 
     def _looked_at_all(self, trace: Trace) -> bool:
-        """Note what a recorded run did; whether all was looked into that it may have read."""
+        """Note a recorded run; returns whether everything that it may have read was inspected."""
         self.traces += 1
         self._recompilations.recorded()
         codes = trace.outside.codes
         self._by_identity |= any(map(compares_identities, codes))
         read = trace.reach.was_read(codes)
-        self._opened.update(read)  # the next run is recorded with what is in there
+        self._opened.update(read)  # the next recording looks into these containers
         return not read
 
     def _record_numbers(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                         ) -> tuple[Any] | None:
-        """Record a graph whose inputs are the numbers that have differed; what the run gave.
+        """Record a graph with the numbers that vary as inputs; returns the result in a tuple.
 
-        None if none have, or it can't be done.
+        None if no numbers vary, or if there can't be such a graph.
         """
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
@@ -384,7 +384,7 @@ class Compiled(FunctionWrapper):
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
         elif not rehearsal.agrees(trace):
-            varying.refused = "computes something else of stand-ins"
+            varying.refused = "computes something else with stand-ins"
         else:
             if self._looked_at_all(rehearsal.trace) and path.applies_again:
                 for known in varying.keys:
@@ -396,7 +396,7 @@ class Compiled(FunctionWrapper):
 
     def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                       ) -> tuple[Any] | None:
-        """Record one graph for several sizes, if these have varied; what the call gave.
+        """Record one graph for several sizes, if sizes vary; returns the result in a tuple.
 
         None if no such graph holds for this call.
         """
@@ -420,7 +420,7 @@ class Compiled(FunctionWrapper):
         watch = Watch(self._reach(args, kwargs))
         with gate.closed(0.0) as alone:
             if not alone:
-                return None  # others run, and would meet data that has no values
+                return None  # other threads are running, and would see fake tensors
             if due is not None:
                 sizes.results.tried(due)
             found = self._symbolic(place, watch, Symbolic(varying, answers), about, inputs, args,
@@ -430,15 +430,15 @@ class Compiled(FunctionWrapper):
     def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """The graph for several sizes, and what its first run gave.
+        """Record a graph for several sizes, and run it; returns it with its results.
 
-        None if there can't be one, or if it holds for other calls than this.
+        None if there can't be one, or if it doesn't hold for this call.
         """
         values = watch.values()
         try:
             path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
             given = path.run(inputs)
-        except (CannotTrace, Exception) as reason:  # noqa: BLE001  (tried again with real data)
+        except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             about.refused = f"{type(reason).__name__}: {reason}"
             return None
         if given is None and not symbolic.observed.values:
@@ -484,14 +484,14 @@ def _name_of(fn: Any) -> str:
 
 
 def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
-    """What a run gave its caller, after what it changed has been, and put-off calls been made."""
+    """The result for the caller; first the replay's changes and deferred calls are made."""
     if path.gives_one:
         return wrap(found[0])
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     numbers: Any = found[-1] if path.compute is not None else ()
-    out, noted, later = rebuilt(path.out_tree, found, given, path.found, numbers)
+    out, noted, printed = rebuilt(path.out_tree, found, given, path.found, numbers)
     for change, value in zip(path.changes, noted, strict=True):
         change.apply(value, reach)
-    for call, printed in zip(path.deferred, later, strict=True):
-        call(printed)
+    for call, values in zip(path.deferred, printed, strict=True):
+        call(values)
     return out

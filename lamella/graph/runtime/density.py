@@ -1,4 +1,4 @@
-"""How much of a graph's time libraries take whose kernels a compiler calls, too."""
+"""The share of a graph's time in dense library kernels, which compiled code calls as well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
-RUNS = 3  # of which the shortest times count: what else the machine does must not decide
+RUNS = 3  # the shortest time of each kernel counts, since other programs disturb the rest
 
 _DENSE = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward",
           "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_linear_pointwise",

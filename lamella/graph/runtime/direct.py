@@ -1,9 +1,9 @@
-"""Calls of small compiled functions, from the guards to the result, without Python in between.
+"""The short path: calls of small compiled functions in C++, from the guards to the result.
 
 `Compiled.__call__` takes some 8 µs beside the kernels. Most calls are like the one before: the same
-graph applies, its arguments are Tensors of the same forms, and it gives one new Tensor and changes
-nothing. Such a call is one function in C++ (`program.cpp`), which checks all that the long way
-checks. On a miss it has done nothing, and the call goes the long way.
+graph applies, its arguments are Tensors of the same forms, and it returns one new Tensor without
+side effects. Such a call is one function in C++ (`program.cpp`), which checks every guard. On a
+miss it has changed nothing, and `Compiled.__call__` continues.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .replay import Path
 
 def direct(path: Path, guards: Callable[[], Any], expected: Any, args: tuple
            ) -> Callable[..., Tensor | None] | None:
-    """A function that takes a call's arguments, and gives what the call does, or None on a miss.
+    """A function from a call's arguments to its result, or to None if a guard fails.
 
     Args:
         path: the graph, which applied to the last call.
-        guards: gives what the graph read (`Watch.values`).
-        expected: the object that this has to be.
-        args: those of the last call.
+        guards: returns the fingerprint of what the graph read (`Watch.values`).
+        expected: the object that `guards` must return.
+        args: the arguments of the last call.
 
     Returns:
         The function; None if the graph does more than such a function can.

@@ -1,9 +1,9 @@
-"""Who may use the data of Parameters: many calls at a time, or one run without data.
+"""A lock between threads: many compiled calls at a time, or one recording on fake tensors.
 
-A run that is recorded for arguments of any size (`tracing.symbolic`) puts tensors without data into
-the Parameters it can reach, and takes them out when it is over: no other thread may meet them. It
-is done only when no compiled function runs in another thread; calls that come meanwhile wait here,
-no longer than `PATIENCE`, which no recording should take. Every other run uses the data itself.
+A recording for arguments of any size (`tracing.symbolic`) puts fake tensors, which have no data,
+into the Parameters it can reach, until it ends; no other thread may read them. It begins only when
+no compiled function runs in another thread. Calls that start meanwhile wait here, for at most
+`PATIENCE` seconds, which no recording should take. All other runs use the real data.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PAUSE = 5e-5  # seconds between two looks at whether all have left
+PAUSE = 5e-5  # seconds between two checks whether all threads have left
 PATIENCE = 60.0  # seconds
 
 
 class Gate:
-    """Passing costs little as long as nobody closes it."""
+    """A readers-writer lock: compiled calls enter it, a recording on fake tensors closes it."""
 
     def __init__(self) -> None:
         self._closing = threading.RLock()
@@ -28,10 +28,10 @@ class Gate:
         self._inside: set[int] = set()  # adding and discarding one element are atomic
 
     def enter(self) -> bool:
-        """Pass, or wait until it is open; tells whether to `leave` (not if one is inside).
+        """Enter when it is open; returns whether to `leave` later (not if already inside).
 
         Raises:
-            RuntimeError: if it stays closed, as it does if who has closed it waits for this thread.
+            RuntimeError: if it stays closed, as when the thread that closed it waits for this one.
         """
         me = threading.get_ident()
         if me in self._inside or self._closed_by == me:
@@ -45,22 +45,22 @@ class Gate:
         return True
 
     def leave(self) -> None:
-        """Be outside again."""
+        """Leave it."""
         self._inside.discard(threading.get_ident())
 
     @contextmanager
     def closed(self, patience: float | None = None) -> Iterator[bool]:
-        """A block with nobody else inside; a thread may close the gate while it is inside.
+        """A block with no other thread inside; a thread may close the gate while it is inside.
 
-        Tells whether nobody is: if not, some stayed inside for longer than `patience` (default
-        `PATIENCE`) seconds, and the gate is open.
+        Gives whether it is closed: if not, a thread stayed inside for longer than `patience`
+        (default `PATIENCE`) seconds.
 
         Raises:
             RuntimeError: as `enter`.
         """
         me = threading.get_ident()
         was_inside = me in self._inside
-        self._inside.discard(me)  # two that want to close it must not wait for each other
+        self._inside.discard(me)  # two threads that close it must not wait for each other
         self._wait()
         before, self._closed_by = self._closed_by, me
         try:
@@ -77,7 +77,7 @@ class Gate:
             self._closing.release()
 
     def _wait(self) -> None:
-        """Hold the lock that who closes the gate holds."""
+        """Take the lock that the thread which closes the gate holds."""
         if not self._closing.acquire(timeout=PATIENCE):
             raise RuntimeError(
                 f"For 'jit', a call waited {PATIENCE:g} s for another thread to record a function. "
@@ -85,17 +85,17 @@ class Gate:
                 f"without 'jit'.")
 
     def before_fork(self) -> None:
-        """Wait until no run without data is recorded: a child would keep what is in Parameters."""
+        """Wait for a recording on fake tensors: a child would keep them in its Parameters."""
         me = threading.get_ident()
         self._forking = me not in self._inside and self._closing.acquire(timeout=PATIENCE)
 
     def after_fork(self) -> None:
-        """In the parent: go on."""
+        """In the parent: release the lock."""
         if self._forking:
             self._closing.release()
 
     def forget(self) -> None:
-        """In the child: the other threads are the parent's."""
+        """In the child: forget the other threads, which exist only in the parent."""
         me = threading.get_ident()
         self._inside &= {me}
         if self._forking:  # this thread holds the lock

@@ -1,10 +1,10 @@
-"""What is compiled for an object and kept in its attributes."""
+"""The compiled functions of one object, kept in its attributes."""
 
 from __future__ import annotations
 
 
 class Kept(dict):
-    """The compiled forms that belong to one object; its copies and pickles begin without."""
+    """The compiled functions of one object; its copies and pickles start without any."""
 
     def __copy__(self) -> Kept:
         return Kept()

@@ -1,4 +1,4 @@
-"""What a graph holds for of a call: the kinds of its arguments, and the settings."""
+"""The key of a call among a function's graphs: the kinds of its arguments, and the settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = 4  # of a key where no argument is given twice
 
 def key_of(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
          inputs: list[torch.Tensor] | None = None) -> Any:
-    """What a graph holds for: the kinds of the arguments, and which of them are the same."""
+    """The key of a call: the kinds of the arguments, and which of them are the same."""
     found = (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
              *settings())
     inputs = raws_of(args, kwargs) if inputs is None else inputs
@@ -37,7 +37,7 @@ def settings() -> tuple[torch.device, bool]:
 
 
 def key_without_numbers(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
-    """What a graph with any numbers holds for, and the numbers."""
+    """The key without the values of the arguments' numbers, and the numbers."""
     numbers: list[Any] = []
 
     def kind_of(number: Any) -> type:
@@ -55,7 +55,7 @@ def raws_of(args: tuple, kwargs: dict) -> list[torch.Tensor]:
 
 
 def form_of_any_size(raw: torch.Tensor) -> tuple:
-    """What a graph for several sizes holds for."""
+    """The part of a tensor's form that is fixed in a graph for several sizes."""
     return raw.dim(), raw.dtype, raw.device
 
 

@@ -1,4 +1,4 @@
-"""A graph made ready to run, stage by stage, each by whatever runs it fastest."""
+"""A graph prepared for execution: its stages, each run by the backend that is fastest for it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from .density import dense_share
 from .program import program
 
 FEWEST = 3  # operations that are worth compiling
-MOST_DENSE = 0.75  # of the time: products and the like, which a compiler calls as replay does
-MOST = 4  # writes into parts of one tensor; a compiler makes a choice of each, inside of the last
+MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
+MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
 
 
 class KernelFailed(Exception):
-    """A kernel of a replay has failed before anything was changed."""
+    """A kernel of a replay has failed before any side effect."""
 
 
 class Plan:
-    """How a graph is run: its stages, and what its guards have to be.
+    """How a graph is run: its stages, and the expected values of its guards.
 
     Args:
-        graph: the graph; its results are the guards, then what it is for.
-        expected: what the guards have to be.
-        arguments: how many of its inputs are arguments; the others mostly stay where they are.
+        graph: the graph; its results are the guards, then the results proper.
+        expected: the expected values of the guards.
+        arguments: how many of its inputs are arguments; the others rarely move in memory.
         compile: whether stages may be compiled.
 
     Attributes:
-        failed: the number of the guard that failed last, and what was found; None if none has.
+        failed: the number of the guard that failed last, and its value; None if none has.
 
     Raises:
         CannotCut: if a guard depends on what the graph changes.
@@ -59,9 +59,9 @@ class Plan:
         self.failed: tuple[int, Any] | None = None
         shaped = [place for (_, place), (_, value) in zip(cut.guards, others, strict=True)
                   if isinstance(value, ShapeGuard)]
-        # the places of what a guard on a shape is asked of
-        self.asked = {place: [*range(arguments), *shaped[:shaped.index(place) + 1]]
-                      for place in shaped}
+        # for each guard on a shape, the places of the values whose sizes it compares
+        self.operands = {place: [*range(arguments), *shaped[:shaped.index(place) + 1]]
+                         for place in shaped}
         self.last_check = max(self.checks, default=0)
         self.results = cut.results
         self.changing, self.exchanges = cut.changing, cut.exchanges
@@ -73,11 +73,11 @@ class Plan:
         self.settled = all(stage.settled for stage in self.stages)
 
     def run(self, values: list[torch.Tensor], streams: list[torch.Generator]) -> bool:
-        """Run the stages; `values`, the inputs, are followed by all they give.
+        """Run the stages; their results are appended to `values`, which starts with the inputs.
 
         Returns:
-            Whether the guards hold; if not, nothing happened, but for exchanges, which answer again
-            what they have answered.
+            Whether the guards hold; if not, there were no side effects, except for exchanges, whose
+            results are kept for the run that follows.
 
         Raises:
             KernelFailed: if a kernel fails, and the function may be run from its start.
@@ -104,7 +104,7 @@ class Plan:
                 _put_back(streams, before)
                 if attempt is not None:
                     attempt.miss()
-                raise KernelFailed from error  # the function itself will say what is wrong
+                raise KernelFailed from error  # the function, run eagerly, raises the real error
             if not holds:
                 _put_back(streams, before)
                 if attempt is not None:
@@ -115,7 +115,7 @@ class Plan:
         return True
 
     def _gives_shapes(self, number: int) -> bool:
-        """Whether the kernel of a stage decides shapes by values."""
+        """Whether the kernel of a stage has data-dependent shapes."""
         return any(isinstance(value, ShapeGuard) for *_, value in self.checks.get(number + 1, ()))
 
     def _hold(self, guards: list[tuple[int, int, Any]], values: list[torch.Tensor]) -> bool:
@@ -123,7 +123,7 @@ class Plan:
         for number, place, expected in guards:
             if isinstance(expected, ShapeGuard):
                 found = values[place].shape
-                holds = expected.holds([values[i] for i in self.asked[place]])
+                holds = expected.holds([values[i] for i in self.operands[place]])
             else:
                 found = values[place].item()
                 holds = _is(found, expected)
@@ -138,7 +138,7 @@ class Plan:
             stage.lower()
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
-        """Go on finding what runs each stage fastest; `values` are those of a run."""
+        """Continue the autotuning of each stage; `values` are those of a run."""
         for stage in self.stages:
             stage.settle([values[i] for i in stage.takes], hot)
         self.settled = all(stage.settled for stage in self.stages)
@@ -150,22 +150,22 @@ def _put_back(streams: list[torch.Generator], positions: list[torch.Tensor]) -> 
 
 
 def _is(found: Any, expected: Any) -> bool:
-    """Whether a guard is what it has to be; the two zeros differ, and NaN is as it was."""
+    """Whether a guard has its expected value; 0.0 and -0.0 differ, and NaN equals NaN."""
     if found == expected:
         return bool(found) or repr(found) == repr(expected)
     return found != found and expected != expected
 
 
 class Stage:
-    """A part of a graph, and what runs it.
+    """A part of a graph, and the backend that runs it.
 
     Attributes:
         module: the part.
         takes: the places of its inputs among the values that the path has so far.
-        stays: for each of them, whether it lies at the same place in every run.
-        run: what runs it now.
+        stays: for each of them, whether its address is the same in every run.
+        run: the function that runs it now.
         backend: ``"replay"`` or ``"inductor"``, followed by ``", captured"`` for a CUDA graph.
-        settled: whether it is decided what runs it from now on.
+        settled: whether the choice of the backend is final.
     """
 
     def __init__(self, module: GraphModule, takes: list[int], stays: list[bool], compile: bool):
@@ -178,7 +178,7 @@ class Stage:
         self.settled = (not compile or _kernels(module) < FEWEST or _patches(module) > MOST
                         or bool(written_inputs(module)))
         self.native: Native | None = None
-        self._known: str | None = None  # what an earlier process found fastest
+        self._known: str | None = None  # the backend that an earlier process found fastest
 
     def lower(self) -> None:
         """Replay by the C++ executor."""
@@ -187,9 +187,9 @@ class Stage:
             self.run = self.replay
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
-        """Find what runs it fastest, step by step once it is hot.
+        """Take the next step towards the fastest backend, once the stage is hot.
 
-        What an earlier process found runs it meanwhile, and then has to show it again.
+        Until then it runs by the backend that an earlier process found, which is then timed again.
 
         Args:
             values: its inputs.
@@ -212,11 +212,11 @@ class Stage:
             self._compare(values)
 
     def _compare(self, values: list[torch.Tensor]) -> None:
-        """Time machine code against replay in the next runs, if there is any and it is right."""
+        """Time machine code against replay in the next runs, if it exists and is right."""
         names = ["replay", "inductor"]
         if values and values[0].is_cuda:
             names += ["replay, captured", "inductor, captured"]
-        names.sort(key=lambda name: name != self.backend)  # what runs it now stays in doubt
+        names.sort(key=lambda name: name != self.backend)  # the first stays unless clearly slower
         ways: dict[str, Run] = {}
         for name in names:
             way = self._way(name, values)
@@ -228,7 +228,7 @@ class Stage:
             self.run = Choice(ways, lambda fastest: self._decide(fastest, ways[fastest]))
 
     def _way(self, name: str, values: list[torch.Tensor]) -> Run | None:
-        """What a name stands for, if it is there."""
+        """The function of a backend; None if it is not available."""
         assert self.native is not None
         kind, _, captured = name.partition(", ")
         run = self.replay if kind == "replay" else self.native.load()
@@ -240,7 +240,7 @@ class Stage:
             return None
 
     def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
-        """Whether machine code gives what replay gives, and draws the same random numbers."""
+        """Whether machine code agrees with replay, drawing the same random numbers."""
         streams = streams_of(self.module)
         with generators_restored(streams):
             wanted = self.replay(values)
@@ -262,12 +262,12 @@ class Stage:
 
 
 def _kernels(module: GraphModule) -> int:
-    """How many operations a graph has that compute."""
+    """How many operations of a graph run a kernel."""
     return sum(n.op == "call_function" and not _is_view(n) for n in module.graph.nodes)
 
 
 def _patches(module: GraphModule) -> int:
-    """How often parts of one tensor are written, at the most."""
+    """The largest number of writes into parts of one tensor."""
     nodes = list(module.graph.nodes)
     bases = bases_of(nodes)
     count = Counter(base for node in nodes for base in written_by(node, bases)

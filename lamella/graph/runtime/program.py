@@ -1,8 +1,8 @@
-"""A stage of a graph as something to call: instructions run in C++, or Python code.
+"""A stage of a graph as a function: instructions run in C++, or Python code.
 
-Both call the kernels one after another and drop each value at its last use (liveness). The C++ form
-(`program.cpp`) is used where it has been built (`extension`): it takes about a quarter of the time
-beside the kernels' own.
+Both call the kernels one after another and release each buffer at its last use (liveness). The C++
+form (`program.cpp`) is used where it has been built (`extension`): its overhead per kernel is about
+a quarter of Python's.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ extension = Extension("lamella_program", pathlib.Path(__file__).with_name("progr
 
 
 class NoProgram(Exception):
-    """The graph has something that is no kernel, such as arithmetic on sizes."""
+    """The graph has an operation that is not a kernel, such as arithmetic on sizes."""
 
 
 def program(module: GraphModule) -> Run:
-    """A function that runs a graph, by the fastest executor that is there."""
+    """A function that runs a graph, by the fastest executor available."""
     built = extension.load()
     if built is not None:
         with contextlib.suppress(NoProgram):
@@ -105,9 +105,9 @@ def in_cpp(module: GraphModule, make: Callable[..., Run]) -> Run:
 class _Lowered:
     """A graph as a list of instructions on registers.
 
-    An instruction has a kind, the operation's name and overload, what it takes, constants, and the
-    registers of its results. What it takes is in the order of the schema: twice the number of a
-    register, and 1 more at its last use; or ``~i`` for its i-th constant.
+    An instruction has a kind, the operation's name and overload, operands, constants, and the
+    registers of its results. The operands are in the order of the schema: twice the number of a
+    register, plus 1 at its last use; or ``~i`` for the instruction's i-th constant.
     """
 
     def __init__(self, module: GraphModule):
@@ -185,7 +185,7 @@ class _Lowered:
         return self.steps[-1][-1][0]
 
     def _allocate(self, results: list[Any]) -> None:
-        """Give values registers, which others take over after a value's last use."""
+        """Assign registers to values; a register is used again after its value's last use."""
         place = {value: len(self.steps) for value in results}
         for number, (_, _, _, takes, _, _) in reversed(list(enumerate(self.steps))):
             for value in takes:
@@ -213,7 +213,7 @@ class _Lowered:
 
 
 class _Constant:
-    """A value that is in the graph itself."""
+    """A constant of the graph."""
 
     def __init__(self, value: Any):
         self.value = value
@@ -224,7 +224,7 @@ def _attribute(module: GraphModule, node: Node) -> Any:
 
 
 def _last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
-    """For each node the values that nothing reads after it."""
+    """For each node the values whose last use it is (liveness)."""
     seen: set[Node] = set()
     found: dict[Node, list[Node]] = {}
     for node in reversed(list(nodes)):

@@ -1,4 +1,4 @@
-"""Why graphs of a function are recorded again: which guard failed, and at which line."""
+"""Why a function is recompiled: which guard failed, and at which line."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ..guards.watch import Watch
 from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
 from .replay import Path
 
-MOST_NOTED = 64  # the last ones, in a report
-OFTEN = 16  # values that made one guard fail, after which there is a warning
+MOST_NOTED = 64  # the latest recompilations, which a report shows
+OFTEN = 16  # different values of one guard that failed, before a warning
 
 
 class Failure(NamedTuple):
     """A guard that failed.
 
     Attributes:
-        guard: what it guards, with the line that reads it.
-        before, now: the two values; empty if they can't be shown.
+        guard: the name of the guarded value, with the line that reads it.
+        before, now: the expected and the actual value; empty if they can't be shown.
     """
 
     guard: str
@@ -40,30 +40,30 @@ class Failure(NamedTuple):
 
 
 class Recompilations:
-    """Those of one function.
+    """The recompilations of one function.
 
     Args:
         fn: the function.
-        name: how messages call it.
+        name: its name in messages.
     """
 
     def __init__(self, fn: Any, name: str):
         self.fn, self.name = fn, name
         self.noted: deque[Failure] = deque(maxlen=MOST_NOTED)
-        self._values: dict[str, set[str]] = {}  # that made guards fail
+        self._values: dict[str, set[str]] = {}  # for each guard those that made it fail
         self._pending: Failure | None = None
         self._arguments: list[tuple[str, str]] = []  # of the last recorded call
         self._now: list[tuple[str, str]] = []
 
-    def ask(self, known: Sequence[tuple[Watch, Any, Path]], same_kind: bool,
-            inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
-        """Find out which guard has failed, before a graph is recorded.
+    def diagnose(self, known: Sequence[tuple[Watch, Any, Path]], same_kind: bool,
+                 inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
+        """Find the guard that has failed, before a graph is recorded.
 
         Args:
             known: graphs that didn't apply.
-            same_kind: whether they are for such arguments.
+            same_kind: whether they hold for arguments of this kind.
             inputs: the arguments' data.
-            args, kwargs: the call's.
+            args, kwargs: those of the call.
         """
         self._now = self._described(args, kwargs)
         self._pending = None
@@ -91,7 +91,7 @@ class Recompilations:
             f"report()['recompilations'] has all of them.", stacklevel=user_stacklevel())
 
     def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
-        """The arguments' names, and what is guarded of them."""
+        """The arguments' names, each with a description of what is guarded."""
         try:
             bound = inspect.signature(_called(self.fn)).bind(*args, **kwargs).arguments
         except (TypeError, ValueError):
@@ -110,17 +110,17 @@ class Recompilations:
 
 
 def _called(fn: Any) -> Any:
-    """The function of the program's that a compiled function calls."""
+    """The program's own function that a compiled function calls."""
     if isinstance(fn, functools.partial) and fn.args and isinstance(fn.args[0], CellTree):
         fn = fn.args[0]  # called in GRAPH_MODE
     return fn.construct if isinstance(fn, CellTree) else fn
 
 
 def failure(known: Sequence[tuple[Watch, Any, Path]], inputs: list[torch.Tensor]) -> Failure:
-    """Which guard has failed of the graph that came furthest.
+    """The guard that failed, of the graph that passed the most guards.
 
     Args:
-        known: graphs, each with what the program had when it was recorded.
+        known: graphs, each with the fingerprint at its recording.
         inputs: the arguments' data.
     """
     begun = [path for watch, seen, path in known if watch.values() == seen]

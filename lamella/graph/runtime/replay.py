@@ -1,4 +1,4 @@
-"""Running a recorded graph again: first what decides whether it applies, then what commits."""
+"""Replaying a recorded graph: first its guards, last the stage that changes memory."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ from .plan import Plan
 from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
-FEWEST, MOST, PATIENCE = 9, 54, 1.0  # runs that a trial takes; seconds, unless the fewest take more
-SOON, TINY = 64, 5e-5  # runs, and seconds of one that no compiler makes shorter
+FEWEST, MOST, PATIENCE = 9, 54, 1.0  # runs of a trial; seconds, unless the fewest take longer
+SOON, TINY = 64, 5e-5  # after so many runs, one shorter than so many seconds isn't compiled
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 _AS_IT_IS = nullcontext()
 
 
 class Path:
-    """A recorded run made ready to be run again, in stages (see `stages`).
+    """A recorded run prepared for replay, in stages (see `ir.stages`).
 
     Attributes:
-        held: the Tensors it reads or changes other than as arguments.
-        changes: what it assigns in Python's objects.
+        held: the Tensors it reads or mutates other than as arguments.
+        changes: its assignments to Python's objects.
         fresh: the generators of random numbers that it makes, with their seeds.
-        later: the calls it makes when it is over.
-        gives_one: whether it gives one Tensor, and does nothing else in Python.
+        deferred: the calls that it makes at its end, such as `print`.
+        gives_one: whether it returns one Tensor, and has no other effect in Python.
         compute: computes the Python numbers of a replay from those that vary; None if none do.
         spots: where the program keeps such numbers.
-        expected: what the guards have to be, with their `lines`.
-        codes: the pieces of the program's code that ran.
+        expected: the expected values of the guards, with their `lines`.
+        codes: the code objects of the program that ran.
         nodes: how many operations were recorded.
-        changes_arguments: whether it changes memory of its arguments.
-        applies_again: whether it holds for arguments such as those that it was recorded with; not
-            if it changes one of them that shares memory with another.
+        changes_arguments: whether it mutates its arguments.
+        applies_again: whether it holds for arguments like those that it was recorded with; not if
+            it mutates one of them that shares memory with another.
         communicates: whether other processes take part.
         spent: seconds of all runs so far, of which there were `runs`.
-        settled: whether it is decided how it is run from now on.
-        trouble: what went wrong in finding that; None if nothing did.
+        settled: whether the choice how it is run is final.
+        trouble: the error while choosing; None if there was none.
         plan: how it is run now; None before the first run.
-        sizes: tells whether arguments have sizes that it holds for; None if those are its kind's.
-        direct: a shorter way to call it (`direct`), and what that expects of the guards.
-        kind: what values told its run, but for sizes (see `sizes.kind_of`).
+        sizes: whether it holds for the sizes of given arguments; None if it is for one size.
+        direct: the short path to it (`direct`), and the fingerprint that this expects.
+        kind: the values that its recording observed, without sizes (see `sizes.kind_of`).
     """
 
     def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
@@ -111,11 +111,11 @@ class Path:
         self.spent = 0.0
         self.runs = 0
         self._settling = Lock()
-        self._measured = self.communicates  # trials run a whole graph, each process for itself
+        self._measured = self.communicates  # trials would repeat the collectives of one process
         self.settled = level == "O0"
         self._share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         self._tried = 0.0  # seconds
-        self._lowered = False  # whether it is known which executor replays it
+        self._lowered = False  # whether the choice of its executor is final
         self.trouble: Exception | None = None
         self.graph = graph
         self.plan: Plan | None = None
@@ -128,10 +128,10 @@ class Path:
                               f"been changed{line}") from None
 
     def planned(self, values: list[torch.Tensor]) -> Plan:
-        """How it is run now. The first call that runs it decides: some graphs never run again.
+        """How it is run now; made by the first replay, since some graphs never run again.
 
         Args:
-            values: everything the graph takes.
+            values: all inputs of the graph.
         """
         with self._settling, generators_restored(self.streams), collecting_seldom():
             if self.plan is None:
@@ -141,24 +141,24 @@ class Path:
                             and was_measured_before(self.graph, values)):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
-                release()  # what recording took
+                release()  # the memory that the recording took
             return self.plan
 
     def forget_data(self) -> None:
-        """Don't keep the data that Parameters had in the last run: they may get other data."""
+        """Release the Parameters' data of the last run, since they may get other data."""
         self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
 
     def _computed(self, numbers: Sequence[Any]) -> Sequence[Any] | None:
-        """The numbers that the run computes of those it is given; None if a condition fails."""
+        """The numbers of a replay, computed from those that vary; None if a condition fails."""
         assert self.compute is not None
         try:
             return self.compute(*numbers, *[spot.get() for spot in self.spots])
         except (ArithmeticError, TypeError, ValueError):
-            return None  # the function raises it where it happens
+            return None  # the function itself then raises it at its line
 
     def _inputs(self, given: list[torch.Tensor], computed: Sequence[Any] | None = None
                 ) -> list[torch.Tensor] | None:
-        """Everything the graph takes, from the arguments' data; None if something has changed."""
+        """All inputs of the graph, from the arguments' data; None if a guard on them fails."""
         if self.sizes is not None and not self.sizes(given):
             return None
         for question, answer in self.queries:
@@ -186,7 +186,7 @@ class Path:
         return [self.found(number) for number in self._assigned]
 
     def assign(self, found: list[torch.Tensor]) -> None:
-        """Give Parameters and Tensors what a run assigned to them, the last of its results."""
+        """Assign the last results of a run to the Parameters and Tensors that they belong to."""
         assigned = self.assigned()
         end = len(found) - (self.compute is not None)
         for tensor, raw in zip(assigned, found[end - len(assigned):end], strict=True):
@@ -201,10 +201,10 @@ class Path:
         return self.held[number] if number < known else found_at(self.slots[number - known])
 
     def run(self, given: list[torch.Tensor], numbers: Sequence[Any] = ()) -> list[Any] | None:
-        """The graph's results from the arguments' data and numbers that vary.
+        """The graph's results from the arguments' data and the numbers that vary.
 
-        None if it stands for another case: then nothing happened. The last result is, where the run
-        computes numbers, a list of these.
+        None if a guard fails; then there were no side effects. If the run computes Python numbers,
+        the last result is a list of these.
         """
         computed = None
         if self.compute is not None:
@@ -239,9 +239,9 @@ class Path:
         process found is used from the first replay on.
         """
         if not self._settling.acquire(blocking=False):
-            return  # another thread is at it
+            return  # another thread does this
         try:
-            hot = self.spent > HOT and self.runs > 1  # the first has made the plan
+            hot = self.spent > HOT and self.runs > 1  # the first run includes making the plan
             if not self._lowered:
                 self._lower(plan, hot)
             self.settled |= self.runs == SOON and self.spent < SOON * TINY
@@ -250,37 +250,37 @@ class Path:
             with generators_restored(self.streams):
                 if hot and not self._measured:
                     if self._can_afford_a_trial():
-                        del values[count:]  # what the stages have given
+                        del values[count:]  # the results of the stages
                         self._try(values)
                 elif plan is self.plan and (hot or self.nodes <= MOST_AT_ONCE):
                     plan.settle(values, hot)
                     self.settled = plan.settled and (self._measured or not hot)
-        except Exception as error:  # the call itself is over, and was right
+        except Exception as error:  # the call itself has succeeded
             self.settled, self.trouble = True, error
         finally:
             self._settling.release()
 
     def _lower(self, plan: Plan, hot: bool) -> None:
-        """Replay by the C++ executor as soon as it is there; have it built once the path is hot."""
+        """Replay by the C++ executor once it is built, which a hot path requests."""
         if hot:
             identity.extension.ask()
             extension.ask()
         identity.extension.load()
-        known = extension.module  # the plan has been made with it, if it was there
+        known = extension.module  # used by the plan already, unless it is None
         if extension.load() is not known:
             plan.lower()
         self._lowered = identity.extension.is_finished and extension.is_finished
 
     def _can_afford_a_trial(self) -> bool:
-        """Whether trials would stay within their share of the time that runs have taken."""
+        """Whether a trial would stay within the share of time that trials may take."""
         run = self.spent / self.runs
         cost = max(FEWEST * run, min(MOST * run, PATIENCE))
         return self._share >= 1.0 or self._tried + cost <= self._share * self.spent
 
     def _try(self, values: list[torch.Tensor]) -> None:
-        """Try one rewriting, if there is any left."""
+        """Try the next rewriting of the graph."""
         start = time.perf_counter()
-        release()  # what the run has needed
+        release()  # the memory that the run took
         better = improve(self.graph, values, measure=True)
         self._measured = not better.meta.get("open")
         self.plan = Plan(better, self.expected, self.arguments, True)
@@ -289,11 +289,11 @@ class Path:
 
     @property
     def is_final(self) -> bool:
-        """Whether it is run in the same way from now on, and by which executor."""
+        """Whether the choices of how it is run, and by which executor, are final."""
         return self.settled and self._lowered
 
     def failed_guard(self, given: list[torch.Tensor]) -> tuple[str, str, str]:
-        """Which guard has failed in a run, what it expects, and what was found, as text."""
+        """The guard that failed in a run, its expected and its actual value, as text."""
         if self.sizes is not None and not self.sizes(given):
             return "the sizes of its arguments", "", ""
         for question, answer in self.queries:
@@ -309,19 +309,19 @@ class Path:
         number, found = self.plan.failed
         expected = self.expected[number]
         if isinstance(expected, ShapeGuard):
-            return (f"a shape that values decide{self.lines[number]}",
+            return (f"a data-dependent shape{self.lines[number]}",
                     f"{tuple(expected.shape)}", f"{tuple(found)}")
         return f"the value of a Tensor{self.lines[number]}", repr(expected), repr(found)
 
     @property
     def only_computes(self) -> bool:
-        """Whether it gives one Tensor, computed of Tensors that are always the same objects."""
+        """Whether it returns one Tensor, computed from arguments and from fixed objects."""
         return self.gives_one and not (
             self.expected or self.queries or self.fresh or self.streams or self.slots
             or self._assigned or self.sizes or self.compute or self.spots)
 
     def graphs(self) -> list[GraphModule]:
-        """The graphs that are run, one after another."""
+        """The graphs of its stages, in order."""
         return [self.graph] if self.plan is None else [s.module for s in self.plan.stages]
 
     @property

@@ -19,18 +19,18 @@ from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
 from ..tracing.undo import copies_of
 
-MOST_RECORDINGS = 24  # with other numbers each, before calls with further ones run eagerly
+MOST_RECORDINGS = 24  # for different numbers, before calls with new ones run eagerly
 
 
 class Varying:
-    """Of arguments that differ in nothing but numbers: which have differed so far.
+    """For arguments that differ only in numbers: the numbers that have differed so far.
 
     Attributes:
-        positions: the arguments' numbers that have, by their order.
-        spots: the numbers of the program's that have, by their places.
+        positions: which of the arguments' numbers have differed, by their order.
+        spots: the numbers in the program's objects that have differed, by their places.
         lists: the program's lists that have grown, by their places.
-        keys: of the calls that were recorded.
-        refused: why no graph can have such numbers as inputs; empty if that isn't known.
+        keys: those of the recorded calls.
+        refused: why no graph can have such numbers as inputs; empty if none has failed.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Varying:
         self._lists: dict[Any, tuple[Spot, Any, int]] = {}
 
     def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
-        """Note the numbers of a call that is to be recorded; tells whether any have differed."""
+        """Note the numbers of a call before its recording; returns whether any have differed."""
         kept = kept_in(reach, (int, float))
         lists = {place: (spot, thing, len(thing))
                  for place, (spot, thing) in kept_in(reach, (list,)).items()}
@@ -67,7 +67,7 @@ class Varying:
 
     @property
     def was_recorded_too_often(self) -> bool:
-        """Whether numbers among the arguments, which can't be inputs, were recorded too often."""
+        """Whether there were too many recordings for numbers that can't be inputs."""
         return bool(self.positions) and len(set(self.keys)) > MOST_RECORDINGS
 
     def grown(self) -> dict[int, Any]:
@@ -75,7 +75,7 @@ class Varying:
         return {id(thing): thing for thing in (spot.get() for spot in self.lists.values())}
 
     def place(self, kind: Any, given: Sequence[Any]) -> Any:
-        """Where the graphs for such arguments are kept; None if no argument varies."""
+        """The key of the graphs for such arguments; None if no argument varies."""
         if not self.positions:
             return None
         return kind, tuple([repr(n) for i, n in enumerate(given) if i not in self.positions])
@@ -104,12 +104,12 @@ def with_numbers_replaced(args: tuple, kwargs: dict, replace: Callable[[Any], An
 
 
 class Rehearsal:
-    """A run that was made with stand-ins for numbers, and undone.
+    """A run with stand-ins for the numbers that vary; its side effects are undone.
 
     Args:
         fn: called with `args` and `kwargs`.
-        reach: what it can reach.
-        varying: the numbers to stand in for.
+        reach: the objects that it can reach.
+        varying: the numbers that get stand-ins.
         given: the numbers among the arguments.
 
     Raises:
@@ -151,7 +151,7 @@ class Rehearsal:
             raise CannotTrace("asks for the class of a number")
 
     def agrees(self, real: Trace) -> bool:
-        """Whether it gave and changed what the run itself has."""
+        """Whether its results and changes are those of the real run."""
         tails = [spot.get()[-len(grown.items):] if grown.items else []
                  for spot, grown in self.numbers.lists]
         return ([c.key for c in self.trace.changes if c.key is not APPENDED]

@@ -1,4 +1,4 @@
-"""What a recorded run changes in Python's objects: noted, so that every replay changes it too."""
+"""The side effects of a recorded run on Python's objects, which every replay repeats."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from ..guards.reach import Reach
 from ..guards.spots import Spot
 from .recorder import CannotTrace
 
-APPENDED = object()  # instead of a key: values are appended
-_GONE = object()  # instead of a value: there is none any more
-_WHOLE = object()  # instead of a key: the holder's whole content
+APPENDED = object()  # as a key: values are appended to a list
+_DELETED = object()  # as a value: there is none any more
+_WHOLE = object()  # as a key: the holder's whole content
 
 
 class Change(NamedTuple):
     """An assignment that a run made.
 
     Attributes:
-        holder: a dict, a class, a list and the like, a variable of a closure; the number of the
-            place where to find it; or where to find a list that is appended to.
-        key: the key or name assigned; a mark of its own if the holder's whole content was.
+        holder: a dict, class, list or other container, or a variable of a closure; the number of
+            its place in the reach; or the spot of a list that is appended to.
+        key: the key or name assigned; `_WHOLE` if the holder's whole content was.
     """
 
     holder: Any
     key: Any
 
     def apply(self, value: Any, reach: Reach) -> None:
-        """Make the assignment again."""
+        """Repeat the assignment."""
         holder = reach.current(self.holder) if isinstance(self.holder, int) else self.holder
         if isinstance(holder, Spot):
             holder.get().extend(value)
         elif isinstance(holder, types.CellType):
-            if value is _GONE:
+            if value is _DELETED:
                 del holder.cell_contents
             else:
                 holder.cell_contents = value
         elif isinstance(holder, type):
-            delattr(holder, self.key) if value is _GONE else setattr(holder, self.key, value)
+            delattr(holder, self.key) if value is _DELETED else setattr(holder, self.key, value)
         elif isinstance(holder, dict) and self.key is not _WHOLE:
-            if value is _GONE:
+            if value is _DELETED:
                 holder.pop(self.key, None)
             else:
                 holder[self.key] = value
@@ -59,10 +59,10 @@ class Change(NamedTuple):
 
 
 class Snapshot:
-    """What a run may change, as it was before the run.
+    """The state of all objects that a run can reach, taken before the run.
 
     Args:
-        reach: what the run can reach.
+        reach: the objects that the run can reach.
     """
 
     def __init__(self, reach: Reach):
@@ -75,7 +75,7 @@ class Snapshot:
         self.our_cells = {number for number, place, _ in self.places
                           if id(place.thing) in own_cells}
         self.ours = {number for number, place, _ in self.places if id(place.thing) in own}
-        self.spaces = [(owner, space, {name: space.get(name, _GONE) for name in names})
+        self.spaces = [(owner, space, {name: space.get(name, _DELETED) for name in names})
                        for owner, space, names in reach.spaces.values()]
         self.buffers = [(buffer, bytes(buffer)) for buffer in reach.buffers]
         self.arrays = [(array, array.copy()) for array in reach.arrays]
@@ -84,17 +84,17 @@ class Snapshot:
         self.put_streams_back = kept()
 
     def changes(self) -> Iterator[tuple[Change, Any]]:
-        """What has been assigned since then, and the values.
+        """The assignments since then, each with its value.
 
         Raises:
-            CannotTrace: if something has been changed that can't be changed again like that.
+            CannotTrace: if something has been changed in a way that a replay can't repeat.
         """
         self._check()
         for number, place, before in self.places:
             holder = number if place.around is not None else place.thing
             for key, value in _differences(place.thing, before):
                 if number in self.ours and (key[:1] == "_" or not isinstance(value, PLAIN)):
-                    continue  # what our objects keep for themselves, such as work done once
+                    continue  # private state of Lamella's objects, such as caches
                 if (number in self.our_cells and key[:1] == "_"
                         and not isinstance(value, (*PLAIN, Tensor))):
                     continue
@@ -103,7 +103,7 @@ class Snapshot:
                 yield Change(holder, key), value
         for owner, space, before in self.spaces:
             for key, value in before.items():
-                now = space.get(key, _GONE)
+                now = space.get(key, _DELETED)
                 if now is not value:
                     yield Change(owner, key), now
 
@@ -119,7 +119,7 @@ class Snapshot:
             raise CannotTrace("changes an array of bytes or numbers")
 
     def restore(self) -> None:
-        """Make everything as it was then, so that the function can be called once more."""
+        """Restore everything, so that the function can be called again."""
         for _, place, before in self.places:
             thing = place.thing
             if isinstance(thing, dict):
@@ -133,7 +133,7 @@ class Snapshot:
                 _refill(thing, before)
         for owner, space, before in self.spaces:
             for key, value in before.items():
-                if space.get(key, _GONE) is not value:
+                if space.get(key, _DELETED) is not value:
                     Change(owner, key).apply(value, self.reach)
         for array, before in self.arrays:
             if not np.array_equal(array, before):
@@ -148,7 +148,7 @@ class Snapshot:
 
 
 def check_givable(value: Any, reach: Reach, what: str) -> None:
-    """Check that a replay can give a value again: it holds Tensors only where they are seen.
+    """Check that a replay can rebuild a value: its Tensors are in tuples, lists and dicts only.
 
     Raises:
         CannotTrace: if it can't.
@@ -163,12 +163,12 @@ def check_givable(value: Any, reach: Reach, what: str) -> None:
             check_givable(inner, reach, what)
     elif not (isinstance(value, (*PLAIN, Tensor, np.generic, type, types.ModuleType, slice, range,
                                  types.BuiltinFunctionType, types.EllipsisType))
-              or value is _GONE or reach.knows(value) or _is_settled(value)):
+              or value is _DELETED or reach.knows(value) or _is_settled(value)):
         raise CannotTrace(f"{what} a new {type(value).__name__}")
 
 
 def _is_settled(value: Any) -> bool:
-    """Whether an object belongs to a module, or holds plain values only and can't be changed."""
+    """Whether an object is a function of a module, or immutable with plain values only."""
     if isinstance(value, types.FunctionType):
         return not value.__closure__
     if isinstance(value, frozenset):
@@ -179,7 +179,7 @@ def _is_settled(value: Any) -> bool:
 
 def _copy_of(thing: Any) -> Any:
     if isinstance(thing, types.CellType):
-        return thing.cell_contents if has_value(thing) else _GONE
+        return thing.cell_contents if has_value(thing) else _DELETED
     return dict(parts_of(thing)) if isinstance(thing, dict) else parts_of(thing)
 
 
@@ -204,9 +204,9 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
             yield _WHOLE, now
     elif isinstance(thing, dict):
         now = dict(parts_of(thing))
-        changed = [(key, now.get(key, _GONE)) for key in {**before, **now}
+        changed = [(key, now.get(key, _DELETED)) for key in {**before, **now}
                    if key not in OF_ONE_OBJECT
-                   and now.get(key, _GONE) is not before.get(key, _GONE)]
+                   and now.get(key, _DELETED) is not before.get(key, _DELETED)]
         if _in_another_order(now, before):
             yield _WHOLE, now
         else:
@@ -220,7 +220,7 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _in_another_order(now: dict, before: dict) -> bool:
-    """Whether the keys of a dict stand otherwise than if only new ones had been added."""
+    """Whether the order of a dict's keys has changed other than by adding new ones at the end."""
     kept = [key for key in before if key in now]
     return len(kept) > 1 and [key for key in now if key in before] != kept or (
         kept != list(now)[:len(kept)])
@@ -259,7 +259,7 @@ def _listed(position: Any) -> Any:
 
 
 def given_unchanged(before: Any, now: Any) -> bool:
-    """Whether the lists and dicts that a run was given hold what they held."""
+    """Whether the lists and dicts among the arguments hold the same objects as before."""
     if isinstance(before, (list, tuple)):
         return len(before) == len(now) and all(map(given_unchanged, before, now))
     if isinstance(before, dict):

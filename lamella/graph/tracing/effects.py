@@ -1,4 +1,4 @@
-"""Printing in a recorded run: done at once, and again at the end of every replay."""
+"""Printing in a recorded run: done at once, and repeated at the end of every replay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...tensor import Tensor, wrap
 
 
 class DeferredCall:
-    """A call that each replay makes when it is over, with the Tensors that it was given."""
+    """A call that each replay makes at its end, with the values that its Tensors have then."""
 
     def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict):
         self.function = function
@@ -51,7 +51,7 @@ def _printed(*args: Any, **kwargs: Any) -> None:
 
 @contextmanager
 def prints_recorded() -> Iterator[None]:
-    """A block in which `print` tells the run that is being recorded in this thread."""
+    """A block in which `print` is deferred by the run that this thread records."""
     global _original, _recording
     with _lock:
         if not _recording:

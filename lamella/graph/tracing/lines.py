@@ -1,4 +1,4 @@
-"""Where in the user's program the kernels of a recorded run come from."""
+"""The lines of the user's program that the kernels of a recorded run come from."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MADE = ("<frozen", "<eval_with_key", "<string>")
 
 
 class Line(NamedTuple):
-    """A line of the user's that made a kernel run.
+    """The line of the user's program that a kernel comes from.
 
     Attributes:
-        file, number: the line; of a kernel in the backward pass, that of the operation it belongs
-            to. Empty and 0 if there is none.
+        file, number: the line; for a kernel in the backward pass, that of the forward operation.
+            Empty and 0 if there is none.
         phase: ``"forward"``, ``"backward"`` or ``"update"`` (an optimizer's).
     """
 
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     phase: str
 
     def __str__(self) -> str:
-        """As messages end: nothing, if there is none."""
+        """The line in brackets, as the end of a message; empty if there is none."""
         return f" ({self.file}:{self.number})" if self.file else ""
 
 
@@ -45,7 +45,7 @@ NOWHERE = Line("", 0, "")
 
 
 class Lines:
-    """The lines of one run that is being recorded."""
+    """The lines of one recorded run."""
 
     def __init__(self) -> None:
         self._forward: dict[int, Line] = {}  # by the number of the node on autograd's tape
@@ -67,7 +67,7 @@ class Lines:
 
 
 def nearest_line(frame: FrameType | None) -> Line:
-    """The innermost line of the user's that is running, looking from a frame outwards."""
+    """The innermost line of the user's program, from a frame outwards."""
     file, number, _ = _nearest(frame, False)
     return Line(file, number, "forward") if file else NOWHERE
 
@@ -84,7 +84,7 @@ def line_reading(codes: Iterable[CodeType], name: str) -> Line:
 
 
 def user_stacklevel() -> int:
-    """For `warnings.warn`, called where this is: the level of the innermost line of the user's."""
+    """The `stacklevel` for `warnings.warn` that names the innermost line of the user's program."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and _origin(frame.f_code.co_filename) != "user":
         level, frame = level + 1, frame.f_back
@@ -92,7 +92,7 @@ def user_stacklevel() -> int:
 
 
 def line_of(error: BaseException) -> Line:
-    """The innermost line of the user's that an error came through."""
+    """The innermost line of the user's program in an error's traceback."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _origin(frame.filename) == "user":
             return Line(frame.filename, frame.lineno or 0, "forward")
@@ -100,9 +100,9 @@ def line_of(error: BaseException) -> Line:
 
 
 def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:
-    """The innermost line of the user's, and whether it called an optimizer.
+    """The innermost line of the user's program, and whether it called an optimizer.
 
-    In the backward pass: of a rule or hook of theirs; nothing if the engine called the kernel.
+    In the backward pass: a line of the user's rule or hook; none if the engine called the kernel.
     """
     optimizer = False
     while frame is not None:

@@ -1,9 +1,9 @@
 """Python numbers that change from call to call, as inputs of one graph.
 
-A run is rehearsed with stand-ins for such numbers. What it computes of them in Python is noted as
-text, which a replay computes again; what a kernel is given becomes a tensor of one element. A
-comparison becomes a condition of the graph. Whatever else asks a stand-in for its value makes that
-value a condition: a result never depends on a number that isn't checked or computed again.
+A run is rehearsed with stand-ins for such numbers. Python's arithmetic on them is recorded as
+source text, which a replay evaluates again; an argument of a kernel becomes a tensor of one
+element. A comparison becomes a guard. Any other use of a stand-in's value guards this value, so a
+result never depends on a number that is neither guarded nor computed again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .effects import DeferredCall
 from .recorder import CannotTrace
 from .trace import Trace
 
-LONGEST = 400  # characters of what is computed of a number, before its value is a condition
-MOST = 2**53  # a whole number beyond is no double
+LONGEST = 400  # characters of an expression of numbers; of a longer one the value is guarded
+MOST = 2**53  # the largest int up to which each is exact in float64
 
 
 def _functions(names: str) -> frozenset[Any]:
@@ -36,24 +36,24 @@ def _functions(names: str) -> frozenset[Any]:
                      for name in names.split() if hasattr(owner, name))
 
 
-# functions whose numbers may be tensors of one element: of any type, or of the other operands'
+# functions that take tensors of one element for numbers: of any type, or of the operands' type
 _OF_OPERANDS = _functions("""
     add sub subtract mul multiply div divide true_divide lt le gt ge eq ne pow maximum minimum
     remainder fmod floor_divide where
     __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __div__ __rdiv__
     __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __pow__ __rpow__ __mod__ __floordiv__""")
 _OF_ONE_TYPE = _functions("masked_fill clamp clip lerp fill_")
-_BOUNDS = _functions("clamp clip")  # which are all numbers, or all tensors
+_BOUNDS = _functions("clamp clip")  # their bounds are both numbers, or both tensors
 _WHOLE_TENSORS = _functions("full scalar_tensor full_like")
 
 
 class Numbers:
-    """The numbers of a run: its inputs, what is computed of them, and the conditions.
+    """The numbers of a run: its inputs, the expressions of them, and the guards on these.
 
     Args:
         given: the arguments' numbers that vary.
-        spots: where the program keeps others.
-        lists: where it keeps lists that it only appends to.
+        spots: the places of numbers that vary in the program's objects.
+        lists: the places of lists that the program only appends to.
     """
 
     def __init__(self, given: Sequence[Any], spots: Sequence[Spot], lists: Sequence[Spot] = ()):
@@ -68,11 +68,11 @@ class Numbers:
         self._known: dict[tuple[str, torch.dtype], torch.Tensor] = {}
 
     def condition(self, text: str) -> None:
-        """Note what has to hold."""
+        """Add a guard: an expression that has to be true."""
         self.conditions[text] = None
 
     def place(self, number: Any) -> int | None:
-        """The place of a number among those that a replay computes; None for anything else."""
+        """The index of a number among those that a replay computes; None for anything else."""
         if type(number) is Growing:
             raise CannotTrace("gives a list that it appends to")
         if type(number) is not Number:
@@ -82,7 +82,8 @@ class Numbers:
         return self.computed.index(number.text)
 
     def tensor(self, number: Number, like: torch.Tensor) -> Any:
-        """What a kernel gets for a number beside a tensor; the number itself if it must."""
+        """The argument of a kernel for a number beside a tensor: a tensor if the kernel takes one.
+        """
         kind = torch.result_type(like, number.value)
         if (not (like.is_floating_point() or like.dtype in _WHOLE) or isinstance(number.value, int)
                 and abs(number.value) > MOST or not like.dim() and like.dtype in _SHORT):
@@ -103,7 +104,7 @@ class Numbers:
         return found
 
     def function(self) -> Callable[..., Sequence[Any] | None]:
-        """What computes the numbers of a replay from its inputs; None if a condition fails."""
+        """A function from a replay's inputs to its numbers, or to None if a guard fails."""
         names = ", ".join(n.text for n in (*self.given, *self.held))
         met = " and ".join(f"({c})" for c in self.conditions) or "True"
         values = "".join(f"{text}, " for text in self.computed)
@@ -116,7 +117,7 @@ _SHORT = (torch.float16, torch.bfloat16)
 
 
 class Number:
-    """A stand-in for a number: computes as the number does, and takes notes."""
+    """A stand-in for a number: computes as the number does, and records this."""
 
     __slots__ = ("run", "value", "text")
 
@@ -128,13 +129,13 @@ class Number:
         return type(self.value)
 
     def plain(self) -> Any:
-        """The number; that it is this one becomes a condition."""
+        """The number itself, whose value is guarded then."""
         # text, since 0.0 == -0.0
         self.run.condition(f"repr({self.text}) == {repr(self.value)!r}")
         return self.value
 
     def made(self, value: Any, text: str, of_any_type: bool = False) -> Any:
-        """The result of an operation; `of_any_type` if values decide of which type."""
+        """The result of an operation; `of_any_type` if its type depends on the values."""
         if type(value) not in (int, float):
             self.plain()
             return value
@@ -164,7 +165,7 @@ class Number:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func is torch.result_type:  # values are no matter
+        if func is torch.result_type:  # depends on types only
             return func(*map(_value, args))
         if func in _WHOLE_TENSORS:
             return _whole(func, args, kwargs)
@@ -189,7 +190,7 @@ class Number:
 
 
 def without(value: Any) -> Any:
-    """A structure with numbers for their stand-ins, whose values become conditions."""
+    """A structure with stand-ins replaced by their numbers, whose values are guarded then."""
     if type(value) is Number:
         return value.plain()
     if isinstance(value, tuple):
@@ -204,7 +205,7 @@ def without(value: Any) -> Any:
 
 
 def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
-    """A new tensor whose elements are all a number that varies."""
+    """A new tensor filled with a number that varies."""
     number = next((value for value in (*args[:2], kwargs.get("fill_value"), kwargs.get("s"))
                    if type(value) is Number), None)
     if number is None:  # it is a size
@@ -232,7 +233,7 @@ def _value(value: Any) -> Any:
 
 
 def _result(function: Callable[..., Any], *operands: Any) -> Any:
-    """What a function gives for the numbers; if it raises an error, these become conditions."""
+    """The result of a function of the numbers; if it raises an error, their values are guarded."""
     try:
         return function(*map(_value, operands))
     except Exception:
@@ -331,7 +332,7 @@ Number.__abs__ = _abs  # type: ignore[attr-defined]
 
 
 def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of `math` that takes stand-ins, too."""
+    """A function of `math` that also takes stand-ins."""
     def called(*args: Any) -> Any:
         number = next((arg for arg in args if type(arg) is Number), None)
         if number is None or not all(type(arg) in (int, float, bool, Number) for arg in args):
@@ -364,7 +365,7 @@ def mathematics_recorded(reach: Reach) -> Iterator[None]:
 
 
 class Growing:
-    """A stand-in for a list that a run appends to; whatever else is done to it ends the rehearsal.
+    """A stand-in for a list that a run appends to; any other use of it ends the rehearsal.
 
     Attributes:
         items: what has been appended.
@@ -408,7 +409,7 @@ for _name in ("__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__"
 
 
 class NumberTrace(Trace):
-    """A rehearsal: everything that it does is undone, so nothing may reach the outside."""
+    """A rehearsal: it is undone, so side effects outside of the process are refused."""
 
     numbers: Numbers | None = None
 
@@ -425,12 +426,12 @@ class NumberTrace(Trace):
 
 
 def ask_for_classes(codes: Iterable[types.CodeType]) -> bool:
-    """Whether code may see that a stand-in is no number."""
+    """Whether code may notice that a stand-in is not a number."""
     return any(not {"type", "__class__"}.isdisjoint(code.co_names) for code in codes)
 
 
 def alike(rehearsed: Any, real: Any) -> bool:
-    """Whether a rehearsal gave what the run gives."""
+    """Whether a rehearsal has the results of the real run."""
     if type(rehearsed) is Number:
         return type(rehearsed.value) is type(real) and repr(rehearsed.value) == repr(real)
     if type(rehearsed) is not type(real):

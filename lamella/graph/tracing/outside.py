@@ -1,7 +1,7 @@
-"""What a run does besides computing, seen by the calls that Python reports to a profiler.
+"""Side effects of a run, detected from the calls that Python reports to a profiler.
 
-A function written in C that isn't known to only compute (`purity`) makes the run one that no graph
-can stand for. Calls that Lamella and PyTorch make themselves don't count.
+If the program calls a function written in C that isn't in the table of pure functions (`purity`),
+no graph can hold the run. Calls that Lamella and PyTorch make themselves don't count.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from .purity import is_pure, is_pure_library, name_of
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
 _TORCH, _NUMPY, _STANDARD = (os.path.dirname(os.path.abspath(str(m.__file__))) + os.sep
                              for m in (torch, np, os))
-# rooms of ours that write files, read them or talk to other processes
+# Lamella's rooms that read or write files, or communicate with other processes
 _OUTWARD = tuple(_PACKAGE + name for name in (
     "train" + os.sep, "dataset" + os.sep, "mindrecord.py", "profiler.py", "debug.py", "hal.py",
     "runtime.py", "log.py", "onnx.py", "multiprocessing.py", "device_context" + os.sep,
     "experimental" + os.sep))
-# and those that hold settings of the process
+# its modules that hold settings of the process
 _SETTINGS = tuple(_PACKAGE + name for name in ("context.py", "random.py"))
 _INSTALLED = ("site-packages", "dist-packages")
-# packages that PyTorch calls
+# packages that PyTorch itself calls
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
 
 OURS, TRANSPARENT, USERS, SETTINGS = range(4)
 
 _of_environment = type(os.environ)
-# functions whose answers are asked for again by every replay
+# functions whose results are guarded: every replay calls them again
 _ENABLED = logging.Logger.isEnabledFor.__code__
 _SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
 _QUERIES = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__,
             abc.ABCMeta.__subclasscheck__.__code__}
-# functions of Python's library that do more than the C functions they call tell
+# functions of Python's library whose side effects their C functions don't show
 _PROPERTY = functools.cached_property.__get__.__code__
 _EFFECTS: dict[CodeType, str] = {
     logging.Logger._log.__code__: "writes to a log",
@@ -61,8 +61,8 @@ _EFFECTS: dict[CodeType, str] = {
 
 @functools.lru_cache(4096)
 def origin_of(file: str) -> int:
-    """Whose code a file holds: ours, the user's, or a library's that whoever called it answers for.
-    """
+    """The origin of a file's code: Lamella or PyTorch, a library that counts as part of its
+    caller, the user, or settings."""
     if file.startswith("<"):
         return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else TRANSPARENT
     file = os.path.abspath(file)
@@ -81,10 +81,10 @@ def origin_of(file: str) -> int:
 
 
 class Outside:
-    """A block in which each side effect of this thread is told to `refuse`, before it happens.
+    """A block in which `refuse` is called with each side effect of this thread, before it happens.
 
     Attributes:
-        codes: the pieces of the user's code that ran, each with its globals.
+        codes: the user's code objects that ran, each with its globals.
         queries: what the run asked of Python, logs and settings, each with the answer.
         warned: whether a warning was shown; most are shown once only.
     """
@@ -97,7 +97,7 @@ class Outside:
         self._origins: dict[CodeType, int] = {}
         self._before: Any = None
         self._active = False
-        self._profiler = self._event  # kept: Python doesn't hold what it is about to call
+        self._profiler = self._event  # kept alive: Python holds no reference while it calls it
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
@@ -110,7 +110,7 @@ class Outside:
         self.stop()
 
     def stop(self) -> None:
-        """See nothing from now on."""
+        """Detect nothing from now on."""
         if self._active:
             self._active = False
             if self._before is None or callable(self._before):
@@ -159,10 +159,10 @@ class Outside:
     def _is_called_by_user(self, frame: FrameType) -> bool:
         caller = frame.f_back
         return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
-                and _log_around(caller) is None)  # a handler: who logs answers for it
+                and _log_around(caller) is None)  # a log handler counts as part of the log call
 
     def _setting(self, frame: FrameType) -> None:
-        """See a function called that reads or changes settings of the process."""
+        """Handle a call of a function that reads or changes settings of the process."""
         if not self._is_called_by_user(frame):
             return
         if frame.f_code is not context.get_context.__code__:
@@ -172,7 +172,7 @@ class Outside:
         self.depend(functools.partial(context.get_context, name))
 
     def _query(self, code: CodeType, frame: FrameType) -> None:
-        """See something asked whose answer a replay has to ask for again."""
+        """Handle a call whose result has to be guarded."""
         if self._caller(frame)[0] != USERS or _is_importing(frame):
             return
         if code is _ENABLED:
@@ -182,14 +182,14 @@ class Outside:
             self.depend(abc.get_cache_token)
 
     def depend(self, question: Callable[[], Any]) -> None:
-        """Note a question, and its answer, that the run depends on."""
+        """Add a guard on the result of a function, which the run depends on."""
         try:
             self.queries.append((question, question()))
         except Exception:  # the run raises the same
-            self._refuse("asks for what isn't there")
+            self._refuse("reads a setting that doesn't exist")
 
     def _caller(self, frame: FrameType | None) -> tuple[int, FrameType | None]:
-        """Whose code a call comes from, and which function of a library that code called."""
+        """The origin of a call, and the library's function through which it was made, if any."""
         library = None
         while frame is not None:
             code = frame.f_code
@@ -200,7 +200,7 @@ class Outside:
                 logs = _log_around(frame)
                 if logs is None:
                     return USERS, library
-                frame = logs  # a handler: who logs answers for it
+                frame = logs  # a log handler counts as part of the log call
             elif kind in (OURS, SETTINGS):
                 return OURS, library
             library, frame = frame, frame.f_back
@@ -209,13 +209,13 @@ class Outside:
 
 _pausing = threading.RLock()  # a finalizer may record, too
 _paused = 0
-_collects = False  # whether the last of the holders switches collection on again
+_collects = False  # whether the last of them switches collection on again
 
 
 def _pause_collection() -> None:
-    """Collect no garbage until it is released: what finalizers do is no part of a run.
+    """Pause garbage collection, since finalizers are no part of a run.
 
-    Collection is one switch for all threads, and several of them may be recording.
+    The switch is one for all threads, and several of them may be recording.
     """
     global _paused, _collects
     with _pausing:
@@ -226,7 +226,7 @@ def _pause_collection() -> None:
 
 
 def _resume_collection() -> None:
-    """Collect garbage again, unless another thread still holds it."""
+    """Resume garbage collection, unless another thread still needs the pause."""
     global _paused
     with _pausing:
         _paused -= 1
@@ -246,27 +246,27 @@ def _log_around(frame: FrameType | None) -> FrameType | None:
 
 
 def _filters() -> list[Any]:
-    """What decides which warnings are shown."""
+    """The filters that decide which warnings are shown."""
     return list(warnings.filters)
 
 
 def _name(frame: FrameType) -> str:
-    """How a message calls the function of a library that is running."""
+    """The name, for messages, of the library function of a frame."""
     module = str(frame.f_globals.get("__name__", "")).lstrip("_")
     return f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}"
 
 
 def _takes_own_lock(function: Any, library: FrameType) -> bool:
-    """Whether a call takes a lock of Python's library for no longer than it needs it itself.
+    """Whether a library function takes a lock that it releases itself before it returns.
 
-    That is done to ask whether a message is to be logged at all, and to compute a property once.
+    `logging` does so to check whether a message is enabled, `cached_property` to compute once.
     """
     return function.__name__ in ("acquire", "release", "__enter__", "__exit__") and (
         library.f_code.co_filename == logging.__file__ or library.f_code is _PROPERTY)
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported: that is done once, also eagerly."""
+    """Whether a module is being imported, which happens only once, also eagerly."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

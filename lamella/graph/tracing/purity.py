@@ -1,7 +1,7 @@
-"""Which functions written in C a recorded run may call: those that only compute.
+"""The table of pure functions: those written in C that a recorded run may call.
 
-What is in no table here is taken for a side effect, or for a look at the world outside of the
-program (a clock, a file, the environment): a graph would not have it.
+Any other function counts as a side effect or as input from outside the program (a clock, a file,
+the environment), which a graph can't hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
-# modules of which every function only computes, or changes nothing but its arguments
+# modules whose functions are pure, or change nothing but their arguments
 _MODULES = frozenset("""
     math cmath operator _operator itertools functools _functools collections _collections
     _collections_abc struct _struct bisect _bisect heapq _heapq re _sre json _json copy abc _abc
@@ -31,15 +31,15 @@ _MODULES = frozenset("""
     _statistics statistics _decimal decimal numbers enum copyreg _datetime _warnings warnings
     _hashlib _md5 _sha1 _sha2 _sha256 _sha512 _sha3 _blake2 inspect dataclasses keyword
     _contextvars opcode _opcode""".split())
-# modules of Python's library whose functions written in Python do no more than those written in C
-# that they call, and read nothing that can change but their arguments
+# modules of Python's library whose functions written in Python have no other side effects than the
+# C functions they call, and read nothing that changes except their arguments
 _LIBRARY = frozenset("""
     abc _py_abc argparse ast base64 bisect calendar codecs collections colorsys contextlib copy
     copyreg csv dataclasses datetime decimal _pydecimal difflib enum fnmatch fractions functools
     genericpath heapq inspect io itertools json keyword math numbers operator pathlib pickle
     posixpath ntpath pprint random re reprlib shlex statistics string struct textwrap types typing
     uuid weakref _weakrefset _collections_abc""".split())
-# of `logging`: what asks first whether a message is wanted at all
+# functions of `logging` that first check whether the message's level is enabled
 _OF_LOGGING = frozenset("""
     debug info warning warn error critical fatal exception log isEnabledFor getLogger""".split())
 _EXCEPT = {
@@ -63,13 +63,13 @@ _KINDS = (
     weakref.ReferenceType, functools.partial, datetime.date, datetime.time, datetime.timedelta,
     datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
-# methods of those, and of classes, that do more than compute
+# methods of these types that are not pure
 _METHODS = frozenset("tofile dump now utcnow today seed".split())
 _OF_VARIABLES = frozenset(("get", "name"))  # of a ContextVar
 
 
 def is_pure(function: Any) -> bool:
-    """Whether a built-in function or method only computes, as far as the program can see."""
+    """Whether a built-in function or method is pure, as far as the program can observe."""
     owner = getattr(function, "__self__", None)
     name = function.__name__
     if owner is None or isinstance(owner, types.ModuleType):
@@ -92,7 +92,7 @@ def is_pure(function: Any) -> bool:
 def is_pure_library(module: str, name: str) -> bool:
     """Whether a function of Python's library, written in Python, may be called in a recorded run.
 
-    What is not of Python's library, such as NumPy's functions, is judged by what it calls.
+    Other functions, such as NumPy's, are judged by the C functions that they call.
     """
     top = module.partition(".")[0]
     if top == "logging":
@@ -106,7 +106,7 @@ def _is_of_object(function: Any, owner: Any) -> bool:
 
 
 def name_of(function: Any) -> str:
-    """How a message calls a built-in function: with its module, or its class."""
+    """The name of a built-in function for messages: with its module, or its class."""
     owner = getattr(function, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType):
         module = (function.__module__ or "").lstrip("_")

@@ -1,7 +1,7 @@
 """Recording: every kernel that runs, below autograd, becomes a node of a graph.
 
-PyTorch's `make_fx` does the same and more; it takes seconds to import and to describe each value
-symbolically, which a first call would wait for.
+PyTorch's `make_fx` does the same and more, but it takes seconds to import and to describe each
+value symbolically, for which a first call would have to wait.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ aten = torch.ops.aten
 
 
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
-_RUNNING = ((3, "running_mean"), (4, "running_var"))  # which such kernels change unsaid
+_RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
 
 
 class CannotTrace(BaseException):
-    """The function does what no graph can hold; it says what."""
+    """The function does something that no graph can hold, which the message names."""
 
 
 class Recorder(TorchDispatchMode):
@@ -61,7 +61,7 @@ class Recorder(TorchDispatchMode):
         self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
         self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
         self._lines = Lines()
-        self._known: set[Node] = set()  # values that are the same in every run
+        self._known: set[Node] = set()  # constants, the same in every run
         self._nodes = WeakTensorKeyDictionary()
         self._last: Node | None = None
         inputs = list(inputs)
@@ -71,7 +71,7 @@ class Recorder(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # it would import the compiler that nobody asks for here
+        return False  # deciding it would import PyTorch's compiler, which isn't needed here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:
@@ -93,7 +93,7 @@ class Recorder(TorchDispatchMode):
             if all(self._node_of(raw) in self._known for raw in args):
                 return func(*args, **kwargs)
             if func is aten._local_scalar_dense.default and state.trace is not None:
-                with self:  # here the mode is off, and the guard has to be in the graph
+                with self:  # the mode is off here, but the guard has to be in the graph
                     return state.trace.guard(args[0])
             if func is aten.equal.default and state.trace is not None:
                 with self:
@@ -106,9 +106,9 @@ class Recorder(TorchDispatchMode):
         return self._run(func, args, kwargs)
 
     def _shaped_by_values(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        """Call a kernel that decides by values which shape its result has: that becomes a guard."""
+        """Call a kernel with a data-dependent shape; a guard on the shape is added."""
         if state.trace is None or state.trace.recorder is not self or func._schema.is_mutable:
-            return self._refused(f"calls {func}, whose result depends on values for its shape",
+            return self._refused(f"calls {func}, whose result has a data-dependent shape",
                                  func, args, kwargs)
         found = self._run(func, args, kwargs, self._results_of(func))
         parts = found if isinstance(found, (tuple, list)) else (found,)
@@ -118,27 +118,27 @@ class Recorder(TorchDispatchMode):
         return found
 
     def _results_of(self, func: Any) -> Any:
-        """What gives the results of such a kernel."""
+        """The function that computes the results of such a kernel."""
         return func
 
     def _refused(self, what: str, func: Any, args: tuple, kwargs: dict) -> Any:
-        """Call a kernel that no graph can hold: the run that is recorded goes on without one."""
+        """Call a kernel that no graph can hold: recording ends, and the run continues eagerly."""
         if state.trace is None or state.trace.recorder is not self:
             raise CannotTrace(what)
         state.trace.refuse(what)
         return func(*args, **kwargs)
 
     def stop(self) -> None:
-        """Record nothing from now on; random numbers that are to be drawn again still are."""
+        """Record nothing from now on; recomputation still repeats its random numbers."""
         self._stopped = True
 
     def undo(self) -> None:
-        """Give the memory of the inputs what it held when they were given."""
+        """Restore the memory of the inputs."""
         for own, copy in self._saved.values():
             own.copy_(copy)
 
     def _save(self, func: Any, args: tuple, kwargs: dict) -> None:
-        """Keep a copy of inputs' memory that a kernel is about to change."""
+        """Copy the memory of inputs that a kernel is about to mutate."""
         known = effects_of(func)
         for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
             value = args[place] if place < len(args) else kwargs.get(name)
@@ -155,7 +155,7 @@ class Recorder(TorchDispatchMode):
         if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
                 and args[0].untyped_storage()._cdata in self._given):
             return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
-        if func is aten.lift_fresh.default:  # of a number; what is done to it must not last
+        if func is aten.lift_fresh.default:  # a constant, which must not be mutated itself
             func = aten.lift_fresh_copy.default
         if func is aten.detach.default:  # there is no tape
             found = func(*args)
@@ -174,12 +174,12 @@ class Recorder(TorchDispatchMode):
         return found
 
     def _message(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        """Call a function of torch.distributed; those that give results are as DTensor does."""
+        """Call a collective of torch.distributed; functional ones, as DTensor's, are recorded."""
         if state.trace is None or not func.namespace.endswith("functional") or kwargs:
             return self._refused("communicates by functions of torch.distributed", func, args,
                                  kwargs)
         if func is torch.ops._c10d_functional.wait_tensor.default:
-            return args[0]  # it is there, see `collective`
+            return args[0]  # already there: `collective` waits itself
         return state.trace.exchange(Repeated(collective, str(func), (func, *args[1:]), {}), args[0])
 
     def exchange(self, call: Any, given: Any) -> Any:
@@ -194,9 +194,9 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def draws(self, drawn: list[Any], again: bool) -> Iterator[None]:
-        """A block whose random numbers are noted in `drawn`, or in which those are drawn again.
+        """A block whose random numbers are kept in `drawn`, or in which these are used again.
 
-        A replay knows nothing of a stream put back to where it was: the graph uses them twice.
+        A graph can't reset a generator, so recomputation reads the same values a second time.
         """
         self._draws.append((drawn, iter(drawn) if again else None))
         try:
@@ -233,12 +233,12 @@ class Recorder(TorchDispatchMode):
             self._paused = before
 
     def finished(self, raws: Iterable[torch.Tensor]) -> GraphModule:
-        """The graph; these tensors are what it gives."""
+        """The graph, with these tensors as its results."""
         self.graph.output([self._node_of(raw) for raw in raws])
         return Draft(self.root, self.graph)
 
     def _described(self, value: Any) -> Any:
-        """Arguments with nodes for tensors."""
+        """Arguments with their tensors replaced by nodes."""
         if isinstance(value, torch.Tensor):
             return self._node_of(value)
         if isinstance(value, tuple):
@@ -252,7 +252,7 @@ class Recorder(TorchDispatchMode):
         return value
 
     def _generator(self, generator: torch.Generator) -> Node:
-        """A node for a stream of random numbers, which the graph keeps as an attribute."""
+        """A node for a random generator, which the graph keeps as an attribute."""
         for name, known in self.generators.items():
             if known is generator:
                 return self.graph.get_attr(name)
@@ -287,13 +287,12 @@ class Recorder(TorchDispatchMode):
 
 
 def _calls_others(kind: type) -> bool:
-    """Whether these are DTensors, or results that still come: they call kernels on what they hold.
-    """
+    """Whether this is DTensor's class, or that of a pending result: these call further kernels."""
     return hasattr(kind, "from_local") or hasattr(kind, "trigger_wait")
 
 
 def _by_positions(func: Any, args: tuple) -> bool:
-    """Whether this reads elements at given positions; a mask chooses as many as it likes."""
+    """Whether this indexes by positions; the shape of indexing by a mask is data-dependent."""
     return func is aten.index.Tensor and not any(
         raw is not None and raw.dtype in (torch.bool, torch.uint8) for raw in args[1])
 

@@ -1,7 +1,7 @@
-"""What a run gives and keeps, in a form from which each replay makes it again.
+"""Descriptions of a run's results, from which each replay rebuilds them.
 
-New Tensors are made of the graph's results. What was there before (an argument, a Tensor, a list or
-a dict of the program's) is given again as the very same object, as the function itself would do.
+New Tensors hold the graph's results. Objects that existed before (an argument, a Tensor, a list or
+a dict of the program) are returned as the same objects, as the function itself would do.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .recorder import CannotTrace
 
 
 class New(NamedTuple):
-    """A Tensor made of a result of the graph.
+    """A Tensor that holds a result of the graph.
 
     Attributes:
-        number: which one.
-        own: its attributes.
+        number: which result.
+        own: the Tensor's attributes.
     """
 
     number: int
@@ -32,37 +32,37 @@ class New(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The Tensor that is an argument, by its number among them."""
+    """A Tensor among the arguments, by its number."""
 
     number: int
 
 
 class Held(NamedTuple):
-    """The Tensor that the run found, by its number."""
+    """A Tensor that the run found elsewhere, by its number."""
 
     number: int
 
 
 class Known(NamedTuple):
-    """An object of the program's that was there before."""
+    """An object of the program that existed before the run."""
 
     thing: Any
 
 
 class Computed(NamedTuple):
-    """A number that a replay computes, by its place among those."""
+    """A number that a replay computes, by its index among these."""
 
     number: int
 
 
 class Results:
-    """What a run has given, described.
+    """The results of a run, described.
 
     Args:
         given: the arguments' Tensors.
         held: the Tensors and Parameters found elsewhere.
-        reach: what the run could reach.
-        numbers: gives the place of a number that a replay computes, None for anything else.
+        reach: the objects that the run could reach.
+        numbers: returns the index of a number that a replay computes, None for anything else.
 
     Attributes:
         new: the data of the new Tensors, in order.
@@ -79,7 +79,7 @@ class Results:
             self._met.setdefault(id(tensor), Given(number))
 
     def described(self, value: Any) -> Any:
-        """The form of a value; of one that was met before, the very same form."""
+        """The description of a value; the same description each time the value occurs."""
         if isinstance(value, (Tensor, tuple, list, dict)) and id(value) in self._met:
             return self._met[id(value)]
         found = self._form(value)
@@ -114,13 +114,13 @@ class Results:
 
 def rebuilt(form: Any, new: Sequence[torch.Tensor], given: Sequence[Tensor],
             held: Callable[[int], Tensor], numbers: Sequence[Any] = ()) -> Any:
-    """The value that a form describes.
+    """The value of a description.
 
     Args:
-        form: a form, as `Results.described` makes it.
+        form: a description, as `Results.described` makes it.
         new: the graph's results.
         given: the arguments' Tensors.
-        held: gives a Tensor found elsewhere, by its number.
+        held: returns a Tensor found elsewhere, by its number.
         numbers: those that a replay has computed.
     """
     made: dict[int, Any] = {}

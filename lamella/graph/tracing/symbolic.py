@@ -1,8 +1,8 @@
-"""Graphs for arguments of any size, recorded with symbols where sizes vary.
+"""Graphs for arguments of any size, recorded with symbolic shapes.
 
-The function runs on tensors without data (PyTorch's fake tensors), whose sizes are symbols where
-those of earlier calls have differed. What the run asks about a size (``if x.shape[0] > 8``) becomes
-a condition on it; the graph holds for all sizes that meet the conditions.
+The function runs on PyTorch's fake tensors, which have no data. Their sizes are symbols where those
+of earlier calls have differed. A decision on a size (``if x.shape[0] > 8``) becomes a guard on the
+symbols; the graph holds for all sizes that meet the guards.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .effects import DeferredCall
 from .recorder import CannotTrace, Recorder
 from .trace import Trace, run_traced
 
-LEAST = 2  # a size of 0 or 1 is a case of its own to many operations
+LEAST = 2  # many operations treat sizes 0 and 1 as special cases
 
 
 class Preparation:
-    """The import of what symbols need: seconds, so it is done by a thread while work goes on.
+    """The import of PyTorch's symbolic shapes by a thread, since it takes seconds.
 
     Attributes:
-        over: set when it has been done.
+        finished: set when it is done.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Preparation:
         self._begun = False
 
     def begin(self) -> None:
-        """Begin it, unless that has been done."""
+        """Begin it, once."""
         if not self._begun:
             self._begun = True
             background.start("lamella-import", self._run)
@@ -53,11 +53,11 @@ class Preparation:
             for name in ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes",
                          "torch._dynamo.source"):
                 importlib.import_module(name)
-        finally:  # where it fails, the import where they are used says so
+        finally:  # an error is raised again by the import where they are used
             self.finished.set()
 
     def forget(self) -> None:
-        """In a forked process: the thread is the parent's."""
+        """In a forked process, which has no such thread: start anew."""
         if not self.finished.is_set():
             self.__init__()
 
@@ -67,12 +67,12 @@ os.register_at_fork(after_in_child=preparation.forget)
 
 
 class Observed(NamedTuple):
-    """What a run was told of values, in order.
+    """What a run observed of its tensors' values, in order.
 
     Attributes:
-        told: Python values; and of each kernel that decides shapes by values, the forms of its
-            results, as a tuple.
-        varying: for each, the dimensions that have differed between runs, of each result.
+        values: Python values; for each kernel with data-dependent shapes, a tuple of the forms of
+            its results.
+        varying: for each of these, by result, the dimensions that have differed between runs.
     """
 
     values: list[Any]
@@ -80,12 +80,11 @@ class Observed(NamedTuple):
 
 
 class Symbolic:
-    """What stands for the inputs of one symbolic run.
+    """The fake tensors and symbols of one symbolic run.
 
     Args:
         varying: for each of the arguments' Tensors, the dimensions whose size is a symbol.
-        answers: what an earlier run was told of values, which this one takes for granted; its
-            graph has guards on them.
+        observed: what an earlier run observed, which this one assumes; the graph guards it.
     """
 
     def __init__(self, varying: list[set[int]], observed: Observed | None = None):
@@ -96,36 +95,36 @@ class Symbolic:
         self.environment = ShapeEnv()
         self.mode = FakeTensorMode(shape_env=self.environment, allow_non_fake_inputs=True)
         self.inputs: list[torch.Tensor] = []
-        self.results: list[torch.Tensor] = []  # whose shapes values decide
+        self.results: list[torch.Tensor] = []  # with data-dependent shapes
         self.guards: list[ShapeGuard] = []  # on these
         self.observed = observed or Observed([], [])
         self._next = 0
 
     def argument(self, raw: torch.Tensor) -> torch.Tensor:
-        """What stands for the next argument, with symbols for its sizes that vary."""
+        """A fake tensor for the next argument, with symbols for the sizes that vary."""
         number = len(self.inputs)
         self.inputs.append(self._stand_in(raw.detach(), f"input_{number}", self.varying[number]))
         return self.inputs[-1]
 
-    def answer(self) -> Any:
-        """What the run is told of values when it next asks.
+    def next_observed(self) -> Any:
+        """The next value that the earlier run observed.
 
         Raises:
-            CannotTrace: if the earlier run hasn't asked for that.
+            CannotTrace: if it observed no more.
         """
         self._next += 1
         if self._next > len(self.observed.values):
-            raise CannotTrace("asks for other values than before")
+            raise CannotTrace("reads other values than before")
         return self.observed.values[self._next - 1]
 
     def result(self) -> Any:
-        """What stands for the results of the next kernel that decides shapes by values."""
-        forms = self.answer()
+        """Fake tensors for the results of the next kernel with data-dependent shapes."""
+        forms = self.next_observed()
         if not isinstance(forms, tuple):
-            raise CannotTrace("asks for other values than before")
+            raise CannotTrace("reads other values than before")
         found = []
         for form, dims in zip(forms, self.observed.varying[self._next - 1], strict=True):
-            with no_dispatch():  # a real one
+            with no_dispatch():  # a real tensor
                 raw = torch.empty_strided(form[0], form[1], dtype=form[2], device=form[3])
             found.append(self._stand_in(raw, f"result_{len(self.results)}", dims))
             self.results.append(found[-1])
@@ -142,7 +141,7 @@ class Symbolic:
             symbolic_context=StatelessSymbolicContext(dynamic_sizes=sizes))
 
     def held(self, raw: torch.Tensor) -> torch.Tensor:
-        """What stands for data of a form that doesn't vary."""
+        """A fake tensor for data whose form doesn't vary."""
         return self.mode.from_tensor(raw.detach(), static_shapes=True)
 
     def recorder(self, inputs: list[torch.Tensor]) -> Recorder:
@@ -150,23 +149,23 @@ class Symbolic:
         return SymbolicRecorder(inputs, self)
 
     def trace(self, reach: Reach, held: list, slots: list, recorder: Recorder) -> Trace:
-        """A run that has nothing but forms."""
+        """A run on fake tensors."""
         trace = SymbolicTrace(reach, held, slots, recorder)
         trace.symbolic = self
         return trace
 
     def sizes(self) -> Callable[[Sequence[torch.Tensor]], bool]:
-        """What tells whether arguments have sizes that the graph holds for.
+        """A function that checks whether the graph holds for the sizes of given arguments.
 
-        From here on the guards on results tell the same of these.
+        This also sets the guards on the results with data-dependent shapes.
 
         Raises:
-            CannotTrace: if the run has made sizes that vary the numbers they were.
+            CannotTrace: if the run needs a fixed number for a size that varies.
         """
         count = len(self.inputs)
         conditions: list[list[str]] = [[] for _ in range(len(self.results) + 1)]
         places: dict[str, str] = {}  # of symbols
-        since: dict[str, int] = {}  # symbols are known
+        since: dict[str, int] = {}  # the step from which each symbol is known
         stands = [*zip(self.inputs, self.varying, strict=True),
                   *zip(self.results, self._varying_results(), strict=True)]
         forms = []
@@ -196,7 +195,7 @@ class Symbolic:
         return [dims for several in self.observed.varying[:self._next] for dims in several]
 
     def _asked(self, symbols: Iterable[str]) -> Iterator[str]:
-        """What has to hold for the symbols, besides being the sizes."""
+        """The guards on the symbols."""
         yield from (f"{text} >= {LEAST}" for text in symbols)
         for guard in self.environment.guards:
             yield self._printed(guard.expr)
@@ -207,7 +206,7 @@ class Symbolic:
                 yield f"{symbol} <= {int(bounds.upper)}"
 
     def text(self, value: Any) -> str:
-        """A size, or what is computed of sizes, as Python source."""
+        """A size, or an expression of sizes, as Python source."""
         if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return repr(value)
         return self._printed(value.node.expr)
@@ -237,14 +236,14 @@ class SymbolicRecorder(Recorder):
         return super()._described(value)
 
     def _computed(self, text: str) -> Any:
-        """A node for what is computed of sizes, or the number."""
+        """A node for an expression of sizes, or its value if it has no symbols."""
         found = self._values.get(text)
         if found is None:
             names = _names(text)
             symbols = {name: node for name, node in self._symbols().items() if name in names}
             if any(str(symbol) in names and str(symbol) not in symbols
                    for symbol in self.symbolic.environment.var_to_range):
-                raise CannotTrace("computes a size of one that isn't known")
+                raise CannotTrace("computes a size from one that isn't known")
             if not symbols:
                 return eval(text, {"torch": torch})
             function = _function(", ".join(symbols), text, f"size_{len(self._values)}")
@@ -253,7 +252,7 @@ class SymbolicRecorder(Recorder):
         return found
 
     def _symbols(self) -> dict[str, Node]:
-        """For each symbol, a node that reads it off an input."""
+        """For each symbol, a node that reads it from an input."""
         for stand_in in (*self.symbolic.inputs, *self.symbolic.results):
             for d, size in enumerate(stand_in.shape):
                 text = self.symbolic.text(size)
@@ -269,7 +268,7 @@ def _names(text: str) -> set[str]:
 
 def _condition(places: Mapping[str, str], conditions: list[str]
                ) -> Callable[[Sequence[torch.Tensor]], bool]:
-    """What tells whether tensors meet conditions on symbols, which stand at places in them."""
+    """A function that checks guards on symbols; `places` tells where tensors have their values."""
     met = _function(", ".join([*places, "tensors"]),
                     " and ".join(f"({c})" for c in conditions) or "True", "met")
     values = _function("tensors", f"({''.join(f'{place}, ' for place in places.values())})",
@@ -286,7 +285,7 @@ def _function(parameters: str, expression: str, name: str) -> Any:
 
 
 class SymbolicTrace(Trace):
-    """A run on tensors without data: what it is told of values are those of an earlier run."""
+    """A run on fake tensors: it assumes the values that an earlier run observed."""
 
     symbolic: Symbolic
 
@@ -300,9 +299,9 @@ class SymbolicTrace(Trace):
         raise CannotTrace("turns a tensor into a Python value")
 
     def guard(self, raw: torch.Tensor) -> Any:
-        value = self.symbolic.answer()
+        value = self.symbolic.next_observed()
         if isinstance(value, tuple):
-            raise CannotTrace("asks for other values than before")
+            raise CannotTrace("reads other values than before")
         self.note_guard(raw.detach(), value)
         return value
 
@@ -317,7 +316,7 @@ class SymbolicTrace(Trace):
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic,
            before: Snapshot) -> Trace:
-    """Run `fn` on what stands for its arguments; nothing real is computed or changed.
+    """Run `fn` on fake tensors for its arguments; nothing real is computed or changed.
 
     Raises:
         CannotTrace: if no graph for several sizes can hold it.
@@ -327,5 +326,5 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symb
     for value in leaves(trace.out_tree):
         if (isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
                 or isinstance(value, str) and names.intersection(re.findall(r"\w+", value))):
-            raise CannotTrace("gives a size as a number or as text")
+            raise CannotTrace("returns a size as a number or as text")
     return trace

@@ -2,9 +2,9 @@
 
 The function runs as it would eagerly, on its own data and with all its side effects, while every
 kernel it calls is recorded: forward, backward, clipping and the optimizer's update become one
-graph. Where the function turns a tensor into a Python value, the value is noted as a *guard*: the
-graph stands for this path only. Where it does something that no graph can hold, recording ends and
-the run goes on; nothing has to be done twice.
+graph. Where the function turns a tensor into a Python value, the value becomes a *guard*: the graph
+holds for this path only. Where it does something that no graph can hold, recording ends and the run
+continues eagerly, so nothing is done twice.
 """
 
 from __future__ import annotations
@@ -38,28 +38,29 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """A run being recorded, and afterwards what it read, changed and gave.
+    """A run while it is recorded, and afterwards its inputs, side effects and results.
 
     Attributes:
         held: the Parameters and Tensors that the run could reach other than as arguments; their
             data are inputs of the graph after the arguments.
         data: for each of them, the data as the run began.
-        slots: for each of them, the dict and name to find its like under in a later call, or None
-            where that is the object itself.
+        slots: for each of them, the dict and name under which a later call finds its Tensor, or
+            None where that is always the same object.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
-        assigned: which of `held` the run gave other data.
-        guards: the raw tensors that were turned into Python values, and the values; those whose
-            shapes values decide, and guards on these.
+        assigned: which of `held` got other data in the run.
+        guards: the raw tensors that were turned into Python values, with the values; those with
+            data-dependent shapes, with guards on these.
         lines: the lines of the guards.
         observed: the Python values and data-dependent shapes it saw, in order (see
             `symbolic.Observed`).
-        changes: what it assigned in Python's objects; `noted` are the values.
-        fresh: generators of random numbers that it made for objects that it made, with their seeds.
+        changes: its assignments to Python's objects; `noted` are the values.
+        fresh: the random generators of objects that it created, with their seeds.
         deferred: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
-        passed_over: whether the next run may be held all the same.
-        value: what the function gave.
-        applies_once: whether an argument was used elsewhere, too, so that no other call is like it.
+        refused_once: whether the reason is a rare one, so that the next call is recorded again.
+        value: the function's result.
+        applies_once: whether an argument is also in an object that it reaches, so that the graph
+            would hold for no other call.
     """
 
     def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
@@ -83,7 +84,7 @@ class Trace:
         self.value: Any = None
         self.graph: GraphModule | None = None
         self.refused: str | None = None
-        self.passed_over = False
+        self.refused_once = False
         self.applies_once = False
         self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(self.refuse)
@@ -94,29 +95,29 @@ class Trace:
             return raw.detach().clone().item()
 
     def guard(self, raw: torch.Tensor) -> Any:
-        """The Python value of a one-element tensor, noted as what this path stands for."""
+        """The Python value of a one-element tensor, which becomes a guard."""
         value = self.peek(raw)
         self.observed.append(value)
         self.note_guard(raw.detach(), value)
         return value
 
     def note_guard(self, raw: torch.Tensor, expected: Any) -> None:
-        """Note a guard, at the program's line."""
+        """Add a guard, with the line of the program."""
         self.guards.append((raw, expected))
         self.lines.append(nearest_line(sys._getframe(1)))
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, now and in every replay."""
         if not any(question is ended for question, _ in self.outside.queries):
-            self.outside.depend(ended)  # who starts a new world records again
+            self.outside.depend(ended)  # a new world of processes needs a new recording
         return self.recorder.exchange(call, given)
 
     def guard_shape(self, raw: torch.Tensor) -> None:
-        """Note that this path stands for the shape of a result that values decide."""
+        """Add a guard on a data-dependent shape."""
         self.note_guard(raw, ShapeGuard.of(raw))
 
     def refuse(self, what: str) -> None:
-        """Say that the run does something no graph can hold: from here on it runs eagerly."""
+        """End the recording, since no graph can hold what the run does; it continues eagerly."""
         if self.refused is not None:
             return
         self.refused = f"{what}{nearest_line(sys._getframe(1))}"
@@ -128,22 +129,22 @@ class Trace:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
 
-    def pass_over(self, what: str) -> None:
-        """As `refuse`, of what hardly any run does again: the next call is recorded."""
+    def refuse_once(self, what: str) -> None:
+        """As `refuse`, for a rare reason: the next call is recorded again."""
         if self.refused is None:
-            self.passed_over = True
+            self.refused_once = True
         self.refuse(what)
 
     def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
-        """Remember that the run made a generator; every replay starts it anew.
+        """Note a generator that the run has made, so that every replay seeds it again.
 
-        But not where its owner was there before: then the next run goes on with it.
+        Not for an owner that existed before: then the next run continues with this generator.
         """
         if not self.reach.knows(owner):
             self.fresh.append((made, seed, seed2))
 
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        """Print, now and whenever the run is replayed."""
+        """Print now, and at the end of every replay."""
         self.deferred.append(DeferredCall(function, args, kwargs))
         self.outside.stop()
         state.trace = None
@@ -155,7 +156,7 @@ class Trace:
             self.outside.__enter__()
 
     def undo(self) -> None:
-        """Give the tensors that it had been given what they held before."""
+        """Restore the data of all Tensors that the run could reach."""
         for tensor, raw in zip(self.held, self.data, strict=True):
             if data_of(tensor) is not raw:
                 set_data(tensor, raw)
@@ -169,18 +170,18 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
 
     Args:
         fn: called with `args` and `kwargs`.
-        reach: what it can reach.
-        symbolic: what stands for data of varying sizes, if the run is to be one on forms only.
-        before: what it may change of what it can reach, as it is now.
+        reach: the objects that it can reach.
+        symbolic: the fake tensors, for a symbolic run.
+        before: a snapshot of the objects in `reach`.
         kind: the class of the run.
-        numbers: stand-ins for numbers, if the run is a rehearsal with those.
+        numbers: the stand-ins for numbers, for a rehearsal.
 
     Returns:
-        The run; if `Trace.refused` says so, one without a graph.
+        The run; without a graph if `Trace.refused` gives a reason.
 
     Raises:
         CannotTrace: if a symbolic run can't be recorded.
-        Exception: what the function raises; what it has done to tensors is undone.
+        Exception: what the function raises; its changes of tensors are undone.
     """
     if before is None:
         before = Snapshot(reach)
@@ -246,10 +247,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
 
 def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
            ) -> tuple[tuple, dict, list[tuple[Tensor, Tensor, torch.Tensor]]]:
-    """The arguments, with others in place of Tensors that the function also finds elsewhere.
+    """The arguments, with stand-ins for Tensors that the function can also reach otherwise.
 
-    So it is seen which of the two is used: the next call may be given another Tensor. The list has
-    each such Tensor, what stands for it, and its data then.
+    So the recording tells uses of the argument from uses of the other: the next call may get
+    another Tensor. The list has each such Tensor, its stand-in, and its data at this time.
     """
     stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]] = []
 
@@ -271,12 +272,12 @@ def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
 
 def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
             ) -> tuple[list[torch.Tensor], list[tuple[Tensor, torch.Tensor, torch.Tensor]]]:
-    """The inputs of the graph, each an object of its own; the Tensors that have to hold another.
+    """The inputs of the graph, each a different object, and the Tensors whose data are swapped.
 
-    The second list has a Tensor, what it holds, and what it is to hold during the run.
+    The second list has for each of these the Tensor, its data, and its data during the run.
 
-    An argument that is given twice is one input that is used, and one that isn't: the key of a call
-    says which are the same.
+    An argument that is passed twice gives one input that is used, and one that isn't: the key of a
+    call tells which are the same.
     """
     lent: list[torch.Tensor] = []
     swapped: list[tuple[Tensor, torch.Tensor, torch.Tensor]] = []
@@ -302,21 +303,21 @@ def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
 
 def _check_given(before: Any, now: Any, attributes: list[Any], given: list[Tensor],
                  own: list[torch.Tensor]) -> None:
-    """Check that the arguments themselves are what they were, whatever their data.
+    """Check that the run hasn't changed the arguments' containers, attributes or data tensors.
 
     Raises:
-        CannotTrace: if not.
+        CannotTrace: if it has.
     """
     if not given_unchanged(before, now):
         raise CannotTrace("changes a list or a dict that it was given")
     if _attributes(before) != attributes:
         raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
     if any(t._raw is not raw for t, raw in zip(given, own, strict=True)):
-        raise CannotTrace("gives other data to a Tensor that it was given")
+        raise CannotTrace("assigns other data to a Tensor that it was given")
 
 
 def data_of(tensor: Tensor) -> torch.Tensor:
-    """The raw tensor that a Tensor or a Parameter holds, whatever stands for it meanwhile."""
+    """The raw tensor that a Tensor or a Parameter holds, without any alias of a gradient call."""
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
 
 
@@ -325,7 +326,7 @@ def _attributes(given: Any) -> list[Any]:
 
 
 def set_data(tensor: Tensor, raw: torch.Tensor) -> None:
-    """Give a Tensor or a Parameter other data to hold."""
+    """Let a Tensor or a Parameter hold another raw tensor."""
     if isinstance(tensor, Parameter):
         tensor._data = raw
     else:
@@ -334,7 +335,7 @@ def set_data(tensor: Tensor, raw: torch.Tensor) -> None:
 
 def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given: list[Tensor]
              ) -> list[torch.Tensor]:
-    """Everything the graph has to give: guards, outputs, assigned Parameters, attributes."""
+    """The graph's results: guards, outputs, values of attributes, data of assigned Tensors."""
     assigned = [(i, data_of(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
                 if data_of(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
@@ -354,7 +355,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
-    """The graph without what nothing uses."""
+    """The graph without dead code."""
     sweep(graph.graph)
     graph.recompile()
     return graph

@@ -1,4 +1,4 @@
-"""Running a function so that afterwards everything is as before."""
+"""Running a function and undoing its side effects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def copied(arguments: Any) -> Any:
 
 
 def copies_of(results: Any) -> Any:
-    """The same results with a copy of each Tensor, which no later change reaches."""
+    """Results with copies of their Tensors, which later mutations don't change."""
     return map_tensors(_copy, results)
 
 
@@ -32,7 +32,7 @@ def _copy(tensor: Tensor) -> Tensor:
 
 @contextmanager
 def undone(reach: Reach) -> Iterator[None]:
-    """A block after which all that a function can reach, and random numbers, are as before."""
+    """A block after which all objects that a function can reach, and generators, are restored."""
     held: list[Tensor] = [*reach.parameters, *(t for t, _ in reach.tensors)]
     data = [(t, raw, raw.clone()) for t in held for raw in [data_of(t)]]
     before = Snapshot(reach)

@@ -70,7 +70,7 @@ def test_guards_on_values_of_tensors():
         fn(Tensor(values))
     assert fn.report()["recompilations"] == [
         f"the value of a Tensor {line('if x.sum() > 0:')}: True, now False",
-        f"a shape that values decide {line('return x[x > 1]')}: (1,), now (2,)"]
+        f"a data-dependent shape {line('return x[x > 1]')}: (1,), now (2,)"]
 
 
 def test_one_warning_for_a_guard_that_fails_again_and_again():

@@ -1,4 +1,4 @@
-"""Graphs of functions whose values decide shapes: masks, `nonzero`, `unique`."""
+"""Graphs of functions with data-dependent shapes: masks, `nonzero`, `unique`."""
 
 import warnings
 
@@ -144,7 +144,7 @@ def test_a_size_that_is_used_as_a_number_ends_in_eager_calls_that_say_why():
         return float(x[x > 0].shape[0])
 
     compiled = jit(fn)
-    with pytest.warns(UserWarning, match="shape that values decide") as warned:
+    with pytest.warns(UserWarning, match="data-dependent shape") as warned:
         for x in draws(60, 40):
             assert compiled(x) == fn(x)
     assert len(warned) == 1 and compiled.report()["traces"] <= 12
