@@ -19,7 +19,7 @@ ORDER = (
     "autodiff",
     "communication",
     "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.parts "
-    "parallel.sharding",
+    "parallel.slices parallel.sharding",
     "ops",
     "nn",
     "graph.ir",
