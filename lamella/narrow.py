@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -26,34 +26,47 @@ def refused(error: BaseException) -> bool:
 
 def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `function` gives of float32, in the type of the first argument of 16 bits."""
+    twins: list[_Twin] = []
+    given = _widened(args, twins), {name: _widened(value, twins) for name, value in kwargs.items()}
+    out = function(*given[0], **given[1])
+    if any(twin.tensor._raw is not twin.raw or twin.raw._version != twin.version
+           for twin in twins):
+        raise TypeError("in-place operators take floating numbers of 32 bits or more here.")
+    return _narrowed(out, twins[0].narrow) if twins else out
+
+
+class _Twin(NamedTuple):
+    """An argument in float32: its type before, and its data with their version."""
+
+    narrow: torch.dtype
+    tensor: Any
+    raw: torch.Tensor
+    version: int
+
+
+def _widened(value: Any, twins: list[_Twin]) -> Any:
+    """The arguments with those of 16 bits in float32, which are added to `twins`."""
+    from .tensor import wrap
+
+    if isinstance(value, (tuple, list)):
+        return type(value)(_widened(part, twins) for part in value)
+    raw = getattr(value, "_raw", None)
+    if not isinstance(raw, torch.Tensor) or raw.dtype not in NARROW:
+        return value
+    twin = wrap(raw.float())
+    twins.append(_Twin(raw.dtype, twin, twin._raw, twin._raw._version))
+    return twin
+
+
+def _narrowed(value: Any, narrow: torch.dtype) -> Any:
+    """A result with what is float32 in a type of 16 bits."""
     from .tensor import Tensor, wrap
 
-    kinds: list[torch.dtype] = []
-    twins: list[tuple[Any, Any, torch.Tensor, int]] = []
-
-    def forth(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)(forth(part) for part in value)
-        raw = getattr(value, "_raw", None)
-        if not isinstance(raw, torch.Tensor) or raw.dtype not in NARROW:
-            return value
-        kinds.append(raw.dtype)
-        twin = wrap(raw.float())
-        twins.append((value, twin, twin._raw, twin._raw._version))
-        return twin
-
-    def back(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)(back(part) for part in value)
-        if isinstance(value, Tensor) and value._raw.dtype is torch.float32:
-            return wrap(value._raw.to(kinds[0]))
-        return value
-
-    given = forth(args), {name: forth(value) for name, value in kwargs.items()}
-    out = function(*given[0], **given[1])
-    if any(twin._raw is not raw or raw._version != version for _, twin, raw, version in twins):
-        raise TypeError("in-place operators take floating numbers of 32 bits or more here.")
-    return back(out) if kinds else out
+    if isinstance(value, (tuple, list)):
+        return type(value)(_narrowed(part, narrow) for part in value)
+    if isinstance(value, Tensor) and value._raw.dtype is torch.float32:
+        return wrap(value._raw.to(narrow))
+    return value
 
 
 on_refusal(refused, retried)

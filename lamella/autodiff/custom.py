@@ -21,7 +21,7 @@ from .level import current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
 from .stop import no_grad
-from .tree import map_tensors, same_structure, tensors
+from .tree import leaves, map_tensors, same_structure, tensors
 
 
 def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
@@ -287,17 +287,4 @@ def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, 
 
 def leaf_of(tree: Any, place: int) -> Any:
     """Leaf number `place` of a structure, None and numbers counting as leaves."""
-    leaves: list[Any] = []
-
-    def collect(branch: Any) -> None:
-        if isinstance(branch, (tuple, list)):
-            for inner in branch:
-                collect(inner)
-        elif isinstance(branch, dict):
-            for inner in branch.values():
-                collect(inner)
-        else:
-            leaves.append(branch)
-
-    collect(tree)
-    return leaves[place]
+    return list(leaves(tree))[place]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -142,31 +142,31 @@ def checked_tangents(args: tuple, directions: tuple, name: str) -> list[torch.Te
     if len(args) != len(directions):
         raise ValueError(f"For '{name}', 'v' must hold as many tangents as there are inputs, "
                          f"{len(args)}, but got {len(directions)}.")
-    found: list[torch.Tensor | None] = []
-
-    def visit(arg: Any, given: Any) -> None:
-        if isinstance(arg, Tensor):
-            if given is not None and not isinstance(given, Tensor):
-                raise TypeError(f"For '{name}', a tangent in 'v' must be a Tensor or None, "
-                                f"but got {type(given).__name__}.")
-            if given is not None and given.shape != arg.shape:
-                raise ValueError(f"For '{name}', a tangent in 'v' must have the input's shape "
-                                 f"{arg.shape}, but got {given.shape}.")
-            found.append(None if given is None else given._raw)
-        elif given is None:
-            found.extend(None for _ in tensors(arg))
-        elif next(tensors(arg), None) is not None:
-            if not same_structure(arg, given):
-                raise ValueError(f"For '{name}', 'v' must have the structure of the inputs: got a "
-                                 f"{type(given).__name__} for a {type(arg).__name__}.")
-            for key in arg if isinstance(arg, dict) else range(len(arg)):
-                visit(arg[key], given[key])
-
-    for arg, given in zip(args, directions, strict=True):
-        visit(arg, given)
+    found = [tangent for arg, given in zip(args, directions, strict=True)
+             for tangent in _tangents(arg, given, name)]
     if not found:
         raise TypeError(f"For '{name}', 'inputs' must hold a Tensor.")
     return found
+
+
+def _tangents(arg: Any, given: Any, name: str) -> Iterator[torch.Tensor | None]:
+    """For each Tensor of one argument its raw tangent."""
+    if isinstance(arg, Tensor):
+        if given is not None and not isinstance(given, Tensor):
+            raise TypeError(f"For '{name}', a tangent in 'v' must be a Tensor or None, "
+                            f"but got {type(given).__name__}.")
+        if given is not None and given.shape != arg.shape:
+            raise ValueError(f"For '{name}', a tangent in 'v' must have the input's shape "
+                             f"{arg.shape}, but got {given.shape}.")
+        yield None if given is None else given._raw
+    elif given is None:
+        yield from (None for _ in tensors(arg))
+    elif next(tensors(arg), None) is not None:
+        if not same_structure(arg, given):
+            raise ValueError(f"For '{name}', 'v' must have the structure of the inputs: got a "
+                             f"{type(given).__name__} for a {type(arg).__name__}.")
+        for key in arg if isinstance(arg, dict) else range(len(arg)):
+            yield from _tangents(arg[key], given[key], name)
 
 
 def split_aux(value: Any, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..autodiff.hooks import HookHandle, raw_structure_rule
@@ -220,13 +220,13 @@ class _Recorded:
 
     def __init__(self, run: Run, args: tuple, kwargs: dict, positions: tuple, weights: tuple):
         self.run, self.positions, self.weights = run, positions, weights
-        self.inputs = _stamps((args, kwargs))
+        self.inputs = list(_stamps((args, kwargs)))
         self.counts = {p: sum(1 for _ in tensors(args[p])) for p in positions}
         self.values = [(w, w._data, w._data._version) for w in weights]
 
     def fits(self, args: tuple, kwargs: dict) -> bool:
         """Whether these are the very inputs, and neither they nor the weights changed since."""
-        given = _stamps((args, kwargs))
+        given = list(_stamps((args, kwargs)))
         return len(given) == len(self.inputs) and all(
             a[0] is b[0] and a[1:] == b[1:] for a, b in zip(given, self.inputs, strict=True)
         ) and all(w._data is raw and raw._version == version for w, raw, version in self.values)
@@ -248,22 +248,16 @@ class _Recorded:
         return run
 
 
-def _stamps(tree: Any) -> list[tuple[Any, Any]]:
+def _stamps(tree: Any) -> Iterator[tuple[Any, Any]]:
     """Each leaf of the arguments, with the version of its data if it is a Tensor."""
-    leaves: list[tuple[Any, Any]] = []
-
-    def visit(branch: Any) -> None:
-        if isinstance(branch, Tensor):
-            leaves.append((branch, branch._raw._version))
-        elif isinstance(branch, (tuple, list)):
-            for inner in branch:
-                visit(inner)
-        elif isinstance(branch, dict):
-            for key in branch:
-                leaves.append((None, key))
-                visit(branch[key])
-        else:
-            leaves.append((None, branch))
-
-    visit(tree)
-    return leaves
+    if isinstance(tree, Tensor):
+        yield tree, tree._raw._version
+    elif isinstance(tree, (tuple, list)):
+        for branch in tree:
+            yield from _stamps(branch)
+    elif isinstance(tree, dict):
+        for key in tree:
+            yield None, key
+            yield from _stamps(tree[key])
+    else:
+        yield None, tree

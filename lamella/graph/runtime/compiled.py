@@ -25,7 +25,7 @@ from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.lines import user_stacklevel
-from ..tracing.results import rebuilt
+from ..tracing.results import Rebuilding
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
@@ -489,7 +489,7 @@ def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwa
         return wrap(found[0])
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     numbers: Any = found[-1] if path.compute is not None else ()
-    out, noted, printed = rebuilt(path.out_tree, found, given, path.found, numbers)
+    out, noted, printed = Rebuilding(found, given, path.found, numbers).value_of(path.out_tree)
     for change, value in zip(path.changes, noted, strict=True):
         change.apply(value, reach)
     for call, values in zip(path.deferred, printed, strict=True):

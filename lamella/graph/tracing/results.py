@@ -112,47 +112,50 @@ class Results:
         return value
 
 
-def rebuilt(form: Any, new: Sequence[torch.Tensor], given: Sequence[Tensor],
-            held: Callable[[int], Tensor], numbers: Sequence[Any] = ()) -> Any:
-    """The value of a description.
+class Rebuilding:
+    """Makes the values that descriptions stand for.
+
+    Its methods and not closures call each other: a cycle would keep the results of a call until
+    the garbage collector runs.
 
     Args:
-        form: a description, as `Results.described` makes it.
         new: the graph's results.
         given: the arguments' Tensors.
         held: returns a Tensor found elsewhere, by its number.
         numbers: those that a replay has computed.
     """
-    made: dict[int, Any] = {}
 
-    def value_of(form: Any) -> Any:
+    def __init__(self, new: Sequence[torch.Tensor], given: Sequence[Tensor],
+                 held: Callable[[int], Tensor], numbers: Sequence[Any] = ()):
+        self._new, self._given, self._held, self._numbers = new, given, held, numbers
+        self._made: dict[int, Any] = {}
+
+    def value_of(self, form: Any) -> Any:
+        """The value of a description; the very same description gives the very same value."""
         if not isinstance(form, (tuple, list, dict)):
             return form
-        if id(form) in made:
-            return made[id(form)]
-        made[id(form)] = found = make(form)
-        return found
+        if id(form) not in self._made:
+            self._made[id(form)] = self._make(form)
+        return self._made[id(form)]
 
-    def make(form: Any) -> Any:
+    def _make(self, form: Any) -> Any:
         if type(form) is New:
-            tensor = wrap(new[form.number])
+            tensor = wrap(self._new[form.number])
             if form.own:
                 tensor.__dict__.update(form.own)
             return tensor
         if type(form) is Given:
-            return given[form.number]
+            return self._given[form.number]
         if type(form) is Held:
-            return held(form.number)
+            return self._held(form.number)
         if type(form) is Computed:
-            return numbers[form.number]
+            return self._numbers[form.number]
         if type(form) is Known:
             return form.thing
         if isinstance(form, tuple):
-            parts = [value_of(part) for part in form]
+            parts = [self.value_of(part) for part in form]
             return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)
         if isinstance(form, list):
-            return [value_of(part) for part in form]
-        parts = {key: value_of(part) for key, part in form.items()}
+            return [self.value_of(part) for part in form]
+        parts = {key: self.value_of(part) for key, part in form.items()}
         return parts if type(form) is dict else of_its_kind(form, parts)
-
-    return value_of(form)

@@ -1,0 +1,66 @@
+"""What a compiled function holds in memory."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import nn, ops
+
+
+@pytest.fixture
+def no_collector():
+    """The garbage collector doesn't run: only what nothing refers to is freed."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("form", [tuple, list, lambda parts: {"parts": list(parts)}],
+                         ids=["tuple", "list", "dict"])
+def test_results_are_freed_as_soon_as_nobody_holds_them(form, no_collector):
+    @ms.jit(jit_level="O1")
+    def function(x):
+        return form([x * 2, x + 1])
+
+    x = ops.ones((3,))
+    for _ in range(4):
+        given = function(x)
+    parts = list(given["parts"] if isinstance(given, dict) else given)
+    alive = [weakref.ref(part._raw) for part in parts]
+    del given, parts
+    assert [part() for part in alive] == [None, None]
+
+
+def test_gradients_are_freed_as_soon_as_nobody_holds_them(no_collector):
+    net = nn.Dense(3, 2)
+    step = ms.jit(ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params()),
+                  jit_level="O1")
+    x = ops.ones((4, 3))
+    for _ in range(4):
+        loss, gradients = step(x)
+    alive = [weakref.ref(part._raw) for part in (loss, *gradients)]
+    del loss, gradients
+    assert [part() for part in alive] == [None, None, None]
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: ms.jvp(ops.sin, x, ops.ones_like(x))[1],
+    lambda x: ops.inverse(x.astype(ms.float16)),
+], ids=["jvp", "half"])
+def test_what_an_eager_call_needs_is_freed_when_it_is_over(function, no_collector):
+    shape = (17, 17)  # nothing else has it
+    x = ms.Tensor(np.eye(17, dtype=np.float32))
+    function(x)
+    before = how_many(shape)
+    function(x)
+    assert how_many(shape) == before
+
+
+def how_many(shape):
+    """How many tensors of a shape there are."""
+    return sum(type(x) is torch.Tensor and x.shape == shape for x in gc.get_objects())
