@@ -21,7 +21,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Contestant:
         self.sent: int | None = None
 
 
-def _weights(width: int) -> list[np.ndarray]:
+def weights_of(width: int) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     sizes = [256, width, width, width, 16]
     return [(rng.standard_normal((n, m)) / m**0.5).astype(np.float32)
@@ -72,7 +72,7 @@ def torch_contestant(name: str, width: int, batch: int, rank: int) -> Contestant
     from torch import nn
 
     layers: list[Any] = []
-    for weight in _weights(width):
+    for weight in weights_of(width):
         layer = nn.Linear(weight.shape[1], weight.shape[0])
         layer.weight.data.copy_(torch.from_numpy(weight))
         layer.bias.data.zero_()
@@ -121,7 +121,7 @@ def lamella_contestant(name: str, width: int, batch: int, rank: int) -> Contesta
         enable_parallel_optimizer=name != "Lamella, data parallel",
         parallel_optimizer_config={"parallel_optimizer_threshold": 0})
     layers: list[Any] = []
-    for weight in _weights(width):
+    for weight in weights_of(width):
         layers += [nn.Dense(weight.shape[1], weight.shape[0], weight_init=Tensor(weight),
                             bias_init="zeros"), nn.ReLU()]
     net = nn.SequentialCell(*layers[:-1])
@@ -182,7 +182,7 @@ def work(given: argparse.Namespace) -> None:
         each.times.append(seconds)
     if rank:
         return
-    size = sum(weight.nbytes + 4 * len(weight) for weight in _weights(given.width))
+    size = sum(weight.nbytes + 4 * len(weight) for weight in weights_of(given.width))
     print(f"Parameters: {size / 1e6:.2f} MB. Least that a process has to send in a step, "
           f"2 P (N-1) / N: {size / 1e6:.2f} MB.\n")
     print("| | ms a step | to PyTorch's | MB sent | MB held | last loss |")
@@ -205,14 +205,19 @@ def main() -> None:
     given = parser.parse_args()
     if "RANK" in os.environ:
         work(given)
-        return
+    else:
+        start_processes("benchmarks.distributed", 2)
+
+
+def start_processes(module: str, count: int) -> NoReturn:
+    """Run a module, with the arguments of this program, as several processes, and end with them."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     processes = [subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.distributed", *sys.argv[1:]],
-        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-             "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}) for rank in (0, 1)]
+        [sys.executable, "-m", module, *sys.argv[1:]],
+        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1",
+             "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}) for rank in range(count)]
     sys.exit(max(process.wait() for process in processes))
 
 

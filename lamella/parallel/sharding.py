@@ -62,7 +62,11 @@ def world_mesh() -> Any:
                 factors.append(factor)
                 left //= factor
         kind = "cuda" if torch.cuda.is_available() else "cpu"
-        _meshes[ended()] = DeviceMesh(kind, torch.arange(size).reshape(factors))
+        names = tuple(f"axis_{i}" for i in range(len(factors)))
+        mesh = DeviceMesh(kind, torch.arange(size).reshape(factors), mesh_dim_names=names)
+        if mesh.ndim > 1:
+            mesh._flatten()  # sums over all processes are one exchange then
+        _meshes[ended()] = mesh
     return _meshes[ended()]
 
 

@@ -1,0 +1,26 @@
+"""What a process holds, by data parallelism, parts and slices: the benchmark ends with an error
+where that is more than 5 % from the formulas."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ..worlds import ROOT
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_what_is_held_is_what_formulas_say(size):
+    found = subprocess.run(
+        [sys.executable, "-m", "benchmarks.distributed_memory", "--processes", str(size),
+         "--width", "256"], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+        capture_output=True, timeout=300)
+    assert found.returncode == 0, found.stderr
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]]
+             for line in found.stdout.splitlines()[4:]]
+    rows = {way: [float(cell or "nan") for cell in cells] for way, *cells in lines}
+    weights = rows["data parallel"][0]
+    for way in ("parts, level 1", "parts, level 3", "tensor parallel"):
+        assert rows[way][0] == pytest.approx(weights / size, abs=0.01)
+    assert rows["parts, level 3"][4] < rows["parts, level 1"][4]  # the most at a time
