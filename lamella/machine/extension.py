@@ -38,7 +38,7 @@ class Extension:
         self.source = source
         self.module: ModuleType | None = None
         self.is_finished = False
-        self._asked = False
+        self._requested = False
         self._ready = True  # whether there may be a library to load
 
     def load(self) -> ModuleType | None:
@@ -51,11 +51,11 @@ class Extension:
                 self.is_finished = True
         return self.module
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Have it built, unless that has been tried."""
-        if self._asked or self.module is not None:
+        if self._requested or self.module is not None:
             return
-        self._asked = True
+        self._requested = True
         if not is_wanted() or compiler() is None or self._key() is None:
             self.is_finished = True
         else:
@@ -87,7 +87,7 @@ class Extension:
         if folder is None:
             return
         if (folder / "failed").exists():
-            self._asked = self.is_finished = True
+            self._requested = self.is_finished = True
             return
         try:
             file = library.checked(folder, "module.so")

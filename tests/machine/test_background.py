@@ -176,7 +176,7 @@ def test_what_cannot_be_built_is_not_tried_again(kept):
     assert first.load() is None and first.is_finished
     again = extension.Extension("lamella_test", file)
     assert again.load() is None and again.is_finished
-    again.ask()
+    again.request()
     assert not list(kept.glob("draft-*"))
     (mark,) = kept.glob("*/failed")
     os.utime(mark, (0, 0))  # long ago; the disk may have been full
@@ -196,17 +196,17 @@ def test_an_extension_can_be_switched_off_or_lack_a_compiler(kept, monkeypatch):
     file = source(kept, MODULE)
     monkeypatch.setenv("LAMELLA_CPP", "0")
     off = extension.Extension("lamella_test", file)
-    assert off.load() is None and off.is_finished  # nobody need ask
-    off.ask()
+    assert off.load() is None and off.is_finished  # without a request
+    off.request()
     assert off.load() is None and off.is_finished
     monkeypatch.delenv("LAMELLA_CPP")
     monkeypatch.setenv("CXX", "no-such-compiler")
     without = extension.Extension("lamella_test", file)
-    without.ask()
+    without.request()
     assert without.load() is None and without.is_finished
     monkeypatch.setenv("LAMELLA_CACHE", "0")
     nowhere = extension.Extension("lamella_test", file)
-    nowhere.ask()
+    nowhere.request()
     assert nowhere.load() is None and nowhere.is_finished
 
 

@@ -1,1 +1,1 @@
-"""Machine code by AOTInductor, made in another process."""
+"""Machine code by AOTInductor, compiled in another process."""

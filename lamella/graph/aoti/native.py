@@ -1,4 +1,4 @@
-"""Graphs as machine code: asked for, compiled in another process, kept on disk, loaded."""
+"""Graphs as machine code: compiled by another process on request, kept on disk, loaded."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ from ..passes import plain
 from . import worker
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
-FORMAT = 2  # of what is kept; a change makes everything kept before unknown
+FORMAT = 2  # of the files on disk; after a change the older ones are not used
 WAYS = ("replay", "inductor", "replay, captured", "inductor, captured")
 PATIENCE = 1800.0  # seconds for one compilation
-# what machine code calls with arguments that the kernel refuses (PyTorch 2.13)
+# operations that machine code calls with arguments which the kernel refuses (PyTorch 2.13)
 REFUSED = ("aten.mkldnn_rnn_layer.default", "aten.mkldnn_rnn_layer_backward.default")
 
 
 class Native:
-    """A graph's machine code: there, being made, or not to be had.
+    """The machine code of a graph: available, being compiled, or impossible.
 
     Attributes:
-        key: what it is kept under; None if the graph has no written form, or nothing can be kept.
-        asked, made: whether it has been asked for, and whether that is over.
+        key: its name on disk; None if the graph can't be serialized, or there is no cache folder.
+        requested, finished: whether its compilation has been requested, and has ended.
     """
 
     def __init__(self, graph: GraphModule, inputs: list[torch.Tensor]):
         self.device = inputs[0].device if inputs else torch.device("cpu")
-        self.asked = self.made = False
+        self.requested = self.finished = False
         try:
             if any(str(node.target) in REFUSED or effects_of(node.target).is_check
-                   for node in graph.graph.nodes):  # machine code would check nothing
+                   for node in graph.graph.nodes):  # machine code would leave out checks
                 raise NoText
             self.text = to_text(plain(graph), inputs)
             self.key = cache.key_of(FORMAT, self.text) if cache.cache_folder() else None
         except NoText:
             self.key = None
 
-    def ask(self) -> None:
-        """Have it compiled, unless it is kept already; `made` says when that is over."""
-        self.asked = True
+    def request(self) -> None:
+        """Have it compiled unless it is on disk; `finished` tells when that has ended."""
+        self.requested = True
         if self.key is None or cache.entry(self.key) is not None or not _has_compiler():
-            self.made = True
+            self.finished = True
             return
         background.submit(self._compile)
 
     def load(self) -> Run | None:
-        """A function that runs it; None if it isn't there, or is damaged (which removes it)."""
+        """A function that runs it; None if it isn't on disk, or is damaged (and then removed)."""
         folder = cache.entry(self.key) if self.key else None
         if folder is None or (folder / "failed").exists():
             return None
@@ -67,7 +67,7 @@ class Native:
             return None
 
     def remembered(self) -> str | None:
-        """What was found fastest before, one of `WAYS`, or None if nobody knows."""
+        """The backend that was fastest before, one of `WAYS`; None if none is recorded."""
         folder = cache.entry(self.key) if self.key else None
         with contextlib.suppress(OSError, ValueError):
             if folder is not None:
@@ -76,14 +76,14 @@ class Native:
         return None
 
     def remember(self, fastest: str) -> None:
-        """Keep what was found fastest."""
+        """Record the fastest backend on disk."""
         folder = cache.entry(self.key) if self.key else None
         with contextlib.suppress(OSError):
             if folder is not None:
                 (folder / "fastest").write_text(fastest, encoding="ascii")
 
     def _compile(self) -> None:
-        """In the background: compile it, and keep the library or the reason why there is none."""
+        """In the background: compile it, and keep the library, or the error, on disk."""
         try:
             folder = cache.draft()
             if folder is None or self.key is None:
@@ -96,14 +96,14 @@ class Native:
                            {"TORCHINDUCTOR_COMPILE_THREADS": "1"})
             if (folder / "digest").exists() or (folder / "failed").exists():
                 cache.publish(folder, self.key)
-            else:  # ended, or the disk is full: another time, perhaps
+            else:  # stopped, or the disk is full: a later process may try again
                 shutil.rmtree(folder, ignore_errors=True)
         finally:
-            self.made = True
+            self.finished = True
 
 
 def _places() -> list[str]:
-    """Where the worker finds what this process has: PyTorch, Lamella, installed packages."""
+    """The folders where the worker finds PyTorch, Lamella and installed packages."""
     roots = [str(pathlib.Path(module.__file__).parents[1]) for module in
              (torch, sys.modules[__name__.partition(".")[0]]) if module.__file__]
     return [*roots, *(p for p in sys.path if p.endswith(("site-packages", "dist-packages")))]

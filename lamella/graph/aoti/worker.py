@@ -1,12 +1,12 @@
 """The process that compiles a graph to machine code: ``python -I worker.py FOLDER``.
 
-The folder holds ``graph.json``; afterwards it also holds ``model.so`` and its ``digest``, or says
-in ``failed`` why not. Compiling in a process of its own keeps the user's free: no lock is held,
-nothing of the compiler's state is shared, and a crash there is a crash there.
+The folder holds ``graph.json``; afterwards it also holds ``model.so`` and its ``digest``, or the
+error in ``failed``. A separate process does not disturb the user's: it holds no lock, shares no
+state of the compiler, and may crash.
 
-It runs as a file and isolated (``-I``), because the folder a program is started in may hold
-anything, and ``python -m`` would import from there. Until the parent's places are on the path,
-only Python's library is imported.
+It runs as a file and isolated (``-I``), because the current folder may hold any modules, and
+``python -m`` would import from there. Until the parent's folders are on the path, only Python's
+library is imported.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import warnings
 
 def main(folder: pathlib.Path) -> None:
     """Compile the graph in `folder`."""
-    # Python's library first: nothing that is installed may stand in for it
+    # Python's library first, so that no installed module hides one of its modules
     library = [p for p in sys.path if not p.endswith(("site-packages", "dist-packages"))]
     given = (folder / "path").read_text(encoding="utf-8").splitlines()
     sys.path[:] = dict.fromkeys([*library, *given])
     scratch = str(folder.parent / "inductor")
-    if any(c.isspace() for c in scratch):  # Inductor hands such names to the compiler in pieces
+    if any(c.isspace() for c in scratch):  # Inductor doesn't quote names for the compiler
         scratch = tempfile.mkdtemp(prefix="lamella-")
         atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = scratch
@@ -50,13 +50,13 @@ def _compile(folder: pathlib.Path) -> None:
     from lamella.machine.library import keep
 
     torch.set_num_threads(1)
-    threads = int((folder / "threads").read_text())  # of the code that is made
+    threads = int((folder / "threads").read_text())  # of the compiled code
     graph, inputs = from_text((folder / "graph.json").read_text(encoding="utf-8"))
     with torch.no_grad():
         made = torch._inductor.aot_compile(  # type: ignore[attr-defined]
             graph, tuple(inputs), options={"fallback_random": True, "cpp.threads": threads})
     library = pathlib.Path(str(made))
-    described = library.with_suffix(".json")  # of kernels that are called by name
+    described = library.with_suffix(".json")  # the kernels that the code calls by name
     if described.exists():
         shutil.copyfile(described, folder / "model.json")
     keep(library, folder)

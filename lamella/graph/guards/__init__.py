@@ -1,1 +1,1 @@
-"""What a recorded graph depends on, and whether that has changed."""
+"""Guards: the objects that a recorded graph depends on, and whether they have changed."""

@@ -1,6 +1,6 @@
-"""Whether dicts and lists hold the very objects that they held, asked at every call.
+"""Whether dicts and lists still hold the same objects, checked at every call.
 
-In C++ (`identity.cpp`) where that has been built: a tenth of the time.
+In C++ (`identity.cpp`) where that has been built, which takes a tenth of the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ extension = Extension("lamella_identity", pathlib.Path(__file__).with_name("iden
 
 
 class Identities:
-    """What dicts and lists held at a moment."""
+    """The objects that dicts and lists hold at one time."""
 
     def __init__(self) -> None:
         self.dicts: list[tuple[dict, list, list]] = []
@@ -26,16 +26,16 @@ class Identities:
         extension.load()
 
     def add(self, held: dict) -> bool:
-        """Note the names and the values of a dict; tells whether it is of a kind that can be."""
+        """Note the keys and values of a dict; returns False for a kind that isn't supported."""
         if type(held) is not dict and type(held) is not OrderedDict:
             return False
         self.dicts.append((held, list(held), list(held.values())))
         return True
 
     def add_all(self, container: Any, opened: Opened, depth: int = DEEPEST) -> bool:
-        """Note a container and those in it; tells whether these objects are all that matters.
+        """Note a container and those in it; returns whether their identities are a full guard.
 
-        As for `values.plain`, what is large and not `opened` doesn't matter.
+        As for `values.comparable`, a large container that isn't `opened` doesn't matter.
         """
         if not depth:
             return False
@@ -53,7 +53,7 @@ class Identities:
         return all([is_fixed(part) or self.add_all(part, opened, depth - 1) for part in parts])
 
     def hold(self) -> bool:
-        """Whether all hold the same objects, under the same names and in the same order."""
+        """Whether all hold the same objects, under the same keys and in the same order."""
         if extension.module is not None:
             return extension.module.hold(self.dicts, self.lists)
         for held, names, values in self.dicts:

@@ -1,4 +1,4 @@
-"""What kind of thing something is: the program's, ours, a library's; what it names and calls."""
+"""Kinds of objects (the program's, Lamella's, a library's), and the names that code uses."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 import torch
 
-MOST_PARTS = 1000  # of a container that is looked into before code is known to read it
-MOST_READS = 1000  # of a container that other threads change
-MOST_BYTES = 2**16  # of such an array
+MOST_PARTS = 1000  # of a container; a larger one is compared only if the code read it
+MOST_READS = 1000  # attempts to read a container that other threads change
+MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
-_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # what nobody changes
-# of Python's library, what programs keep their own values in
+_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # taken as constant
+# classes of Python's library in which programs keep their own values
 DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
          ("collections", "UserList"), ("collections", "ChainMap"), ("_thread", "_local"))
 CACHED: Any = type(functools.lru_cache(len))
@@ -43,7 +43,7 @@ BUFFERS = (bytearray, array.array, memoryview)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 _HEAP_TYPE = 1 << 9  # of a class's flags: not one written in C
 _OPAQUE_MODULES = sys.stdlib_module_names - {"builtins", "typing", "abc", "enum"}
-# objects of Python's library that can't change, or that tell nothing without a call
+# objects of Python's library that are immutable, or whose state is read by calls only
 _STATELESS: tuple[type, ...] = (
     *PLAIN[:-1], tuple, list, deque, dict, set, frozenset, np.ndarray, *BUFFERS, *VIEWS, type,
     types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, CACHED,
@@ -57,20 +57,20 @@ _STATELESS: tuple[type, ...] = (
 
 
 class FunctionWrapper:
-    """An object that is, for what it can reach, the function it holds."""
+    """A callable that reaches the same objects as the function it wraps."""
 
     fn: Any
 
 
 def is_large(thing: Any) -> bool:
-    """Whether a container or an array is looked into only if code that ran may have read it."""
+    """Whether a container or an array is compared only if code that ran may have read it."""
     if isinstance(thing, np.ndarray):
         return thing.nbytes > MOST_BYTES
     return isinstance(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
 
 
 def is_opaque(thing: Any) -> bool:
-    """Whether an object of Python's library has a state that nothing here knows how to compare."""
+    """Whether an object has a hidden state, which can't be compared."""
     kind = type(thing)
     module = kind.__module__
     if not isinstance(module, str) or isinstance(thing, _STATELESS):
@@ -87,7 +87,7 @@ def is_opaque(thing: Any) -> bool:
 
 @functools.lru_cache(1024)
 def has_hidden_state(kind: type) -> bool:
-    """Whether objects of a class have attributes that are kept where only C code sees them."""
+    """Whether objects of a class have attributes that only C code can read."""
     return any(
         cls.__module__ == "_ctypes" or cls.__module__.partition(".")[0] not in _KNOWN and any(
             isinstance(value, types.GetSetDescriptorType) and name[:2] != "__"
@@ -96,9 +96,9 @@ def has_hidden_state(kind: type) -> bool:
 
 
 def parts_of(container: Any) -> list[Any]:
-    """The items of a mapping, or the elements of another container, as of one moment.
+    """The items of a mapping, or the elements of another container, at one time.
 
-    It is read again if another thread has changed it meanwhile.
+    It is read again if another thread changes it meanwhile.
     """
     mapping = isinstance(container, (dict, types.MappingProxyType))
     for _ in range(MOST_READS):
@@ -110,7 +110,7 @@ def parts_of(container: Any) -> list[Any]:
 
 
 def behind(proxy: Any) -> Any:
-    """What a weak proxy stands for; None if it is gone."""
+    """The object of a weak proxy; None if it no longer exists."""
     try:
         return proxy.__init__.__self__
     except ReferenceError:
@@ -145,7 +145,7 @@ def has_value(variable: types.CellType) -> bool:
 
 
 def with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A piece of code, and the functions defined there."""
+    """A code object, and those of the functions defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -154,7 +154,7 @@ def with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 @functools.lru_cache(4096)
 def names_of(code: types.CodeType) -> frozenset[str]:
-    """The names in a piece of code and in the functions defined there, also those in text."""
+    """The names in a code object and in the functions defined in it, also those in strings."""
     found: set[str] = set()
     for part in with_inner(code):
         found.update(part.co_names, [constant for constant in part.co_consts
@@ -164,9 +164,9 @@ def names_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(4096)
 def globals_of(code: types.CodeType) -> frozenset[str]:
-    """The names that a piece of code, and the functions defined there, may read as globals.
+    """The names that a code object, and the functions defined in it, may read as globals.
 
-    Not those of attributes: ``self.step`` says nothing about a global ``step``.
+    Names of attributes are not among them: ``self.step`` doesn't read a global ``step``.
     """
     every = names_of(code)
     if every & _WAYS_AROUND:
@@ -177,14 +177,14 @@ def globals_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(4096)
 def imports_of(code: types.CodeType) -> frozenset[str]:
-    """The modules that a piece of code, and the functions defined there, import."""
+    """The modules that a code object, and the functions defined in it, import."""
     return frozenset([step.argval for part in with_inner(code)
                       for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"])
 
 
 @functools.lru_cache(4096)
 def compares_identities(code: types.CodeType) -> bool:
-    """Whether a piece of code, or a function defined there, may tell one object from two alike."""
+    """Whether a code object, or a function defined in it, may compare identities of objects."""
     for part in with_inner(code):
         if not _IDENTITIES.isdisjoint(part.co_names):
             return True
@@ -207,22 +207,22 @@ _LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib
 
 
 def is_ours(thing: Any) -> bool:
-    """Whether an object is of one of our classes."""
+    """Whether an object is of one of Lamella's classes."""
     module = type(thing).__module__
     return isinstance(module, str) and module.split(".")[0] == "lamella"
 
 
 def has_attributes(thing: Any) -> bool:
-    """Whether a container or a plain value is of a class of the user's, with attributes."""
+    """Whether a container or a plain value is of a user's class with attributes."""
     return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset))
             and hasattr(thing, "__dict__") and is_users(type(thing).__module__))
 
 
 @functools.lru_cache(1024)
 def is_users(module: str | None) -> bool:
-    """Whether a module is the user's: none of ours, PyTorch's, NumPy's or Python's own.
+    """Whether a module is the user's: not Lamella's, PyTorch's, NumPy's or Python's own.
 
-    Classes made at run time may name none: they are taken for the user's.
+    Classes made at run time may have no module; they count as the user's.
     """
     if not isinstance(module, str):
         return module is None  # classes of extension modules may have a descriptor there
@@ -233,7 +233,7 @@ def is_users(module: str | None) -> bool:
 
 
 def is_users_code(code: types.CodeType) -> bool:
-    """Whether code is in no file that comes with Python."""
+    """Whether code is outside of Python's own library."""
     return _is_users_file(code.co_filename)
 
 

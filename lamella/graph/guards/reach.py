@@ -1,4 +1,4 @@
-"""What a function can reach: the objects it may read or change when it runs."""
+"""Reachability: the objects that a function may read or change when it runs."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from .kinds import (
     slots_of,
 )
 
-# what reads an object's attributes without naming them
+# names of functions that read an object's attributes without naming them
 _ANY_NAME = frozenset(("getattr", "vars", "__dict__", "attrgetter", "methodcaller", "dir",
                        "deepcopy", "asdict", "astuple", "dumps", "locals"))
 REGISTRIES = ("_params", "_cells", "_buffers")
-# methods that Python calls, and that calls of an object that is there already don't
+# special methods that run only while an object is created, copied, pickled or printed
 _MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
                      "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
                      "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
@@ -57,12 +57,12 @@ _OWN_KINDS = (list, dict, set, deque)
 
 
 class Place(NamedTuple):
-    """Something that holds others, and where it was found.
+    """A container, and where it was found.
 
     Attributes:
         thing: a dict (also one of attributes), a list, tuple, deque or set, or a variable of a
             closure.
-        around: the number of the place it was found in; None for one that is always there.
+        around: the number of the place that contains it; None if it is fixed.
         key: its key there.
     """
 
@@ -74,38 +74,36 @@ class Place(NamedTuple):
 class Reach:
     """The Cells, Parameters and other objects found from a function and its arguments.
 
-    Followed are closures, the globals a function names, defaults, bound objects, partials,
-    containers, the attributes of Cells and objects, the methods of their classes and what is in
-    modules, if code that was found so far mentions their names. What belongs to Lamella and
-    PyTorch, or comes with Python, is left out.
+    The search follows closures, the globals a function names, defaults, bound objects, partials,
+    containers and the attributes of Cells and objects; also the methods of their classes and the
+    contents of modules, if code found so far mentions their names. Objects of Lamella, PyTorch and
+    Python's library are left out.
 
     Attributes:
-        tensors: Tensors that are no Parameters, each with where it was found if that has a name
-            (see `spots.found_at`), or else None.
-        known_tensors: by identity, those found elsewhere, though perhaps under a name, too.
-        objects: those of the user's classes, and Lamella's that are no Cells.
+        tensors: Tensors other than Parameters, each with the name under which it was found (see
+            `spots.found_at`), or else None.
+        known_tensors: by identity, those found otherwise than under a name.
+        objects: those of the user's classes, and Lamella's other than Cells.
         slotted: objects with the names of their slots.
-        functions: those of the user.
+        functions: the user's functions.
         variables: the variables of closures.
-        spaces: globals, modules and classes, each with its dict and the names that matter.
-        places: what can be changed, and where it was found.
+        spaces: globals, modules and classes, each with its dict and the names that code uses.
+        places: the mutable containers, and where they were found.
         arrays: NumPy arrays.
-        buffers: arrays of Python's own.
-        locals: objects whose attributes each thread has for itself; `thread` is the thread that
-            looked at them, 0 if there are none.
+        buffers: `bytearray`, `array.array` and `memoryview` objects.
+        locals: thread-local objects; `thread` is the thread that read them, 0 if there are none.
         streams: generators of random numbers that are not Lamella's.
         has_caches: whether there are functions that cache their results.
-        refused: why no graph can hold what was found, if so.
-        closed: what was not looked into, each with the names on the way there; None for one that
-            has been found in another way. These are large containers and arrays, and objects of
-            Python's library, such as files and iterators. Most programs hold them and never read
-            them while they run: see `was_read`.
+        refused: why no graph can hold the objects found; None if one can.
+        closed: the objects not inspected, each with the names that lead to it, or None if there
+            are none. These are large containers and arrays, and objects of Python's library, such
+            as files and iterators. Most programs never read them while they run: see `was_read`.
 
     Args:
-        opened: by identity, the large containers and arrays to look into.
-        by_name: whether Tensors of closures and globals are known by names, as attributes are.
-        without: by identity, lists that are to be left out; `hidden` tells whether any of them was
-            found in several places that are no names.
+        opened: by identity, the large containers and arrays to inspect.
+        by_name: whether Tensors of closures and globals are found by names, as attributes are.
+        without: by identity, lists to leave out; `hidden` tells whether any of them was found in
+            several places that have no names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
@@ -140,26 +138,26 @@ class Reach:
         self._modules: list[types.ModuleType] = []
         self._waiting: deque[tuple[Any, int | None, Any]] = deque()
         self._visit_all(roots)
-        while self._waiting:  # no recursion: chains of objects may be long
+        while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
         for owner, _, names in self.spaces.values():
             if not isinstance(owner, type):
                 continue
             for cls in (*owner.__mro__[1:], *type(owner).mro(type(owner))):
-                if id(cls) in self.spaces:  # what it has may be hidden some day
+                if id(cls) in self.spaces:  # a derived class may override its names later
                     names.update(self.spaces[id(cls)][2])
 
     @classmethod
     def of_call(cls, fn: Any, args: tuple, kwargs: dict, opened: Mapping[int, Any] | None = None,
                 without: Mapping[int, Any] | None = None, by_name: bool = False) -> Reach:
-        """What a call can reach other than the Tensors it is given, whose data are arguments."""
+        """The objects that a call can reach, without the Tensors among its arguments."""
         return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
                          and not isinstance(value, Parameter) else value
                          for value in leaves((args, kwargs))], opened=opened, without=without,
                    by_name=by_name)
 
     def same(self, other: Reach) -> bool:
-        """Whether the other has found the very same things."""
+        """Whether the other has found the same objects."""
         return all(
             len(mine) == len(its) and all(a is b for a, b in zip(mine, its, strict=True))
             for mine, its in (
@@ -181,7 +179,7 @@ class Reach:
         return self._seen.get(id(thing), self) is thing
 
     def current(self, number: int) -> Any:
-        """What is at a place now."""
+        """The object that is at a place now."""
         thing, around, key = self.places[number]
         if around is None:
             return thing
@@ -208,7 +206,7 @@ class Reach:
         if id(thing) not in self.opened and (is_large(thing) or is_opaque(thing)):
             self.closed.append((thing, self._names_to(around, key)))
             return
-        if has_attributes(thing):  # of a class derived from one of Python's
+        if has_attributes(thing):  # its class is derived from one of Python's
             self._visit_object(thing)
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
@@ -282,7 +280,7 @@ class Reach:
                 self._keep(thing, (path[0], (*path[1], key)))
 
     def _names_to(self, around: int | None, key: Any) -> frozenset[str] | None:
-        """The names that code must mention to get to something; None if it may need none."""
+        """The names that code must mention to reach an object; None if it may need none."""
         names = set()
         while True:
             if isinstance(key, str):
@@ -292,7 +290,7 @@ class Reach:
             _, around, key = self.places[around]
 
     def was_read(self, codes: Iterable[types.CodeType]) -> dict[int, Any]:
-        """Of what wasn't looked into, by identity what the code that ran may have read."""
+        """By identity, the objects not inspected that the code which ran may have read."""
         if not self.closed:
             return {}
         mentioned: set[str] = set()
@@ -305,7 +303,7 @@ class Reach:
                 or every and not is_opaque(thing)}
 
     def _path(self, place: int) -> tuple[Any, tuple] | None:
-        """How to get to a container from a name; None if there is no such way."""
+        """The name and keys that lead to a container; None if there are none."""
         keys = []
         while True:
             thing, around, key = self.places[place]
@@ -330,7 +328,7 @@ class Reach:
         self._visit_class(type(cell))
         for name in _CALLED:
             for cls in type(cell).__mro__:
-                if name in vars(cls):  # also of ours, which a program may replace
+                if name in vars(cls):  # also of Lamella's classes: a program may replace methods
                     self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
                     break
         own = cell.__dict__
@@ -356,7 +354,7 @@ class Reach:
             else:
                 self.refused = f"uses {kind.__name__!r}, whose state can't be compared"
         elif is_ours(thing):
-            if not isinstance(thing, Reach):  # it holds whole modules, and changes nothing
+            if not isinstance(thing, Reach):  # it refers to whole modules, and is never changed
                 self._attributes(thing)
         elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in DATA:
             self._visit_class(kind)
@@ -378,7 +376,7 @@ class Reach:
             self._visit_all([getattr(thing, name, None) for name in slots])
 
     def _slots(self, things: dict, place: int, without: tuple[str, ...] = ()) -> None:
-        """Visit the values of a dict; Tensors there are known by their names, not as objects."""
+        """Visit the values of a dict; Tensors there are found by their names, not by identity."""
         for name, thing in list(things.items()):
             if name in without:
                 continue
@@ -392,7 +390,7 @@ class Reach:
         return isinstance(thing, Tensor) and not isinstance(thing, Parameter)
 
     def _keep(self, tensor: Tensor, slot: tuple[Any, Any]) -> None:
-        """Note a Tensor by where it is, unless it has been found elsewhere."""
+        """Note a Tensor by its place, unless it has been found elsewhere."""
         if id(tensor) not in self._seen:
             self._seen[id(tensor)] = tensor
             self.tensors.append((tensor, slot))
@@ -424,7 +422,7 @@ class Reach:
         self._visit_all(functions_of(method))
 
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
-        """Note that what a name of a module or a class stands for matters."""
+        """Note that the value of a name in a module or a class is used."""
         self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
         if self.by_name and not isinstance(owner, type):
             if self._is_own_tensor(value):
@@ -458,18 +456,18 @@ class Reach:
         if users:
             around, names = function.__globals__, names_of(function.__code__)
             read = globals_of(function.__code__)
-            asked = names if "modules" in names else imports_of(function.__code__)
+            imported = names if "modules" in names else imports_of(function.__code__)
             for name in names:
-                if name in read:  # also one that isn't there yet, and may hide one of Python's
+                if name in read:  # also one that isn't defined yet, and may hide a built-in
                     self._name(around, around, name, around.get(name))
-                if name in asked:
+                if name in imported:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
-                elif name in sys.modules and name not in around:  # what the code may import
+                elif name in sys.modules and name not in around:  # the code may import it
                     self._visit(sys.modules[name])
             self._mention(names)
 
     def _mention(self, names: frozenset[str]) -> None:
-        """Visit what has waited for code that mentions its name."""
+        """Visit the methods and contents of modules that these names refer to."""
         new = names - self._mentioned
         self._mentioned |= new
         for name in new:
@@ -488,7 +486,7 @@ class Reach:
                             own[name], (types.ModuleType, *_OWN_KINDS)) or is_opaque(own[name]):
                         self._visit(own[name], None, name)
             return
-        if "getattr" in names:  # by a name that may be computed
+        if "getattr" in names:  # the name may be computed
             names = {name for name, value in parts_of(own) if isinstance(value, PLAIN)}
         for name in list(names):
             if name in own:
@@ -496,5 +494,5 @@ class Reach:
 
 
 def form_of(raw: torch.Tensor) -> tuple:
-    """What the kernels of a run depend on, of a tensor."""
+    """The properties of a tensor that a run's kernels depend on: shape, strides, type, device."""
     return raw.shape, raw.stride(), raw.dtype, raw.device

@@ -1,4 +1,4 @@
-"""Where a program keeps numbers and lists that change from call to call."""
+"""The places of numbers and lists that change from call to call."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .kinds import parts_of
 from .reach import Reach
 from .values import ABSENT, content_of, counting
 
-DEEPEST = 4  # containers within each other
-LONGEST = 64  # parts of such a container
+DEEPEST = 4  # the most levels of containers
+LONGEST = 64  # the most parts of such a container
 
 
 class Spot(NamedTuple):
@@ -29,11 +29,11 @@ class Spot(NamedTuple):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """What tells it from others."""
+        """Its identity: equal for two spots at the same place."""
         return id(self.holder), self.key, self.path
 
     def get(self) -> Any:
-        """What is there; `ABSENT` if nothing is."""
+        """The value there; `ABSENT` if there is none."""
         if isinstance(self.holder, types.CellType):
             value = content_of(self.holder)
         else:
@@ -47,7 +47,7 @@ class Spot(NamedTuple):
         return value
 
     def put(self, value: Any) -> None:
-        """Keep another value there."""
+        """Assign another value there."""
         if self.path:
             around = self._replace(path=self.path[:-1])
             container = around.get()
@@ -63,7 +63,7 @@ class Spot(NamedTuple):
             self.holder[self.key] = value
 
     def whole(self) -> Spot:
-        """That of the outermost tuple around it, or itself: what to put back to undo a `put`."""
+        """The spot of the outermost tuple around it, or itself: restoring it undoes a `put`."""
         for length in range(len(self.path)):
             around = self._replace(path=self.path[:length])
             if isinstance(around.get(), tuple):
@@ -71,7 +71,7 @@ class Spot(NamedTuple):
         return self
 
     def inside(self, value: Any, depth: int = 0) -> Iterator[tuple[Spot, Any]]:
-        """Itself with what is there, and the same of all that lies in containers there."""
+        """Itself with its value, and the spots and values inside containers there."""
         yield self, value
         if depth < DEEPEST and _is_container(value) and len(value) <= LONGEST:
             for step, part in parts_of(value) if type(value) is dict else enumerate(value):
@@ -80,7 +80,7 @@ class Spot(NamedTuple):
 
 
 def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]]:
-    """What of some kinds a program keeps where a run may read it, by its places."""
+    """The values of some types that a run may read, by their places."""
     spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
              for name, _ in counting(thing)]
     spots += [Spot(variable, None) for variable in reach.variables]
@@ -90,7 +90,7 @@ def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]
 
 
 def found_at(slot: tuple[Any, Any]) -> Any:
-    """What is in a dict or a variable of a closure under a name, or further in, under several."""
+    """The value of a slot: under a name in a dict or variable, or inside it by several keys."""
     holder, name = slot
     if isinstance(holder, types.CellType):
         holder = holder.cell_contents
@@ -103,7 +103,7 @@ def found_at(slot: tuple[Any, Any]) -> Any:
 
 
 class AnyOf(NamedTuple):
-    """Stands, in a fingerprint, for any value of a type."""
+    """In a fingerprint: any value of a type."""
 
     kind: type
 
@@ -121,11 +121,11 @@ class Free:
         return bool(self._paths)
 
     def has(self, holder: Any, key: Any) -> bool:
-        """Whether a name holds any."""
+        """Whether a name has any of these spots."""
         return (id(holder), key) in self._paths
 
     def guarded(self, holder: Any, key: Any, value: Any) -> Any:
-        """What of the value of a name is guarded."""
+        """The guarded part of the value of a name."""
         paths = self._paths.get((id(holder), key))
         return value if paths is None else _guarded(value, paths)
 
@@ -149,7 +149,7 @@ def _is_container(value: Any) -> bool:
 
 
 def _with(container: Any, parts: dict[Any, Any]) -> Any:
-    """A container like another, with other parts at some places."""
+    """A copy of a container with some parts replaced."""
     if type(container) is dict:
         return {**container, **parts}
     values = [parts.get(i, value) for i, value in enumerate(container)]

@@ -1,6 +1,6 @@
-"""The plain values that a run may depend on, in a form that can be compared.
+"""Fingerprints: the values that a run may depend on, in a form that can be compared.
 
-Other threads may change what is looked at: see `parts_of`.
+Other threads may change containers while they are read: see `parts_of`.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from .spots import Free
 
 LONGEST = 1024  # of a container that is compared part by part
-DEEPEST = 16  # of containers within each other
-_SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is
+DEEPEST = 16  # the most levels of containers
+_SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _ATOMS = frozenset(PLAIN)
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
-_PLACES = (tuple, list, dict)  # in which Tensors are known by where they are
+_PLACES = (tuple, list, dict)  # containers in which Tensors are found by their keys
 ABSENT = object()
 _LARGE = "large"
 Opened = Mapping[int, Any] | None
 
-# the attributes of a Cell that say nothing by themselves, or are compared one by one
+# the attributes of a Cell that don't matter by themselves, or are compared one by one
 _COMPARED_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
                     "_flags"))
 
 
 def fingerprint(reach: Reach, free: Free) -> tuple:
-    """The plain values that a run may depend on: attributes of objects, variables of functions.
+    """The values that a run may depend on: attributes of objects, variables of functions.
 
-    Of what is `free` only the types count.
+    For the spots in `free` only the types count.
     """
     opened = reach.opened
 
@@ -73,7 +73,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
 
 
 def kinds_of(reach: Reach) -> list:
-    """The classes of objects and Cells, and what classes inherit."""
+    """The classes of objects and Cells, and the bases of classes."""
     return [*map(type, reach.cells), *map(type, reach.objects),
             *[owner.__mro__ for owner, *_ in reach.spaces.values() if isinstance(owner, type)]]
 
@@ -82,7 +82,7 @@ class Difference(NamedTuple):
     """What differs between two fingerprints.
 
     Attributes:
-        what: how messages call it.
+        what: its description in messages.
         name: the name under which code reads it; empty if it has none.
         before, now: the two values; empty if they can't be shown.
     """
@@ -120,7 +120,7 @@ def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
 
 
 def _shown(form: Any) -> str:
-    """What `plain` made of a plain value, as text; nothing for other values."""
+    """A plain value, from its form by `comparable`, as text; empty for other values."""
     if form is ABSENT:
         return "nothing"
     if isinstance(form, str):
@@ -131,12 +131,12 @@ def _shown(form: Any) -> str:
 
 
 def content_of(variable: types.CellType) -> Any:
-    """What a variable of a closure holds; a mark if it has not been assigned."""
+    """The value of a variable of a closure; `ABSENT` if it has not been assigned."""
     return variable.cell_contents if has_value(variable) else ABSENT
 
 
 class _ByIdentity:
-    """Equal to another that holds the very same object."""
+    """Equal to another one if both hold the same object."""
 
     __slots__ = ("thing",)
 
@@ -151,7 +151,7 @@ class _ByIdentity:
 
 
 class _Long:
-    """A long container of plain values; equal to another of the very same values."""
+    """A long container of plain values; equal to another one with the same objects."""
 
     __slots__ = ("parts",)
 
@@ -167,14 +167,14 @@ class _Long:
 
 
 def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
-    """What tells a value from another: itself if it is plain, its parts, or its identity.
+    """A value in a form that can be compared: itself if it is plain, its parts, or its identity.
 
-    Given `opened`, what is large and not in there counts as the same as anything of its class.
+    If `opened` is given, a large container that isn't in it equals any other of its class.
     """
     kind = type(value)
     if kind in _ATOMS:
         if kind is float and (not value or value != value):
-            return repr(value)  # the two zeros differ, and not a number is equal to itself
+            return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
         return kind, value
     if kind is Parameter or kind is Tensor:
         return _ByIdentity(value)
@@ -193,10 +193,10 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     if isinstance(value, functools.partial):
         return kind, *[comparable(v, depth + 1, opened) for v in (
             value.func, value.args, value.keywords, vars(value))]
-    if isinstance(value, CACHED):  # whether it has been called since, or emptied
+    if isinstance(value, CACHED):  # whether its cache has changed
         cached: Any = value
         return _ByIdentity(value), *cached.cache_info()[1:]
-    if isinstance(value, PLAIN):  # of a class derived from these
+    if isinstance(value, PLAIN):  # its class is derived from these
         return kind, value
     if kind.__eq__ is object.__eq__:
         return value
@@ -204,7 +204,7 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
 
 
 def is_fixed(value: Any) -> bool:
-    """Whether a value is, for what `plain` says of it, the same as long as it is this object."""
+    """Whether the result of `comparable` stays the same as long as the object does."""
     if isinstance(value, (tuple, frozenset)):
         return all(map(is_fixed, value))
     return not isinstance(value, (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar,
@@ -235,9 +235,9 @@ def _array(value: np.ndarray) -> tuple:
 
 
 def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
-    """The same of what a name holds: a Tensor there is known by its form, and who shares it.
+    """The value of a name in a form that can be compared; a Tensor by its form and its aliases.
 
-    `seen` has by identity what tells apart the Tensors that were met, or can be met elsewhere.
+    `seen` numbers the Tensors by identity, so that two names of the same Tensor are recognized.
     """
     if type(value) is Tensor:
         own = value.__dict__
@@ -250,7 +250,7 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
 
 
 def holds_tensors(value: Any, depth: int = 0) -> bool:
-    """Whether there are Tensors in a tuple, list or dict, or in such inside of it."""
+    """Whether there are Tensors in a tuple, list or dict, or in containers inside of it."""
     if len(value) > LONGEST:
         return False
     parts = [part for _, part in parts_of(value)] if type(value) is dict else value
@@ -262,7 +262,7 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
 def counting(thing: Any) -> list[tuple[str, Any]]:
     """The attributes of an object that a run may depend on."""
     ours, cell = is_ours(thing), isinstance(thing, CellTree)
-    # objects of ours keep what is theirs, such as work done once
+    # Lamella's objects have private state, such as caches
     return [(name, value) for name, value in parts_of(thing.__dict__)
             if name not in _COMPARED_APART and (
                 not ours or isinstance(value, PLAIN)
@@ -279,7 +279,7 @@ def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> lis
 
 
 def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Attributes; of hooks the functions in their order count, not the numbers of handles."""
+    """Attributes; for hooks, their functions in order, without the numbers of handles."""
     for name, value in items:
         if name == "_call_hooks":  # of a Cell, by kinds
             value = [(kind, list(hooks.values())) for kind, hooks in parts_of(value) if hooks]
@@ -288,7 +288,7 @@ def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         else:
             yield name, value
             continue
-        if value:  # as if there had never been any
+        if value:  # removing all hooks is the same as never having had any
             yield name, value
 
 
@@ -300,9 +300,9 @@ def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Fre
 
 
 def contents(value: Any, opened: Opened = None) -> Any:
-    """Of a value that may change and stay the same object what tells if it has; None if it can't.
+    """The content of a mutable value in a form that can be compared; None if it is immutable.
 
-    A Parameter's data are none of it.
+    A Parameter's data don't belong to it.
     """
     if type(value) is Tensor:
         own = value.__dict__

@@ -1,4 +1,4 @@
-"""Whether anything has changed of what a function can reach, asked at every call."""
+"""Whether any object that a function can reach has changed, checked at every call."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .reach import REGISTRIES, Reach
 from .spots import Free, Spot
 from .values import ABSENT, comparable, content_of, contents, counting, fingerprint, kinds_of
 
-_ANY = object()  # instead of what holds a number that may change
+_ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 
 _order = attrgetter("__mro__")
 
 
 class Watch:
-    """A reach and its fingerprint, which is taken again only if something has been replaced.
+    """A reach and its fingerprint, which is computed again only if an object has been replaced.
 
-    That is asked by comparing identities: a fraction of the time a fingerprint takes. What can
-    change and stay the same object (a list, a dict, the data of a Tensor) is compared as such.
+    That is checked by comparing identities, in a fraction of the time that a fingerprint takes.
+    Mutable values (a list, a dict, the data of a Tensor) are compared by content.
 
     Args:
-        reach: what is watched.
-        free: what in it may change; only its types are compared.
+        reach: the objects that are watched.
+        free: the spots in it whose values may change; only their types are compared.
     """
 
     def __init__(self, reach: Reach, free: Free | None = None):
@@ -35,7 +35,7 @@ class Watch:
         self._snapshot = _Snapshot(reach, self.free)
 
     def values(self) -> tuple:
-        """The fingerprint as of now."""
+        """The current fingerprint."""
         snapshot = self._snapshot
         if not snapshot.holds():
             self._snapshot = snapshot = _Snapshot(self.reach, self.free)
@@ -43,16 +43,16 @@ class Watch:
 
 
 class _Snapshot:
-    """What the names within a reach stand for at a moment, and the fingerprint of that."""
+    """The values of all names in a reach at one time, and their fingerprint."""
 
     def __init__(self, reach: Reach, free: Free):
         self._free = free
-        self._freely: list[tuple[Any, Any, Any]] = []  # names, and what of their values is guarded
+        self._freely: list[tuple[Any, Any, Any]] = []  # names, guarded parts of values
         self._partly: list[tuple[dict, list, list]] = []
         self._opened = reach.opened
         self._dicts = Identities()  # of objects, Cells and Parameters
         self._parts = Identities()  # of containers
-        self._parts_say_all = True  # whether these say all of what containers hold
+        self._parts_say_all = True  # whether identities are a full guard on the containers
         self.empty: list[dict] = []
         self.containers: list[tuple[Any, Any]] = []
         self.tensors: list[tuple[Tensor, tuple]] = []
@@ -97,7 +97,7 @@ class _Snapshot:
         self.values = fingerprint(reach, free)
 
     def holds(self) -> bool:
-        """Whether everything is as it was."""
+        """Whether nothing has changed."""
         if not self._dicts.hold() or any(self.empty):
             return False
         if (self._freely or self._partly) and not self._rest_holds():
@@ -123,7 +123,7 @@ class _Snapshot:
         return all(contents(held, self._opened) == parts for held, parts in self.containers)
 
     def _rest_holds(self) -> bool:
-        """Whether what may change is still of its type, and all beside it is as it was."""
+        """Whether values that may change have kept their types, and others are unchanged."""
         for own, names, values in self._partly:
             now = list(own.values())  # one step: other threads may change the dict
             if list(own) != names or len(now) != len(values) or not all(
@@ -132,7 +132,7 @@ class _Snapshot:
         return all(self._guarded(holder, key) == form for holder, key, form in self._freely)
 
     def _note(self, holder: Any, key: Any) -> None:
-        """Note what is guarded of a name that holds something free."""
+        """Note the guarded part of a name that has free spots."""
         self._freely.append((holder, key, self._guarded(holder, key)))
 
     def _guarded(self, holder: Any, key: Any) -> Any:
@@ -158,7 +158,7 @@ class _Snapshot:
         self._contents(self.attributes[-1][2])
 
     def _contents(self, value: Any) -> None:
-        """Note what may change in a value that stays the same object."""
+        """Note the content of a mutable value."""
         form = contents(value, self._opened)
         if form is not None and type(value) is Tensor:
             self.tensors.append((value, form))

@@ -1,1 +1,1 @@
-"""Graphs of kernels: what operations do to memory, stages, and graphs as text."""
+"""Graphs of kernels: side effects of operations, stages, and graphs as text."""

@@ -1,4 +1,4 @@
-"""Whether two runs of a graph by different kernels gave the same, up to rounding."""
+"""Whether two runs of a graph by different kernels agree, up to rounding."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-UNITS = 256.0  # in the last place: what other kernels, which add in another order, may differ by
-FACTOR = 8.0  # times the difference that one unit in the inputs makes: still rounding
-UNITS_OF_HALVES = 16.0  # in 16 bits, where a compiler rounds less often
+UNITS = 256.0  # in the last place: allowed between kernels that add in different orders
+FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes
+UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less often
 
 Values = Sequence[torch.Tensor]
 
 
 def agree(wanted: Values, got: Values, limits: Sequence[float] | None = None) -> bool:
-    """Whether each element of the results is the same but for rounding.
+    """Whether each element of the results is the same up to rounding.
 
     Args:
         wanted, got: the results of the two runs.
-        limits: for each result, by how many units elements may differ if that is more than usual.
+        limits: for each result, a limit in units, where it is greater than the usual one.
     """
     if len(wanted) != len(got):
         return False
@@ -29,15 +29,15 @@ def agree(wanted: Values, got: Values, limits: Sequence[float] | None = None) ->
 
 
 def agree_but_for_kinks(wanted: Values, got: Values, again: Callable[[], Values]) -> bool:
-    """The same; where results differ by more, that may be what rounding does to them.
+    """Whether the results agree, also where the function is sensitive to rounding.
 
-    Rounding decides on which side of a kink a value near it falls, and is all there is of a
-    gradient that should be zero. So results may differ as far as those of the graph itself do when
-    its inputs differ by one unit.
+    Rounding decides on which side of a kink a nearby value falls, and a gradient that should be
+    zero consists of rounding errors. So results may differ as much as those of the graph itself do
+    when its inputs differ by one unit.
 
     Args:
         wanted, got: the results of the two runs.
-        again: runs what gave `wanted`, on inputs as `next_to` gives them.
+        again: runs the graph that computed `wanted` on inputs changed by `next_to`.
     """
     if agree(wanted, got):
         return True
@@ -49,7 +49,7 @@ def agree_but_for_kinks(wanted: Values, got: Values, again: Callable[[], Values]
 
 
 def next_to(x: torch.Tensor) -> torch.Tensor:
-    """The same numbers, each off by up to one unit in the last place."""
+    """The numbers, each changed by up to one unit in the last place."""
     if not x.is_floating_point():
         return x
     stream = torch.Generator(x.device).manual_seed(0)
@@ -64,9 +64,9 @@ def _usual(x: torch.Tensor) -> float:
 def units(wanted: torch.Tensor, got: torch.Tensor) -> float:
     """The largest difference of two elements, in units of the type in the last place.
 
-    The unit is that of the element, or of the root of the mean square of all if that is greater:
-    what is added up to something small has the error of what was added. Infinite for another form,
-    and for values that differ in what they say: whole numbers, infinities and NaN.
+    The unit is that of the element, or of the root mean square of all elements if that is greater:
+    a small sum of large terms has the error of the terms. Infinite if shapes or types differ, and
+    for any difference of integers, infinities and NaN.
     """
     if wanted.shape != got.shape or wanted.dtype is not got.dtype:
         return float("inf")

@@ -1,4 +1,4 @@
-"""A graph that is still being rewritten."""
+"""Graphs that are cheap to build and to rewrite."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.immutable_collections import immutable_dict
 
-_numbers = itertools.count()  # no two nodes of any graphs have the same name
+_numbers = itertools.count()  # names are unique across graphs
 
 
 class Kernels(Graph):
     """A graph of kernels, whose nodes are named by numbers.
 
-    PyTorch's own looks through all arguments for symbols, and makes a readable name of each
-    operation: more than half of the time that a node takes.
+    PyTorch's own class searches all arguments for symbols and makes a readable name for each node,
+    which is more than half of the time that a node takes.
     """
 
     def create_node(self, op: str, target: Any, args: Any = None, kwargs: Any = None,
                     name: str | None = None, type_expr: Any = None) -> Node:
-        """A new node at the current place."""
+        """A new node at the current position."""
         node = Node(self, f"k{next(_numbers)}", op, target, args or (),
                     kwargs or immutable_dict(), type_expr)
         self._insert(node)
@@ -29,23 +29,23 @@ class Kernels(Graph):
         return node
 
     def lint(self) -> None:
-        """Nothing: PyTorch checks the whole graph each time that dead code is removed."""
+        """Do nothing: PyTorch would check the whole graph each time dead code is removed."""
 
 
 class Draft(GraphModule):
-    """A graph with its tensors, without code until it is called.
+    """A graph with its tensors; its Python code is generated when it is first called.
 
-    Most graphs on the way from a recording to what is run are never called, and writing their code
-    takes longer than most rewritings.
+    Most intermediate graphs are never called, and generating their code takes longer than most
+    passes.
     """
 
     def recompile(self) -> Any:
-        """Forget the code: the graph has changed."""
+        """Drop the code, since the graph has changed."""
         if "forward" in vars(type(self)):  # each object has a class of its own
             del type(self).forward
 
     def forward(self, *inputs: Any) -> Any:
-        super().recompile()  # gives the class another `forward`
+        super().recompile()  # replaces `forward` of the class
         return type(self).forward(self, *inputs)
 
 

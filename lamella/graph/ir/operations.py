@@ -12,22 +12,22 @@ from torch.fx import Graph, Node
 # kernels that change running statistics without their schema saying so
 _IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
            "miopen_batch_norm", "_batch_norm_with_update")
-# what hands its input through where there is nothing to do, or always and doesn't say so
+# operations that may return their input, or a view of it, without the schema saying so
 _PERHAPS_VIEWS = ("aten.reshape", "aten.contiguous", "aten._reshape_alias", "aten.to.",
                   "aten.expand_as", "aten._unsafe_view")
 
 
 class Effects(NamedTuple):
-    """What is known of an operation, whatever it is given.
+    """The side effects of an operation, for all arguments.
 
     Attributes:
-        shared: the arguments, by place and name, whose memory its results may lie in.
-        written: those whose memory it changes.
+        shared: the arguments, by position and name, that its results may alias.
+        written: the arguments that it mutates.
         is_random: whether it draws random numbers.
-        is_impure: whether it changes its fourth and fifth argument without saying so.
-        is_check: whether it gives nothing: it raises an error, or lets things be.
-        may_be_view: whether it gives its input's memory where nothing has to be done.
-        is_exchange: whether other processes take part: each replay makes it once, in its turn.
+        is_impure: whether it mutates its fourth and fifth argument, though its schema doesn't say.
+        is_check: whether it returns nothing, but may raise an error.
+        may_be_view: whether its result may alias its input, though its schema doesn't say.
+        is_exchange: whether it is a collective: each replay calls it once, in order.
     """
 
     shared: tuple[tuple[int, str], ...] = ()
@@ -43,7 +43,7 @@ _effects: dict[int, tuple[Any, Effects]] = {}  # by identity: an operation's has
 
 
 def effects_of(target: Any) -> Effects:
-    """What is known of the operation of a node."""
+    """The side effects of the operation of a node."""
     found = _effects.get(id(target))
     if found is None:
         found = _effects[id(target)] = target, _effects_by_schema(target)
@@ -67,7 +67,7 @@ def _effects_by_schema(target: Any) -> Effects:
 
 
 def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
-    """For each node, the nodes whose memory its value may lie in: itself, unless it is a view."""
+    """The alias set of each node: the nodes whose memory it may lie in; itself unless a view."""
     found: dict[Node, set[Node]] = {}
     parts: dict[object, Node] = {}
     for node in nodes:
@@ -75,7 +75,7 @@ def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
         if node.target is operator.getitem:
             several, number = node.args
             bases = found[several]  # type: ignore[index]
-            if isinstance(several, Node) and bases == {several}:  # each in memory of its own
+            if isinstance(several, Node) and bases == {several}:  # each value has its own memory
                 bases = {parts.setdefault((several, number), node)}
         elif node.op == "call_function":
             known = effects_of(node.target)
@@ -88,7 +88,7 @@ def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
 
 
 def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
-    """The nodes whose memory an operation changes, as its schema says."""
+    """The nodes whose memory an operation mutates, by its schema."""
     if node.op != "call_function":
         return set()
     written = effects_of(node.target).written
@@ -98,7 +98,7 @@ def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
 
 
 def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
-    """The nodes whose memory an operation changes, also where its schema doesn't say so."""
+    """The nodes whose memory an operation mutates, also where its schema doesn't say so."""
     found = written_by(node, bases)
     if node.op == "call_function" and effects_of(node.target).is_impure:
         found = found.union(*(bases[n] for n in nodes_in(node.args[3:5])))
@@ -126,14 +126,14 @@ def is_random(node: Node) -> bool:
 
 
 def is_exchange(node: Node) -> bool:
-    """Whether other processes take part in an operation."""
+    """Whether an operation is a collective."""
     return node.op == "call_function" and effects_of(node.target).is_exchange
 
 
 def sweep(graph: Graph) -> None:
-    """Remove what nothing uses and need not stay.
+    """Remove dead code.
 
-    PyTorch's `eliminate_dead_code` looks the whole graph over besides, and warns of generators.
+    PyTorch's `eliminate_dead_code` also checks the whole graph, and warns of generators.
     """
     for node in reversed(graph.nodes):
         if not node.users and not must_stay(node):
@@ -141,8 +141,7 @@ def sweep(graph: Graph) -> None:
 
 
 def must_stay(node: Node) -> bool:
-    """Whether a node does more than give a value: changes memory, checks, draws random numbers,
-    communicates."""
+    """Whether a node has side effects: mutations, checks, random numbers, collectives."""
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = effects_of(node.target)

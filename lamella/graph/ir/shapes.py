@@ -1,4 +1,4 @@
-"""Guards on shapes that values decide, such as that of what a mask selects."""
+"""Guards on data-dependent shapes, such as that of a selection by a mask."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 
 
 class ShapeGuard:
-    """A guard on the shape of a result.
+    """A guard on the data-dependent shape of a result.
 
     Attributes:
-        shape: the shape that the result had when the graph was recorded.
-        holds: tells whether it holds, of the arguments and of all results so far whose shapes
-            values decide, of which the last is the one that is guarded.
+        shape: the shape of the result when the graph was recorded.
+        holds: whether the guard holds, given the arguments and all results so far with
+            data-dependent shapes, the last of which is the guarded one.
     """
 
     def __init__(self, shape: torch.Size, holds: Callable[[Sequence[torch.Tensor]], bool]):
@@ -22,6 +22,6 @@ class ShapeGuard:
 
     @classmethod
     def of(cls, raw: torch.Tensor) -> ShapeGuard:
-        """Holds for results of the shape that this one has."""
+        """A guard that holds for results with the shape of this one."""
         shape = raw.shape
         return cls(shape, lambda tensors: tensors[-1].shape == shape)

@@ -1,8 +1,8 @@
-"""Whether what a graph changes lies in memory of its own.
+"""Whether inputs that a graph mutates share memory with other inputs.
 
-The inputs of a graph are taken for different ones. Where one of them lies in the memory of another
-(a view of a buffer that is kept beside it, a Parameter's `value`), and either is changed, the order
-of reading and writing isn't in the graph.
+A graph treats its inputs as independent. If one of them shares memory with another (a buffer and a
+view of it, a Parameter and its `value`), and either is mutated, the order of reads and writes isn't
+in the graph.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from .stages import written_inputs
 
 
 class Ranges:
-    """Ranges of memory that inputs lie in, and whether each is changed.
+    """The memory ranges of inputs, and whether each is mutated.
 
-    Ranges and not only where they start: arrays of NumPy that lie in each other have memory that
-    starts at different places.
+    Start addresses alone are not enough: NumPy arrays that overlap may start at different ones.
     """
 
     def __init__(self) -> None:
@@ -29,7 +28,7 @@ class Ranges:
         self.written: list[bool] = []
 
     def meets(self, start: int, end: int, written: bool) -> bool:
-        """Whether a range overlaps one that is there, and either is changed."""
+        """Whether a range overlaps another one, and either is mutated."""
         place = bisect_right(self.starts, start)
         if place and self.ends[place - 1] > start and (self.written[place - 1] or written):
             return True
@@ -40,7 +39,7 @@ class Ranges:
         return False
 
     def add(self, start: int, end: int, written: bool) -> None:
-        """Note a range that meets no other that is changed; with others it becomes one."""
+        """Add a range; ranges that overlap it, none of which is mutated, are merged with it."""
         first = bisect_right(self.starts, start)
         if first and self.ends[first - 1] > start:
             first -= 1
@@ -53,15 +52,15 @@ class Ranges:
 
 
 class Sharing:
-    """What the inputs of a graph may not share.
+    """The check that mutated inputs of a graph share no memory.
 
     Args:
         graph: the graph, with all its inputs.
         arguments: how many of these are arguments.
-        fixed: how many after them mostly are, in the next call, the same as in the last.
+        fixed: how many of the inputs after them rarely change between calls.
 
     Attributes:
-        written: the numbers of the inputs that the graph changes.
+        written: the numbers of the inputs that the graph mutates.
     """
 
     def __init__(self, graph: GraphModule, arguments: int, fixed: int):
@@ -75,7 +74,7 @@ class Sharing:
         self._clash = False
 
     def found(self, values: list[torch.Tensor], anew: bool = True) -> bool:
-        """Whether what is changed is shared.
+        """Whether mutated memory is shared.
 
         Args:
             values: all inputs.
@@ -98,9 +97,9 @@ class Sharing:
 
     def _meet(self, values: list[torch.Tensor], numbers: Iterable[int], memory: Ranges,
               other: Ranges | None = None) -> bool:
-        """Whether inputs meet each other, or some that are there, in memory that is changed.
+        """Whether inputs share mutated memory with each other or with the given ranges.
 
-        They are added to `memory`; `other` stays as it is.
+        They are added to `memory`; `other` is not changed.
         """
         for i in numbers:
             raw, written = values[i], i in self.written

@@ -1,10 +1,10 @@
-"""Cutting a recorded graph into stages: what decides if it applies, what computes, what commits.
+"""Cutting a recorded graph into stages: guards, then computation, then mutations of its inputs.
 
-Stages run one after another. Only the last may change memory that the graph was given, so that
-everything before it can be run, thrown away, run again, or handed to another compiler.
+Stages run one after another. Only the last may mutate the graph's inputs, so all others can be run,
+discarded, run again, or compiled.
 
-An exchange with other processes is a stage of its own, in its turn among the exchanges, and after
-the guards that were known before it: a path that doesn't apply may have none such.
+A collective is a stage of its own, in the order of the collectives, and after the guards that are
+known before it, since another path may not have this collective.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .operations import bases_of, is_exchange, is_random, sweep, written_by
 
 
 class CannotCut(Exception):
-    """A guard depends on memory that the run had changed before.
+    """A guard depends on an input that the graph mutates before.
 
     Attributes:
         guard: its node.
@@ -33,10 +33,10 @@ class CannotCut(Exception):
 
 
 def late_nodes(body: list[Node], inputs: set[Node], bases: dict[Node, set[Node]]) -> set[Node]:
-    """What changes the inputs' memory, and what has to come after that."""
+    """The nodes that mutate inputs, and those that have to come after them."""
     late: set[Node] = set()
-    dirty: set[Node] = set()  # memory changed by what is late
-    read: set[Node] = set()  # memory read by what is late
+    dirty: set[Node] = set()  # memory that late nodes write
+    read: set[Node] = set()  # memory that late nodes read
     random_is_late = exchange_is_late = False
     for node in body:
         written = written_by(node, bases)
@@ -55,7 +55,7 @@ def late_nodes(body: list[Node], inputs: set[Node], bases: dict[Node, set[Node]]
 
 
 def check_guards(graph: GraphModule, guards: int) -> None:
-    """Check that a graph's first results, its guards, can be known before it changes anything.
+    """Check that a graph's first results, its guards, are known before it mutates its inputs.
 
     Raises:
         CannotCut: if one can't.
@@ -72,24 +72,24 @@ def check_guards(graph: GraphModule, guards: int) -> None:
 class Cut:
     """A graph in stages.
 
-    Each stage is a `GraphModule` on tensors out of a list: the graph's inputs, the constants that
-    it keeps as attributes, then what the stages before have given, in order.
+    Each stage is a `GraphModule` on tensors of a list: the graph's inputs, its constants, then the
+    results of the stages before, in order.
 
     Args:
         graph: the graph; its first results are the guards.
-        guards: how many these are.
-        shapes: the numbers of those on shapes that values decide. Their kernels are stages of their
-            own, since what comes after them can't run on other shapes.
+        guards: the number of guards.
+        shapes: the numbers of the guards on data-dependent shapes. Their kernels are stages of
+            their own, since later kernels can't run on other shapes.
 
     Attributes:
-        constants: the tensors that the graph keeps.
-        input_guards: for each guard that is an input itself, its place among the guards and the
-            inputs.
-        stages: the modules, with the places of what each takes.
+        constants: the tensors that the graph has as attributes.
+        input_guards: for each guard that is an input itself, its number among the guards and among
+            the inputs.
+        stages: the modules, with the places of their inputs in the list.
         guards: for each other guard, after how many stages it is known, and its place in the list.
         results: the places of the graph's other results, in the list.
-        changing: how many stages there are before those that change memory.
-        exchanges: the stages that are exchanges.
+        changing: the number of stages before those that mutate inputs.
+        exchanges: the numbers of the stages that are collectives.
     """
 
     def __init__(self, graph: GraphModule, guards: int, shapes: Collection[int] = ()):
@@ -121,7 +121,7 @@ class Cut:
         self._assemble(parts, _split_at([n for n in body if n in self.late], alone), others)
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
-        """Whether it costs nothing to make again: a view of an input, and no change to it."""
+        """Whether a node is a view of an input, which each stage can make again at no cost."""
         return (node not in self.late and not written_by(node, self.bases)
                 and self.bases[node] <= inputs)
 
@@ -157,16 +157,16 @@ class Cut:
         self.results = [place[n] for n in self.result_nodes]
 
     def _needed(self, part: list[Node], later: list[list[Node]], others: list[Node]) -> list[Node]:
-        """What a stage must give: guards, results, and what later stages use."""
+        """The results of a stage: guards, results of the graph, and values for later stages."""
         wanted = {*others, *self.result_nodes}
         users = {n for p in later for n in p}
-        free = {n for n in self.views if n not in others}  # later stages make these themselves
+        free = {n for n in self.views if n not in others}  # later stages make these again
         return [n for n in part if n not in free
                 and (n in wanted or any(u in users for u in n.users))]
 
     def _module(self, part: list[Node], wanted: list[Node],
                 place: dict[Node, int]) -> tuple[GraphModule, list[int]]:
-        """A stage, and the places of what it takes."""
+        """A stage, and the places of its inputs."""
         graph, takes = Kernels(), []
         copies: dict[Node, Node] = {}
         own = set(part)
@@ -193,7 +193,7 @@ class Cut:
 
 
 def _split_at(part: list[Node], alone: set[Node]) -> list[list[Node]]:
-    """Nodes in order; each that is to be alone makes a part with the values taken out of it."""
+    """Nodes in parts; each node in `alone` is a part together with the extraction of its values."""
     found: list[list[Node]] = []
     open_end = False
     for node in part:
@@ -211,7 +211,7 @@ def _split_at(part: list[Node], alone: set[Node]) -> list[list[Node]]:
 
 
 def _constants(graph: GraphModule) -> dict[Node, torch.Tensor]:
-    """The tensors that a graph keeps as attributes, by their nodes, of which each gets only one."""
+    """The tensors that a graph has as attributes, by their nodes, which become one for each."""
     found: dict[str, Node] = {}
     for node in list(graph.graph.nodes):
         if node.op == "get_attr" and isinstance(getattr(graph, str(node.target)), torch.Tensor):
@@ -223,7 +223,7 @@ def _constants(graph: GraphModule) -> dict[Node, torch.Tensor]:
 
 
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:
-    """The graph with the tensors that it keeps as attributes as its last inputs, and those."""
+    """The graph with its attributes' tensors as its last inputs, and these tensors."""
     lifted, copies = Kernels(), {}
     found: dict[str, tuple[Node, torch.Tensor]] = {}
     nodes = list(graph.graph.nodes)
@@ -250,7 +250,7 @@ def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]
 
 
 def written_inputs(graph: GraphModule) -> list[int]:
-    """The numbers of the inputs whose memory a graph changes."""
+    """The numbers of the inputs that a graph mutates."""
     nodes = list(graph.graph.nodes)
     bases = bases_of(nodes)
     written = set().union(*(written_by(n, bases) for n in nodes))

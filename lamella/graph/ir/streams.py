@@ -1,4 +1,4 @@
-"""The streams of random numbers that a graph draws from."""
+"""The random generators that a graph draws from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .operations import is_random
 
 
 def streams_of(graph: GraphModule) -> list[torch.Generator]:
-    """The generators that a run may move on; none, if it draws no numbers."""
+    """The generators that a run may advance; none, if it draws no random numbers."""
     nodes = graph.graph.nodes
     if not any(is_random(n) for n in nodes):
         return []
@@ -26,7 +26,7 @@ def streams_of(graph: GraphModule) -> list[torch.Generator]:
 
 @contextmanager
 def generators_restored(streams: Sequence[torch.Generator]) -> Iterator[None]:
-    """A block after which streams are where they were before it."""
+    """A block after which generators are in their previous state."""
     positions = [stream.get_state() for stream in streams]
     try:
         yield

@@ -1,4 +1,4 @@
-"""A graph as text and back: for another process to compile, and to know it again by."""
+"""Serialization of a graph as text: for the process that compiles it, and as a key on disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.fx import Graph, GraphModule, Node
 
 
 class NoText(Exception):
-    """The graph holds something that has no written form."""
+    """The graph has an operation or argument that can't be serialized."""
 
 
 def to_text(graph: GraphModule, inputs: list[torch.Tensor]) -> str:

@@ -203,12 +203,12 @@ class Stage:
             way = None if self._known is None else self._way(self._known, values)
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"
-        if hot and self._known is None and not self.native.asked:
+        if hot and self._known is None and not self.native.requested:
             if dense_share(self.module, values) > MOST_DENSE:  # nothing to win
                 self._decide("replay", None)
                 return
-            self.native.ask()
-        if hot and self._known is not None or self.native.made:
+            self.native.request()
+        if hot and self._known is not None or self.native.finished:
             self._compare(values)
 
     def _compare(self, values: list[torch.Tensor]) -> None:

@@ -263,8 +263,8 @@ class Path:
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor once it is built, which a hot path requests."""
         if hot:
-            identity.extension.ask()
-            extension.ask()
+            identity.extension.request()
+            extension.request()
         identity.extension.load()
         known = extension.module  # used by the plan already, unless it is None
         if extension.load() is not known:

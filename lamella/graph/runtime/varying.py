@@ -12,7 +12,7 @@ from ..tracing.numbers import (
     Numbers,
     NumberTrace,
     alike,
-    ask_for_classes,
+    checks_classes,
     mathematics_recorded,
 )
 from ..tracing.recorder import CannotTrace
@@ -147,7 +147,7 @@ class Rehearsal:
                     spot.put(value)
         if self.trace.refused is not None or self.trace.outside.warned:
             raise CannotTrace(self.trace.refused or "issues a warning")
-        if ask_for_classes(self.trace.outside.codes):
+        if checks_classes(self.trace.outside.codes):
             raise CannotTrace("asks for the class of a number")
 
     def agrees(self, real: Trace) -> bool:

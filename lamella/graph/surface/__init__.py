@@ -1,1 +1,1 @@
-"""What programs call: `jit`, GRAPH_MODE, marks, options, and compiling ahead of a call."""
+"""The public functions: `jit`, GRAPH_MODE, marks, options, and compiling ahead of a call."""

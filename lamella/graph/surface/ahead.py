@@ -1,4 +1,4 @@
-"""`Cell.compile`: recording a graph before the first call, without changing anything."""
+"""`Cell.compile`: recording a graph before the first call, without side effects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .mode import compiled_cell
 
 
 def compile_ahead(cell: Any, args: tuple, kwargs: dict) -> None:
-    """Record the graph of a Cell for these inputs; with open dimensions, declare them."""
+    """Record the graph of a Cell for these inputs; dimensions of None declare dynamic shapes."""
     forms = declared_arguments(cell.construct, args, {}, "compile")
     if any(varies(form) for form in forms):
         cell.set_inputs(*args)

@@ -1,4 +1,4 @@
-"""`JitConfig`, and what `jit` and `GRAPH_MODE` take from it and from the other options."""
+"""`JitConfig`, and the settings of `jit` and `GRAPH_MODE` that it and other options give."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from ... import context
 from ...tensor import Tensor
 
-AUTOMATIC = "O1"  # the level where none was asked for
+AUTOMATIC = "O1"  # the level where none is given
 LEVELS = ("O0", "O1", "O2")
 
-# the options of `jit` that MindSpore 2.10 knows, and the values or the type each may have
+# the options of `jit` in MindSpore 2.10, and the values or the type each may have
 _OPTIONS: dict[str, Any] = {
     "disable_format_transform": bool,
     "exec_order": ("bfs", "dfs"),
@@ -23,7 +23,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def one_of(value: Any, known: tuple[Any, ...], name: str, function: str) -> None:
-    """Check that an argument has one of the values known.
+    """Check that an argument has one of the known values.
 
     Raises:
         ValueError: if it has not.
@@ -38,7 +38,7 @@ class JitConfig:
 
     Args:
         jit_level: ``"O0"`` replays the recorded kernels, ``"O1"`` may choose faster ones;
-            ``""`` leaves it to Lamella. ``"O2"`` is taken as ``"O1"``.
+            ``""`` leaves it to Lamella. ``"O2"`` is the same as ``"O1"``.
         exc_mode: ``"auto"``, ``"sink"`` or ``"no_sink"``; all run the same way here.
         jit_syntax_level: ``"STRICT"`` raises where a function can't be one graph, ``"LAX"`` runs it
             eagerly then; ``""`` is as ``"LAX"``.
@@ -72,10 +72,9 @@ class JitConfig:
 
 
 def choices(config: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a configuration means for `Compiled`: its level, and whether it must be one graph.
+    """The arguments of `Compiled` from a configuration: the level, and `fullgraph`.
 
-    Where it says nothing, ``set_context(jit_level=..., jit_config=..., jit_syntax_level=...)``
-    does.
+    Defaults are those of ``set_context(jit_level=..., jit_config=..., jit_syntax_level=...)``.
     """
     own = dict(config or {})
     around = context.get_context("jit_config") or {}
@@ -87,7 +86,7 @@ def choices(config: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def check_options(options: dict[str, Any]) -> None:
-    """Check the options of `jit` that are known; others are kept quiet about, as in MindSpore.
+    """Check the options of `jit` that are known; others are ignored, as in MindSpore.
 
     Raises:
         TypeError: if one is of the wrong type.

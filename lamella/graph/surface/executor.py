@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-# what MindSpore keeps for each compiled Cell; here Cells keep it themselves, and this stays empty
+# MindSpore's cache of compiled Cells; here each Cell keeps its own, and this stays empty
 cells_compile_cache: dict[int, Any] = {}
 
 
@@ -15,7 +15,7 @@ class CellGraphExecutor:
 
     def compile(self, obj: Any, *args: Any, phase: str = "predict", do_convert: bool = True,
                 jit_config_dict: Any = None, **kwargs: Any) -> tuple[str, bool]:
-        """Record a Cell's graph for such inputs, changing nothing; see `Cell.compile`.
+        """Record a Cell's graph for such inputs, without side effects; see `Cell.compile`.
 
         Returns:
             A name of the graph, and whether it is new.
@@ -33,10 +33,10 @@ class CellGraphExecutor:
 
 
 class PyNativeExecutor:
-    """What eager calls wait for."""
+    """The executor of eager calls."""
 
     def sync(self) -> None:
-        """Wait until the device has done everything it was given."""
+        """Wait until the device has finished all kernels."""
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
 

@@ -11,7 +11,7 @@ from ...nn.cell_tree import CellTree
 from ..runtime.compiled import Compiled
 from .config import JitConfig, check_options, choices, declared, one_of
 
-# arguments of older versions, which MindSpore 2.10 passes over; two of them mean something here
+# arguments of older versions, which MindSpore 2.10 ignores; two of them have an effect here
 _OLDER = ("mode", "hash_args", "compile_once", "input_signature", "jit_config")
 
 
@@ -21,18 +21,18 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
     """Record a function on its first call and replay its kernels from then on.
 
     The whole call becomes one graph: forward, backward, clipping, the optimizer's update. Python
-    control flow on tensors works: each path taken is recorded, and a replay checks that the values
-    it depends on are the same, and changes nothing if they are not. A number, list, array or
-    function that it reads from objects, modules or variables and that has changed since leads to
-    another recording; what it changes there, each replay changes too. What it prints, a replay
-    prints at its end. A function that has other side effects, looks at the outside (a clock, a
-    file, the environment), makes text of a tensor, hands it to NumPy, or draws random numbers that
-    are not Lamella's can't be held by a graph: the run that is being recorded goes on eagerly, and
-    so do later calls, with one warning that names the operation and the line. A call that raises
-    while it is compiled changes no Parameter.
+    control flow on tensors works: each path taken is recorded with guards on the values that it
+    depends on, and a replay whose guards fail has no effect. Numbers, lists, arrays and functions
+    that the function reads from objects, modules or variables are guarded, too: if one has changed,
+    the function is recorded again. Assignments to objects are repeated by each replay, and `print`
+    is repeated at its end. A graph can't hold other side effects, input from outside (a clock, a
+    file, the environment), a tensor as text or as a NumPy array, and random numbers that are not
+    Lamella's: the run that is being recorded continues eagerly, and later calls run eagerly, with
+    one warning that names the operation and the line. A call that raises while it is compiled
+    changes no Parameter.
 
-    Inside a gradient call, or inside another compiled function, the function runs as it is: what is
-    around it records it.
+    Inside a gradient call, or inside another compiled function, the function runs as it is, and
+    is part of what that call records.
 
     Args:
         function: a function, a method, a Cell or a Cell class, whose `construct` is compiled then;
@@ -41,17 +41,17 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
         jit_level: ``"O0"`` replays the recorded kernels; ``"O1"`` (which ``""`` and ``"O2"`` mean
             too) improves the graph and, once it has run for half a second, compares that with
             machine code made in the background, and keeps what is faster.
-        dynamic: 1 if shapes change from call to call. One graph stands for any size then, from
-            the second on; otherwise from the third.
+        dynamic: 1 if shapes change from call to call. One graph then holds for any size, from the
+            second size on; otherwise from the third.
         fullgraph: raise instead of running eagerly.
         backend: ``""``, ``"ms_backend"`` or ``"GE"``; accepted as MindSpore does.
-        **options: more of MindSpore's: ``disable_format_transform``, ``exec_order``,
+        **options: MindSpore's other options: ``disable_format_transform``, ``exec_order``,
             ``infer_boost``, ``auto_offload`` and ``ge_options`` are checked and have no effect. Of
             the arguments of older versions, ``fn`` is `function`, ``input_signature`` declares the
             arguments' shapes, ``jit_config`` gives the level; the others have no effect.
 
     Returns:
-        A `Compiled`, called like the function; its `report` says how it has been run.
+        A `Compiled`, called like the function; its `report` tells how it has been run.
 
     Raises:
         TypeError: if `function` is not callable, or an argument is of the wrong type.
@@ -87,19 +87,19 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
 
 
 def _settings(level: str, dynamic: int, fullgraph: bool, older: dict[str, Any]) -> dict[str, Any]:
-    """What `Compiled` is made with."""
+    """The arguments of `Compiled`."""
     config = older.get("jit_config")
-    asked = {"jit_level": level}
+    requested = {"jit_level": level}
     if isinstance(config, JitConfig):
-        asked = config.jit_config_dict
+        requested = config.jit_config_dict
     elif config is not None:
         raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {config!r}.")
     signature = older.get("input_signature")
     forms: list[Any] | None = [] if dynamic else None
     if signature is not None:
         forms = declared(signature if isinstance(signature, (tuple, list)) else (signature,))
-    return {"level": choices(asked)["level"], "dynamic": forms,
-            "fullgraph": fullgraph or asked.get("jit_syntax_level") == "STRICT"}
+    return {"level": choices(requested)["level"], "dynamic": forms,
+            "fullgraph": fullgraph or requested.get("jit_syntax_level") == "STRICT"}
 
 
 def _decorated(settings: dict[str, Any], fn: Any) -> Any:

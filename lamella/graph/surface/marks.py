@@ -41,7 +41,7 @@ def jit_class(cls: type) -> type:
 
 
 def no_inline(fn: Callable[..., Any] | None = None) -> Any:
-    """Mark a function whose graph is to be kept apart; without effect on what it computes.
+    """Mark a function that MindSpore keeps as a graph of its own; no effect here.
 
     Examples:
         >>> import lamella as ms

@@ -1,9 +1,8 @@
 """`GRAPH_MODE`: a Cell or a gradient function that is called at top level runs compiled.
 
-While the mode is on, `Cell.__call__` is another function, and gradient functions are handed over
-here. Otherwise nothing is asked, so eager calls cost what they cost without this file. What is
-compiled for a Cell is kept by the Cell, and for a gradient by the function it differentiates: they
-go together.
+In this mode `Cell.__call__` is replaced, and gradient functions call this module. In PYNATIVE_MODE
+there is no check, so eager calls cost nothing extra. The compiled form of a Cell is kept by the
+Cell, and that of a gradient by the function it differentiates, so both have the same lifetime.
 """
 
 from __future__ import annotations
@@ -66,9 +65,9 @@ def _whole_gradient(request: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def compiled_cell(cell: Cell) -> Compiled:
-    """The compiled form of a Cell's calls, made when it is first asked for."""
+    """The compiled form of a Cell's calls, made at its first use."""
     found = cell.__dict__.get("_graph")
-    if found is None or found.fn.args[0] is not cell:  # a shallow copy has another Cell's
+    if found is None or found.fn.args[0] is not cell:  # the Cell is a shallow copy
         found = Compiled(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
                          dynamic=cell.declared_inputs())
         found.name = type(cell).__name__
@@ -79,8 +78,8 @@ def compiled_cell(cell: Cell) -> Compiled:
 def compiled_gradient(request: Any) -> Compiled:
     """The compiled form of a gradient function.
 
-    Code may ask for the same gradient at every step, as in ``grad(net)(x)``; so it is kept with
-    what is differentiated, by what was asked for.
+    A program may make the same gradient function at every step, as in ``grad(net)(x)``; so the
+    compiled form is kept with the differentiated function, by the arguments of `grad`.
     """
     if request.compiled is not None:
         return request.compiled
@@ -90,7 +89,7 @@ def compiled_gradient(request: Any) -> Compiled:
         kept = holder["_graph_gradients"] = Kept()  # type: ignore[index]
     key = request.key()
     found = kept.get(key)
-    if found is None or found.fn.args[0].fn != request.fn:  # a copy has another function's
+    if found is None or found.fn.args[0].fn != request.fn:  # the function is a copy
         found = kept[key] = Compiled(partial(_whole_gradient, request), **_choices_of(request.fn),
                                      dynamic=_declared_of(request.fn))
         found.name = f"{request.name} of {_name_of(request.fn)}"
@@ -99,7 +98,7 @@ def compiled_gradient(request: Any) -> Compiled:
 
 
 def _owner(fn: Any) -> Any:
-    """The object to keep a gradient with: the function, or the object of a method."""
+    """The object that keeps a gradient's compiled form: the function, or a method's object."""
     return fn.__self__ if isinstance(fn, types.MethodType) else fn
 
 

@@ -1,4 +1,4 @@
-"""`mutable`: an argument that is to stay variable in a graph."""
+"""`mutable`: an argument whose value stays variable in a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """Mark an argument as one whose value may change from call to call.
 
     Tensors inside tuples, lists and dicts are variable in a graph anyway, and differentiable; so
-    the data comes back as it is, checked.
+    the data is checked and returned unchanged.
 
     Args:
         input_data: a Tensor, a number, a truth value, or tuples, lists and dicts of them.

@@ -1,7 +1,7 @@
-"""GRAPH_MODE for gradients of functions that are defined anew by each call of a step.
+"""GRAPH_MODE for gradients of functions that each call of a step defines again.
 
-Such a function is another object each time, and its code the same. One compiled form stands for
-all: what the function closes over are arguments of that.
+Such a function is a new object each time, with the same code. All of them use one compiled form,
+which has the values of the closure as arguments.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from typing import Any
 from ..guards.kinds import has_value, with_inner
 from ..runtime.compiled import Compiled
 
-MOST = 64  # pieces of code, of which the first is forgotten then
+MOST = 64  # code objects; beyond that, the oldest is dropped
 
 _compiled: OrderedDict[Any, Compiled | None] = OrderedDict()  # None for code met once
 
 
 def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[..., Any] | None:
-    """What calls a gradient function, if its function's code has been met in another function.
+    """The compiled form of a gradient, if another function with the same code has come before.
 
     Args:
-        request: what was asked for.
-        compile: gives the compiled form of a function that runs the request.
+        request: the gradient function.
+        compile: returns the compiled form of a function that runs the request.
 
     Returns:
-        None for the first function of some code, and where a closure can't be passed on.
+        A callable; None for the first function with some code, and for a closure whose values
+        can't be arguments.
     """
     fn = request.fn
     if type(fn) is not types.FunctionType or "<locals>" not in fn.__qualname__:
@@ -58,7 +59,7 @@ def _call(compiled: Compiled, fn: types.FunctionType, *args: Any, **kwargs: Any)
 
 
 def _run(bare: Any, closed: tuple, defaults: Any, named: Any, args: tuple, kwargs: dict) -> Any:
-    """Run a request on its function with other variables in the closure."""
+    """Run a request on its function with other values in the closure."""
     request = copy.copy(bare)
     request.fn = _with_closure(bare.fn, [types.CellType(value) for value in closed])
     request.fn.__defaults__, request.fn.__kwdefaults__ = defaults, named
@@ -72,7 +73,7 @@ def _with_closure(fn: types.FunctionType, cells: list[types.CellType]) -> types.
 
 
 def _may_be_passed_on(fn: types.FunctionType) -> bool:
-    """Whether a closure only reads variables, and none holds a function that may share them."""
+    """Whether a closure only reads its variables, and none is a function that may share them."""
     cells = fn.__closure__ or ()
     return not _assigns(fn.__code__) and all(
         has_value(cell) and not (isinstance(cell.cell_contents, types.FunctionType)
@@ -82,6 +83,6 @@ def _may_be_passed_on(fn: types.FunctionType) -> bool:
 
 @functools.lru_cache(1024)
 def _assigns(code: types.CodeType) -> bool:
-    """Whether code, or a function defined there, assigns variables of the functions around it."""
+    """Whether code, or a function defined in it, assigns variables of the enclosing functions."""
     return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in part.co_freevars
                for part in with_inner(code) for step in dis.get_instructions(part))

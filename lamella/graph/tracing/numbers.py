@@ -284,10 +284,10 @@ def _comparison(name: str, sign: str) -> None:
 
 
 def _reads_value(name: str, function: Callable[..., Any]) -> None:
-    def ask(self: Number, *args: Any) -> Any:
+    def read(self: Number, *args: Any) -> Any:
         return function(self.plain(), *args)
 
-    setattr(Number, f"__{name}__", ask)
+    setattr(Number, f"__{name}__", read)
 
 
 for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//",
@@ -425,7 +425,7 @@ class NumberTrace(Trace):
         self.deferred.append(DeferredCall(function, args, kwargs))
 
 
-def ask_for_classes(codes: Iterable[types.CodeType]) -> bool:
+def checks_classes(codes: Iterable[types.CodeType]) -> bool:
     """Whether code may notice that a stand-in is not a number."""
     return any(not {"type", "__class__"}.isdisjoint(code.co_names) for code in codes)
 

@@ -85,7 +85,7 @@ class Outside:
 
     Attributes:
         codes: the user's code objects that ran, each with its globals.
-        queries: what the run asked of Python, logs and settings, each with the answer.
+        queries: functions of Python, logs and settings, each with its result at the recording.
         warned: whether a warning was shown; most are shown once only.
     """
 

@@ -182,7 +182,7 @@ class Symbolic:
             if step:
                 forms.extend((step, f"{self.text(stride)} == tensors[{number}].stride({d})")
                              for d, stride in enumerate(stand_in.stride()))
-        for step, text in forms + [(0, text) for text in self._asked(places)]:
+        for step, text in forms + [(0, text) for text in self._guards_on(places)]:
             used = [since[name] for name in _names(text) if name in since]
             conditions[max(step, *used, 0)].append(text)
         met = [_condition({name: place for name, place in places.items() if since[name] <= step},
@@ -194,7 +194,7 @@ class Symbolic:
     def _varying_results(self) -> list[set[int]]:
         return [dims for several in self.observed.varying[:self._next] for dims in several]
 
-    def _asked(self, symbols: Iterable[str]) -> Iterator[str]:
+    def _guards_on(self, symbols: Iterable[str]) -> Iterator[str]:
         """The guards on the symbols."""
         yield from (f"{text} >= {LEAST}" for text in symbols)
         for guard in self.environment.guards:

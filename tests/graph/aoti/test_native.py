@@ -133,9 +133,9 @@ def _native(size=4):
 
 
 def _wait(native):
-    native.ask()
+    native.request()
     end = time.monotonic() + PATIENCE
-    while not native.made:
+    while not native.finished:
         assert time.monotonic() < end
         time.sleep(0.02)
 
@@ -153,13 +153,13 @@ def test_without_a_compiler_one_warning(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     native, _ = _native(6)
     with pytest.warns(UserWarning, match="no C\\+\\+ compiler was found"):
-        native.ask()
-    assert native.made and native.load() is None
+        native.request()
+    assert native.finished and native.load() is None
     other, _ = _native(7)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        other.ask()
-    assert other.made
+        other.request()
+    assert other.finished
 
 
 def test_an_unwritable_folder_keeps_nothing(monkeypatch, capsys):
@@ -168,8 +168,8 @@ def test_an_unwritable_folder_keeps_nothing(monkeypatch, capsys):
         assert cache.cache_folder() is None
     assert capsys.readouterr().err.count("No compiled graphs are kept: '/proc/no/such/") == 1
     native, _ = _native(8)
-    native.ask()
-    assert native.key is None and native.made and native.load() is None
+    native.request()
+    assert native.key is None and native.finished and native.load() is None
 
 
 def test_a_folder_that_others_may_change_is_not_used(monkeypatch, tmp_path):

@@ -216,7 +216,7 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
     monkeypatch.setattr(program.extension, "module", None)
     monkeypatch.setattr(program.extension, "_ready", False)
     monkeypatch.setattr(program.extension, "is_finished", False)
-    monkeypatch.setattr(program.extension, "_asked", True)
+    monkeypatch.setattr(program.extension, "_requested", True)
     monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
     compiled = Compiled(lambda x: (x * 2 + 1).sum())
     x = ops.ones((3,))
