@@ -1,0 +1,137 @@
+"""Errors, threads and printing, compiled as eagerly."""
+
+import threading
+
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, jit, nn, ops
+
+from .agreement import W, X, close
+
+
+def test_an_exception_in_the_middle_changes_nothing():
+    class Fails(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor([1.0, 2.0, 3.0]))
+            self.last = 0
+
+        def construct(self, x):
+            self.w += 1
+            if x.sum() > 100:
+                raise ValueError("too much")
+            return self.w * x
+
+    net = Fails()
+    compiled = jit(net)
+    close(compiled(X), Tensor([2.0, 3.0, 4.0]) * X)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="too much"):
+            compiled(X * 100)
+        assert net.w.asnumpy().tolist() == [2.0, 3.0, 4.0]
+    close(compiled(X), Tensor([3.0, 4.0, 5.0]) * X)
+    assert compiled.report()["replays"] == 1
+
+
+LABELS = Tensor([0, 1, 2], ms.int32)
+
+
+@pytest.mark.parametrize("function, good, bad", [
+    (lambda i: ops.gather(X, i, 0), LABELS, LABELS + 7),
+    (lambda i: X[i], LABELS, LABELS - 7),
+    (lambda i: ops.cross_entropy(X.expand((3, 3)), i), LABELS, LABELS + 1),
+    (lambda i: ops.embedding(i, X.reshape((3, 1))), LABELS, LABELS + 7),
+    (lambda p: ops.rand(1) + ops.multinomial(p, 2), ops.ones(3), -ops.ones(3)),
+    (ops.inverse, ops.eye(3) * 1.0, ops.zeros((3, 3))),
+    (ops.cholesky, ops.eye(3) * 1.0, -ops.eye(3)),
+])
+def test_errors_by_values_are_the_same_in_replays(function, good, bad):
+    weight = Parameter(Tensor(0.0), name="w")
+
+    def step(x):
+        found = function(x)
+        ops.assign_add(weight, 1.0)
+        return found
+
+    compiled = jit(step)
+    with pytest.raises((ArithmeticError, LookupError, RuntimeError, ValueError)) as wanted:
+        function(bad)
+    for i in range(1, 4):
+        compiled(good)
+        with pytest.raises(wanted.type) as got:
+            compiled(bad)
+        assert str(got.value) == str(wanted.value)
+        assert float(weight) == i
+    assert compiled.report()["replays"] == 2
+
+
+def test_errors_of_operators_are_the_same():
+    compiled = jit(lambda x, y: x @ y)
+    for function in (compiled, compiled.fn):
+        with pytest.raises(ValueError, match="matmul|MatMul|'@'"):
+            function(ops.ones((2, 3)), ops.ones((2, 3)))
+    with pytest.raises(TypeError):
+        compiled(X)
+    close(compiled(ops.ones((2, 3)), ops.ones((3, 2))), ops.ones((2, 2)) * 3)
+
+
+def in_threads(*works):
+    errors = []
+
+    def run(work):
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  reported below
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_threads_with_one_function_and_with_several():
+    net = nn.Dense(3, 2, weight_init="ones")
+    forward, gradient = jit(net), jit(ms.grad(lambda x: net(x).sum(), 0, net.trainable_params()))
+    inner = jit(lambda x: net(x) * 2)
+    outer = ms.grad(lambda x: (inner(x) * x.sum()).sum())
+    xs = [ops.ones((n % 3 + 1, 3)) * n for n in range(6)]
+
+    def work(function):
+        plain_one = getattr(function, "fn", function)
+        want = [plain_one(x) for x in xs]
+
+        def run():
+            for _ in range(5):
+                for x, w in zip(xs, want, strict=True):
+                    close(function(x), w)
+        return run
+
+    in_threads(*[work(f) for f in (forward, gradient, inner, outer, forward, gradient, outer)])
+
+
+def test_what_is_printed(capsys):
+    def f(x):
+        print("before", x, [x * 2, 3])
+        y = x + 1
+        print(f"{x.shape} and", y.sum(), sep="|", end="!\n")
+        ops.Print()("value", y)
+        return y
+
+    def printed(call):
+        call(X), call(W)
+        return capsys.readouterr().out
+
+    want = printed(f)
+    compiled = jit(f, fullgraph=True)
+    assert printed(compiled) == want
+    assert printed(compiled) == want
+    assert compiled.report()["traces"] == 1
+    fails = jit(lambda x: (print("seen", x), ops.ones((2, 2)) @ ops.ones((3, 3))))
+    with pytest.raises(ValueError):
+        fails(X)
+    assert capsys.readouterr().out == "seen [ 1. -2.  3.]\n"

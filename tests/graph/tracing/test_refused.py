@@ -1,0 +1,122 @@
+"""What no graph can hold: the run goes on eagerly, with a reason."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, jit, nn, ops
+
+from .agreement import Plain, agree, numbers, x
+
+
+@dataclasses.dataclass
+class Pair:
+    tensor: Tensor
+    number: float
+
+
+def keeps_an_object(thing):
+    def fn(x):
+        thing.pair = Pair(x * 2, 1.0)
+        return thing.pair.tensor + 1
+    return fn
+
+
+def with_stream(stream):
+    return lambda x: x * stream.random()
+
+
+REFUSED = {
+    "gives a new Pair": lambda: lambda x: Pair(x * 2, 1.0).__dict__ and Pair(x, 2.0),
+    "keeps a new Pair": lambda: keeps_an_object(Plain()),
+    "draws random numbers": lambda: lambda x: x * random.random(),
+    # NumPy's, which say where they are from since version 2
+    r"draws random|RandomState.rand": lambda: lambda x: x * np.random.rand(),
+    r"draws random|Generator.random": lambda: with_stream(np.random.default_rng(3)),
+    "an iterator made outside": lambda: (lambda it: lambda x: x * next(it))(iter(range(9))),
+    "hands a tensor to NumPy": lambda: lambda x: x + ops.rand(2) + x.asnumpy().sum(),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_refused_with_a_reason_and_right(reason):
+    def results(wrap):
+        ms.set_seed(5)
+        random.seed(5)
+        fn = wrap(REFUSED[reason]())
+        found = [fn(x(1.0, i)) for i in range(3)]
+        return [numbers(dataclasses.astuple(f) if isinstance(f, Pair) else f) for f in found]
+
+    with pytest.warns(UserWarning, match=reason):
+        compiled = results(jit)
+    assert compiled == results(lambda fn: fn)
+
+
+def test_a_refused_run_leaves_nothing_behind():
+    def program(wrap):
+        weight, log, array = Parameter(x(), name="w"), [], np.zeros(1)
+
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.count, self.log = 0, []
+
+            def construct(self, x):
+                self.count += 1
+                self.log.append(self.count)
+                log.append(1)
+                array[0] += 1
+                ops.assign(weight, weight + 1)
+                x.add_(1)
+                x.asnumpy()
+                return x + self.count + ops.rand(2)
+
+        net = Net()
+        fn = wrap(net)
+        for _ in range(3):
+            given = x()
+            yield fn(given), given, net.count, list(net.log), list(log), float(array[0])
+            yield weight.value(), ops.rand(2)
+
+    with pytest.warns(UserWarning, match="hands a tensor to NumPy"):
+        agree(program)
+
+
+def test_refused_for_a_few_kinds_of_arguments_it_is_not_tried_for_more():
+    runs = []
+
+    def fn(x, number):
+        runs.append(number)
+        return x.asnumpy() * number
+
+    compiled = jit(fn)
+    with pytest.warns(UserWarning, match="hands a tensor to NumPy"):
+        for i in range(20):
+            assert compiled(x(1.0, 2.0), float(i)).tolist() == [i, 2.0 * i]
+    assert runs == [float(i) for i in range(20)]
+    assert len(compiled.report()["eager"]) == 1 and compiled.report()["traces"] == 0
+
+
+def test_a_guard_on_what_has_changed_counts_once():
+    def program(wrap):
+        total = Parameter(Tensor(0, ms.int32), name="n", requires_grad=False)
+
+        @wrap
+        def step(x):
+            ops.assign_add(total, Tensor(1, ms.int32))
+            if total % 3 == 0:
+                return x * 2
+            return x
+
+        for _ in range(7):
+            yield step(x()), total.value()
+
+    def results(wrap):
+        return [numbers(v) for v in program(wrap)]
+
+    with pytest.warns(UserWarning, match="turns a tensor into a Python value after"):
+        compiled = results(jit)
+    assert compiled == results(lambda fn: fn)
