@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
@@ -20,6 +21,7 @@ from ..guards.reach import Reach
 from ..guards.spots import Spot
 from .recorder import CannotTrace
 
+SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
 APPENDED = object()  # as a key: values are appended to a list
 _DELETED = object()  # as a value: there is none any more
 _WHOLE = object()  # as a key: the holder's whole content
@@ -161,8 +163,8 @@ def check_givable(value: Any, reach: Reach, what: str) -> None:
     elif isinstance(value, dict):
         for _, inner in parts_of(value):
             check_givable(inner, reach, what)
-    elif not (isinstance(value, (*PLAIN, Tensor, np.generic, type, types.ModuleType, slice, range,
-                                 types.BuiltinFunctionType, types.EllipsisType))
+    elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
+                                 range, types.BuiltinFunctionType, types.EllipsisType))
               or value is _DELETED or reach.knows(value) or _is_settled(value)):
         raise CannotTrace(f"{what} a new {type(value).__name__}")
 

@@ -16,6 +16,7 @@ from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..guards.kinds import PLAIN
 from ..guards.reach import Reach
+from .changes import SIZES
 from .recorder import CannotTrace
 
 
@@ -51,6 +52,16 @@ class Known(NamedTuple):
 
 class Computed(NamedTuple):
     """A number that a replay computes, by its index among these."""
+
+    number: int
+
+
+class Size(NamedTuple):
+    """A number that is computed of sizes, and read off a result of the graph.
+
+    Attributes:
+        number: which one.
+    """
 
     number: int
 
@@ -91,6 +102,10 @@ class Results:
     def _form(self, value: Any) -> Any:
         if self._numbers is not None and (place := self._numbers(value)) is not None:
             return Computed(place)
+        if isinstance(value, SIZES):
+            kind = torch.int64 if isinstance(value, torch.SymInt) else torch.float64
+            self.new.append(torch.ops.aten.scalar_tensor(value, dtype=kind))
+            return Size(len(self.new) - 1)
         if isinstance(value, Parameter):
             return value
         if isinstance(value, Tensor):
@@ -152,6 +167,8 @@ class Rebuilding:
             return self._numbers[form.number]
         if type(form) is Known:
             return form.thing
+        if type(form) is Size:
+            return self._new[form.number].item()
         if isinstance(form, tuple):
             parts = [self.value_of(part) for part in form]
             return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)

@@ -324,7 +324,7 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symb
     trace = run_traced(fn, args, kwargs, reach, symbolic, before)
     names = {str(symbol) for symbol in symbolic.environment.var_to_range}
     for value in leaves(trace.out_tree):
-        if (isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
-                or isinstance(value, str) and names.intersection(re.findall(r"\w+", value))):
-            raise CannotTrace("returns a size as a number or as text")
+        if isinstance(value, torch.SymBool) or (
+                isinstance(value, str) and names.intersection(re.findall(r"\w+", value))):
+            raise CannotTrace("returns a comparison of sizes, or a size as text")
     return trace

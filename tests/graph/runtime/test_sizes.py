@@ -307,13 +307,23 @@ def torch_like(*shape):
     return data(*shape)._raw
 
 
+def test_sizes_are_given_as_numbers():
+    compiled = ms.jit(lambda x: (x.shape, x.sum() / x.shape[0], {"rows": x.shape[0] * 2 + 1}))
+    for n in range(2, 20):
+        shape, mean, counted = compiled(data(n))
+        assert shape == data(n).shape and counted == {"rows": n * 2 + 1}
+        assert [type(size) for size in (*shape, counted["rows"])] == [int] * (len(shape) + 1)
+        np.testing.assert_allclose(mean.asnumpy(), data(n).asnumpy().sum() / n, 1e-4, 1e-5)
+    assert compiled.report()["graphs"] == 3  # the third is of any size
+
+
 def test_ever_new_sizes_of_what_is_recorded_for_each_are_bounded(monkeypatch):
     from lamella.graph.runtime import compiled as module
 
     monkeypatch.setattr(module, "MOST_KINDS", 4)
-    compiled = ms.jit(lambda x: (x * 2, x.shape[0]))
+    compiled = ms.jit(lambda x: (x * 2, f"{x.shape[0]} rows"))
     for n in (2, 3, 4, 5, 6, 7, 8, 2, 3):
-        found, size = compiled(data(n))
-        assert size == n
+        found, text = compiled(data(n))
+        assert text == f"{n} rows"
         np.testing.assert_array_equal(found.asnumpy(), data(n).asnumpy() * 2)
     assert compiled.report()["graphs"] == 4
