@@ -113,7 +113,6 @@ class Path:
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process
         self.settled = level == "O0"
-        self._share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         self._tried = 0.0  # seconds
         self._lowered = False  # whether the choice of its executor is final
         self.trouble: Exception | None = None
@@ -275,7 +274,8 @@ class Path:
         """Whether a trial would stay within the share of time that trials may take."""
         run = self.spent / self.runs
         cost = max(FEWEST * run, min(MOST * run, PATIENCE))
-        return self._share >= 1.0 or self._tried + cost <= self._share * self.spent
+        share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
+        return share >= 1.0 or self._tried + cost <= share * self.spent
 
     def _try(self, values: list[torch.Tensor]) -> None:
         """Try the next rewriting of the graph."""
