@@ -32,3 +32,11 @@ def collecting_seldom() -> Iterator[None]:
             _blocks.pop()
             if not _blocks and gc.get_threshold() == (*before[:2], SELDOM):
                 gc.set_threshold(*before)
+                _count_as_old()
+
+
+def _count_as_old() -> None:
+    """Count what was made among the objects that stay: it doesn't make a collection of all due."""
+    if not gc.get_freeze_count():  # what the program has frozen stays frozen
+        gc.freeze()
+        gc.unfreeze()

@@ -38,3 +38,20 @@ def test_what_the_program_sets_meanwhile_stays():
     with collecting_seldom():
         gc.set_threshold(0)
     assert gc.get_threshold()[0] == 0
+
+
+def test_what_is_made_in_a_block_makes_no_collection_of_all_due():
+    with collecting_seldom():
+        made = [[i] for i in range(600 * 9 * 8 * 2)]
+    assert gc.get_count()[2] == 0 and len(made) == 86400
+    assert gc.is_tracked(made) and gc.get_freeze_count() == 0  # it is collected some day
+
+
+def test_what_the_program_has_frozen_stays_frozen():
+    gc.freeze()
+    try:
+        with collecting_seldom():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

@@ -48,6 +48,20 @@ class _Group(NamedTuple):
     decay: float
 
 
+class _Grouping:
+    """The groups that were worked out last, and of what.
+
+    It is the same object in all steps and has slots, so that working them out changes no attribute
+    that a compiled step looks at.
+    """
+
+    __slots__ = ("cause", "groups")
+
+    def __init__(self) -> None:
+        self.cause: tuple[Any, ...] | None = None
+        self.groups: list[_Group] = []
+
+
 class Optimizer(Cell):
     """The base of optimizers: called with a tuple of gradients, it updates its parameters.
 
@@ -129,6 +143,7 @@ class Optimizer(Cell):
         self.param_length = len(self.parameters)
         self.optim_filter = (True,) * self.param_length
         self._fitting = FittingStates()
+        self._grouping = _Grouping()
         if settings.shards_optimizer():
             parts.place(self.parameters, parts.placement_of())
             parts.check_elementwise(self)
@@ -463,10 +478,10 @@ class Optimizer(Cell):
     def _groups(self, explicit: bool) -> list[_Group]:
         cause = (self.decay_flags, self.weight_decay, self.exec_weight_decay, explicit,
                  self.parameters, self.learning_rate)
-        kept = self.__dict__.get("_grouping")
-        if kept is None or any(a is not b for a, b in zip(kept[0], cause, strict=True)):
-            kept = self.__dict__["_grouping"] = (cause, self._new_groups(explicit))
-        return kept[1]
+        kept = self._grouping
+        if kept.cause is None or any(a is not b for a, b in zip(kept.cause, cause, strict=True)):
+            kept.cause, kept.groups = cause, self._new_groups(explicit)
+        return kept.groups
 
     def _new_groups(self, explicit: bool) -> list[_Group]:
         found: dict[Any, list[int]] = {}

@@ -407,3 +407,15 @@ def test_errors_of_arguments(w):
         nn.TrainOneStepCell(nn.Cell(), 5)
     with pytest.raises(TypeError, match="For 'TrainOneStepCell', 'network'.*None"):
         nn.TrainOneStepCell(None, None)
+
+
+@pytest.mark.parametrize("kind", [nn.Momentum, nn.Adam])
+def test_a_step_changes_no_attribute(kind):
+    """A compiled step would look all its attributes over again."""
+    net = nn.Dense(2, 2)
+    rates = {"momentum": 0.9} if kind is nn.Momentum else {}
+    optimizer = kind(net.trainable_params(), learning_rate=0.1, **rates)
+    before = dict(vars(optimizer))
+    optimizer(tuple(ops.ones_like(p) for p in net.trainable_params()))
+    after = vars(optimizer)
+    assert list(after) == list(before) and all(after[name] is before[name] for name in before)
