@@ -320,6 +320,22 @@ def check_types_same_and_valid(args: dict[str, Any], valid_values: Any,
         first = first or (name, kind)
 
 
+def _repeated(length: int) -> Callable[[Any], tuple[int, ...]]:
+    """A function that gives an int `length` times, and a tuple or list of so many as a tuple."""
+    def repeat(m: Any) -> tuple[int, ...]:
+        given = (m,) * length if isinstance(m, int) else m
+        if not isinstance(given, (tuple, list)) or len(given) != length or not all(
+                isinstance(i, int) and not isinstance(i, bool) for i in given):
+            raise TypeError(f"{_the(None, None)} must be an int or {length} ints, but got {m!r}.")
+        return tuple(given)
+    return repeat
+
+
+once = once_sequence = _repeated(1)
+twice = twice_sequence = _repeated(2)
+triple = triple_sequence = _repeated(3)
+
+
 def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[..., Any]:
     """Decorator: check the types of a function's arguments; None is always allowed.
 

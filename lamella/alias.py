@@ -24,6 +24,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
 from multiprocessing import spawn
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -62,7 +63,7 @@ _PLACES: dict[str, str] = {
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func""",
     "mint.distributed": "ops.communication",
-    "ops,ops.attention": "ops.function.nn_func",
+    "ops,ops.attention,ops.attention_parts": "ops.function.nn_func",
     "ops,ops.primitive,": """
         ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops
         ops.operations.custom_ops ops.operations.debug_ops ops.operations.image_ops
@@ -92,10 +93,12 @@ _PLACES: dict[str, str] = {
     "mint.nn": """
         mint.nn.layer mint.nn.layer.activation mint.nn.layer.basic mint.nn.layer.conv
         mint.nn.layer.normalization mint.nn.layer.padding mint.nn.layer.pooling""",
+    "mint.nn.functional": "mint.functional",
     "mint.optim": "mint.optim.adam mint.optim.adamw mint.optim.fused_adamw mint.optim.sgd",
     "train.metrics,nn": "nn.metrics",
     "train": """
-        train.model train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
+        train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
+    "train,parallel.settings": "train.model",
     "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":
         "train.callback._checkpoint",
     "train.callback.base,train.callback": """
@@ -106,7 +109,8 @@ _PLACES: dict[str, str] = {
         train.callback._lr_scheduler_callback train.callback._on_request_exit
         train.callback._reduce_lr_on_plateau train.callback._summary_collector
         train.callback._time_monitor""",
-    "train.summary": "train.summary train.summary.summary_record",
+    "train.summary": "train.summary",
+    "train.summary,train.summary.record": "train.summary.summary_record",
     "train.metrics.registry,train.metrics": """
         train.metrics train.metrics.accuracy train.metrics.auc train.metrics.bleu_score
         train.metrics.confusion_matrix train.metrics.cosine_similarity train.metrics.dice
@@ -117,7 +121,7 @@ _PLACES: dict[str, str] = {
         train.metrics.topk""",
     "train,": "train.serialization",
     "conversion,": "utils utils.dlpack",
-    "amp,amp.autocast,amp.mixed_precision,train": "train.amp",
+    "amp,amp.autocast,amp.build,amp.mixed_precision,train": "train.amp",
     "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
         communication.management communication._comm_helper""",
@@ -217,7 +221,7 @@ class Face(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         for source in self.__lamella_sources__:
             value = getattr(_lamella(source), name, _NOTHING)
-            if value is not _NOTHING and not isinstance(value, ModuleType):
+            if value is not _NOTHING and not _is_room(value):
                 return value
         path = f"{self.__name__}.{name}"
         if name not in _FUNCTIONS and _sources(path) is not None:
@@ -275,8 +279,28 @@ def _sources(fullname: str) -> tuple[str, ...] | None:
     return tuple(place for place in places if _exists(place)) or None
 
 
+class _Metadata(Distribution):
+    """What `importlib.metadata.version` and its like read about ``mindspore``."""
+
+    def read_text(self, filename: str) -> str | None:
+        """The text of a file of the package's metadata, which has one."""
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: mindspore\nVersion: {MINDSPORE_VERSION}\n"
+
+    def locate_file(self, path: Any) -> Path:
+        """Where a file of the package is."""
+        return Path(__file__).parent / path
+
+
 class _Finder:
     """Finds ``mindspore`` and what is under it; nothing else."""
+
+    @staticmethod
+    def find_distributions(context: DistributionFinder.Context) -> Iterator[Distribution]:
+        """The package's metadata, if these are asked for."""
+        if context.name in (None, "mindspore"):
+            yield _Metadata()
 
     @staticmethod
     def find_spec(fullname: str, path: Sequence[str] | None = None,
@@ -326,6 +350,13 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
             value = getattr(module, name)
             if not isinstance(value, ModuleType):
                 yield name, value
+
+
+def _is_room(value: Any) -> bool:
+    """Whether a value is a module other than Python's own, which programs import from anywhere
+    (``from mindspore.log import logging``)."""
+    return (isinstance(value, ModuleType)
+            and value.__name__.partition(".")[0] not in sys.stdlib_module_names)
 
 
 def _missing(path: str) -> str:

@@ -1,7 +1,9 @@
 """`import mindspore` means Lamella after install(), and nothing of it stays after uninstall()."""
 
 import importlib
+import importlib.metadata
 import importlib.util
+import logging
 import subprocess
 import sys
 import textwrap
@@ -39,6 +41,8 @@ def test_versions(mindspore):
 
     assert mindspore.__version__ == version == "2.10.0"
     assert lamella.__version__ != version
+    assert importlib.metadata.version("mindspore") == version
+    assert importlib.util.find_spec("mindspore") is not None
 
 
 @pytest.mark.parametrize("path, name", [
@@ -55,11 +59,22 @@ def test_versions(mindspore):
     ("hal.memory", "memory_stats"), ("runtime.stream", "Stream"),
     ("nn.probability.distribution.beta", "Beta"), ("nn.probability.bijector.bijector", "Bijector"),
     ("_checkparam", "check_positive_int"), ("common.api", "Tensor"), ("train", "__doc__"),
+    ("train._utils", "check_value_type"), ("train.model", "ParallelMode"),
+    ("train.amp", "_auto_black_list"), ("common.api", "_function_forbid_reuse"),
+    ("train.summary.summary_record", "_get_summary_tensor_data"), ("mint", "functional"),
+    ("ops.function.nn_func", "linear"), ("ops.function.nn_func", "_interploate_ext_make_tuple"),
+    ("dataset.vision.py_transforms_util", "is_numpy"), ("_checkparam", "twice_sequence"),
 ])
 def test_paths_of_mindspore(mindspore, path, name):
     module = importlib.import_module(f"mindspore.{path}")
     assert getattr(module, name) is not None
     assert module.__name__ == f"mindspore.{path}"
+
+
+def test_pythons_own_modules_are_shown(mindspore):
+    from mindspore.log import logging as shown
+
+    assert shown is logging
 
 
 def test_submodules_need_no_import_of_their_own(mindspore):
@@ -270,6 +285,10 @@ MS = lamella
     ("check_positive_int_sequence", ((1, 0), "s"), ValueError),
     ("check_non_negative_int_sequence", ([0], "s"), [0]),
     ("check_non_negative_int_sequence", (0, "s"), TypeError),
+    ("twice", (3,), (3, 3)),
+    ("twice_sequence", ([1, 2],), (1, 2)),
+    ("triple", ((1, 2),), TypeError),
+    ("once", (True,), TypeError),
     ("check_bool", (1, "b"), TypeError),
     ("check_bool", (True,), True),
     ("check_is_float", (1, "f"), TypeError),

@@ -18,6 +18,12 @@ from .mixed_precision import auto_mixed_precision, get_black_list, lower_all_but
 
 __all__ = ["build_train_network"]
 
+_LOW = {"keep_batchnorm_fp32": False, "cast_model_type": mstype.float16, "loss_scale_manager": None}
+_FULL = {**_LOW, "cast_model_type": mstype.float32}
+_config_level: dict[str, dict[str, Any]] = {
+    "O0": _FULL, "O1": _FULL, "auto": _FULL, "O3": _LOW,
+    "O2": {**_LOW, "keep_batchnorm_fp32": True, "loss_scale_manager": DynamicLossScaleManager()}}
+
 
 class _WithFloat32Loss(Cell):
     """A network followed by a loss that is computed in float32."""
@@ -69,15 +75,10 @@ def build_train_network(network: Cell, optimizer: Any, loss_fn: Cell | None = No
         raise TypeError(f"For 'build_train_network', 'optimizer' must be an Optimizer, "
                         f"but got {type(optimizer).__name__}.")
     _check_level(level, boost_level)
-    config = {**_defaults(level), **_checked(kwargs)}
+    config = {**_config_level[level], **_checked(kwargs)}
     network = _lowered(network, config, level)
     if loss_fn is not None:
-        if not isinstance(loss_fn, Cell):
-            raise TypeError(f"For 'build_train_network', 'loss_fn' must be a Cell, "
-                            f"but got {type(loss_fn).__name__}.")
-        low = config["cast_model_type"] is mstype.float16 or getattr(
-            network, "_amp_level", None) in ("O2", "O3", "auto")
-        network = (_WithFloat32Loss if low else WithLossCell)(network, loss_fn)
+        network = _add_loss_network(network, loss_fn, config["cast_model_type"])
     manager, scale = config["loss_scale_manager"], None
     if manager is not None:
         update = manager.get_update_cell()
@@ -102,11 +103,14 @@ def _check_level(level: str, boost_level: str) -> None:
                          f"but got {boost_level!r}.")
 
 
-def _defaults(level: str) -> dict[str, Any]:
-    low = level in ("O2", "O3")
-    return {"keep_batchnorm_fp32": level == "O2",
-            "cast_model_type": mstype.float16 if low else mstype.float32,
-            "loss_scale_manager": DynamicLossScaleManager() if level == "O2" else None}
+def _add_loss_network(network: Cell, loss_fn: Cell, cast_model_type: Any) -> Cell:
+    """The network followed by its loss, which is computed in float32."""
+    if not isinstance(loss_fn, Cell):
+        raise TypeError(f"For 'build_train_network', 'loss_fn' must be a Cell, "
+                        f"but got {type(loss_fn).__name__}.")
+    low = cast_model_type in (mstype.float16, mstype.bfloat16) or getattr(
+        network, "_amp_level", None) in ("O2", "O3", "auto")
+    return (_WithFloat32Loss if low else WithLossCell)(network, loss_fn)
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:

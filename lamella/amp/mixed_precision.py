@@ -200,6 +200,16 @@ def lower_all_but(network: Cell, dtype: Any, kept: tuple[type, ...]) -> Cell:
     return network
 
 
+def _auto_black_list(network: Cell, black_list: list[type], dtype: Any) -> Cell:
+    """MindSpore's name of `lower_all_but`."""
+    return lower_all_but(network, dtype, tuple(black_list))
+
+
+def _do_keep_batchnorm_fp32(network: Cell) -> None:
+    """Keep the Cells of the black list in a network of float16 in float32."""
+    lower_all_but(network, mstype.float16, tuple(AMP_BLACK_LIST))
+
+
 def to_float32(outputs: Any) -> Any:
     """The outputs with floating Tensors as float32."""
     return map_tensors(

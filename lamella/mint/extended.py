@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from .. import mint
+from ..tensor import Tensor
 from .nn import functional
 
 _OF_MINT = frozenset("""
@@ -21,6 +24,18 @@ _OF_FUNCTIONAL = frozenset("""
     cross_entropy dropout dropout2d elu fold glu interpolate kl_div l1_loss leaky_relu log_softmax
     logsigmoid max_pool2d max_unpool2d mish mse_loss nll_loss pad selu softmax softplus unfold
     """.split())
+
+
+def _interploate_ext_make_tuple(input: Tensor, value: Any) -> Sequence[Any]:
+    """A value for each dimension of an image or volume (N, C, ...), unless there are several."""
+    return value if isinstance(value, (list, tuple)) else (value,) * (input.ndim - 2)
+
+
+def _interpolate_ext_scale_factor_convert_size(input: Tensor,
+                                               scale_factor: Sequence[float]) -> tuple[int, ...]:
+    """The lengths of an image or volume (N, C, ...), times a factor each."""
+    pairs = zip(input.shape[2:], scale_factor, strict=False)  # as many as both have, as in 2.10
+    return tuple(math.floor(length * factor) for length, factor in pairs)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-__all__: list[str] = []
+from .._checkparam import check_value_type
+
+__all__ = ["check_value_type"]
 
 
 def _make_directory(path: str, arg_name: str = "path") -> str:

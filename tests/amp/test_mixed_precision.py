@@ -194,3 +194,24 @@ def test_build_errors(options, kind, message):
         built(**options)
     with pytest.raises(TypeError, match="'optimizer' must be an Optimizer"):
         amp.build_train_network(nn.Dense(1, 1), 3)
+
+
+def test_what_programs_import_from_train_amp():
+    from lamella.amp.build import _add_loss_network, _config_level
+    from lamella.amp.mixed_precision import _auto_black_list, _do_keep_batchnorm_fp32
+
+    def network():
+        return nn.SequentialCell(nn.Dense(4, 3), nn.LayerNorm((3,)))
+
+    net = _auto_black_list(network(), [nn.LayerNorm], ms.bfloat16)
+    x = ms.ops.ones((2, 4))
+    assert net[0](x).dtype == net(x).dtype == ms.bfloat16
+    net = network()
+    _do_keep_batchnorm_fp32(net)
+    assert net(x).dtype == ms.float16
+    loss = _add_loss_network(net, nn.MSELoss(), _config_level["O2"]["cast_model_type"])
+    assert loss(x, ms.ops.ones((2, 3), ms.float16)).dtype == ms.float32
+    with pytest.raises(TypeError, match="'loss_fn' must be a Cell, but got str"):
+        _add_loss_network(net, "mse", ms.float32)
+    assert [level for level, config in _config_level.items() if config["keep_batchnorm_fp32"]] == [
+        "O2"]

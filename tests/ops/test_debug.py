@@ -4,6 +4,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.ops.primitives.debug import take_summaries
+from lamella.train.summary.record import _get_summary_tensor_data
 
 
 def test_summaries_are_kept_until_they_are_taken():
@@ -62,3 +63,11 @@ def test_assert_shows_values():
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_summaries_by_name():
+    take_summaries()
+    ops.TensorSummary()("relu", Tensor([1.0, 2.0]))
+    data = _get_summary_tensor_data()
+    assert list(data) == ["relu[:Tensor]"] and data["relu[:Tensor]"].asnumpy().tolist() == [1, 2]
+    assert _get_summary_tensor_data() == {}

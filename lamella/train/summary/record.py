@@ -28,6 +28,11 @@ def _writer(folder: str, suffix: str) -> Any:
     return SummaryWriter(folder, filename_suffix=suffix)
 
 
+def _get_summary_tensor_data() -> dict[str, Tensor]:
+    """What the summary operators were given since the last call, by name: ``"relu[:Tensor]"``."""
+    return {f"{name}[:{kind}]": value for kind, name, value in take_summaries()}
+
+
 class SummaryRecord:
     """Writes numbers, images, histograms and tensors of a run to files that TensorBoard opens.
 
