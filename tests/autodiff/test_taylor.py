@@ -1,0 +1,54 @@
+"""`jet` and `derivative`: Taylor series, and errors."""
+
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+
+from .arrays import X, Y, arrays, square
+
+
+class ExpSin(nn.Cell):
+    def construct(self, x):
+        return ops.exp(ops.sin(x))
+
+
+def test_jet():
+    # numbers of MindSpore 2.10
+    series = Tensor([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    value, found = ops.jet(ExpSin(), X, series)
+    np.testing.assert_allclose(value.asnumpy(), [2.3197770, 2.4825778], rtol=1e-6)
+    np.testing.assert_allclose(found.asnumpy(), [
+        [1.2533807, -1.0331169], [-1.2748204, -1.8274731], [-4.0515365, 3.6724352]], rtol=1e-5)
+    _, curved = ops.jet(ExpSin(), X, Tensor([[1.0, 1.0], [1.0, 2.0], [3.0, 0.0]]))
+    np.testing.assert_allclose(curved.asnumpy(), [
+        [1.2533807, -1.0331169], [-0.0214397, -3.8937073], [-4.1158552, -7.2924042]], rtol=2e-5)
+    values, many = ops.jet(lambda x, y: (x * y, ops.sin(x)), (X, Y), (series, series))
+    assert arrays(values[0]) == [3.0, 8.0]
+    np.testing.assert_allclose(many[0].asnumpy(), [[4.0, 6.0], [2.0, 2.0], [0.0, 0.0]], atol=1e-6)
+    ints = ops.jet(ExpSin(), Tensor([1, 2], ms.int32), Tensor([[1, 1], [0, 0]], ms.int32))
+    np.testing.assert_allclose(ints[1].asnumpy()[1], [-1.2748204, -1.8274731], rtol=1e-5)
+
+
+def test_derivative():
+    value, third = ops.derivative(ExpSin(), X, 3)
+    np.testing.assert_allclose(value.asnumpy(), [2.3197770, 2.4825778], rtol=1e-6)
+    np.testing.assert_allclose(third.asnumpy(), [-4.0515365, 3.6724352], rtol=1e-5)
+    values, seconds = ops.derivative(lambda x, y: (x * y, ops.sin(x)), (X, Y), 2)
+    assert arrays(values[0]) == [3.0, 8.0] and arrays(seconds[0]) == [2.0, 2.0]
+    assert arrays(ops.derivative(lambda x: x**5, Tensor(2.0, ms.float64), 4)[1]) == 240.0
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: ops.jet(square, X, 3), TypeError, "'series' must be a Tensor"),
+    (lambda: ops.jet(square, (X, Y), (X,)), ValueError, "hold as many Tensors, but got 2 and 1"),
+    (lambda: ops.jet(square, X, Tensor([1.0, 1.0])), ValueError, "'series' must have shape"),
+    (lambda: ops.derivative(square, X, 0), ValueError, "'order' must be 1 or more, but got 0"),
+    (lambda: ops.derivative(square, X, 1.5), TypeError, "'order' must be an int, but got 1.5"),
+    (lambda: ops.derivative(square, X.astype(ms.float16), 1), TypeError, "Float16"),
+])
+def test_errors_of_jet_and_derivative(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
