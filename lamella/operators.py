@@ -11,10 +11,11 @@ import torch
 
 from . import narrow as narrow
 from . import unsigned
-from .construction import NUMBERS
+from .construction import NUMBERS, WIDE_UNSIGNED
 from .errors import op_error
 from .kernels import comparison, floor_quotient, left_shift, minus, modulo, power, right_shift
-from .tensor import Tensor, operand, promote, promote_factors, wrap
+from .promotion import operand, promote, promote_factors
+from .tensor import Tensor, wrap
 
 _new = object.__new__
 _OF_BITS = ("and", "or", "xor", "lshift", "rshift")
@@ -91,6 +92,47 @@ def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any
     return lambda a, b: kernel(b, a)
 
 
+def _neg(self: Tensor) -> Tensor:
+    try:
+        return wrap(-self._raw)
+    except RuntimeError as error:
+        raw = self._raw
+        if raw.dtype in WIDE_UNSIGNED:  # PyTorch lacks the kernel: it wraps around
+            return wrap((-raw.view(WIDE_UNSIGNED[raw.dtype])).view(raw.dtype))
+        raise TypeError(f"For 'neg', a Tensor of {self.dtype} has no negative: use "
+                        f"'~x' or convert it.") from error
+
+
+def _pos(self: Tensor) -> Tensor:
+    return self
+
+
+def _abs(self: Tensor) -> Tensor:
+    raw = self._raw
+    if raw.dtype is torch.bool or raw.dtype in WIDE_UNSIGNED:
+        return wrap(raw.clone())
+    return wrap(raw.abs().to(raw.dtype) if raw.is_complex() else raw.abs())
+
+
+def _invert(self: Tensor) -> Tensor:
+    """The logical not of each element, also of numbers."""
+    raw = self._raw
+    return wrap(raw == 0 if raw.dtype in WIDE_UNSIGNED else raw.logical_not())
+
+
+def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
+    raw = self._raw
+    if ndigits is not None and not isinstance(ndigits, int):
+        raise TypeError(f"For 'round', 'ndigits' must be an int, but got {ndigits!r} of type "
+                        f"{type(ndigits).__name__}.")
+    if not (raw.is_floating_point() or raw.is_complex()):
+        return wrap(raw.clone())
+    if raw.is_complex():
+        return wrap(torch.complex(raw.real.round(decimals=ndigits or 0),
+                                  raw.imag.round(decimals=ndigits or 0)))
+    return wrap(raw.round(decimals=ndigits or 0))
+
+
 for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
                        "truediv": operator.truediv, "floordiv": floor_quotient,
                        "mod": modulo, "pow": power, "matmul": operator.matmul,
@@ -100,6 +142,9 @@ for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
     setattr(Tensor, f"__r{_name}__", _binary(_name, _reflected(_kernel)))
 for _name in ("lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _binary(_name, comparison(getattr(operator, _name))))
+for _method in (_neg, _pos, _abs, _invert, _round):
+    _method.__name__ = _method.__qualname__ = f"_{_method.__name__}__"
+    setattr(Tensor, _method.__name__, _method)
 setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
 setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
-del _name, _kernel
+del _name, _kernel, _method

@@ -3,7 +3,7 @@
 A Tensor *holds* its PyTorch tensor (`_raw`) and is none itself, because too many names mean
 something else here. `wrap` makes one around a raw tensor; operators unwrap, call a kernel, wrap.
 Families of operators under `lamella.ops` add their methods with `tensor_methods`; the operators of
-Python's syntax are in `operators`. The file is a little over the usual length because one class is.
+Python's syntax are in `operators`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from . import context, printing
 from .absent import of_attribute
 from .construction import (
     NUMBERS,
-    WIDE_UNSIGNED,
     as_array,
     as_raw,
     delayed_data,
@@ -28,7 +27,7 @@ from .construction import (
     dimensions,
     holds,
 )
-from .dtype import Type, from_raw, promote_types
+from .dtype import Type, from_raw
 from .errors import op
 from .indexing import get_item, set_item
 from .overloads import overloaded
@@ -100,6 +99,11 @@ class Tensor:
             self.const_arg = const_arg
 
     if TYPE_CHECKING:  # the methods that families of operators add
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __round__(self, ndigits: int | None = None) -> Tensor: ...
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
         def __sub__(self, other: Any) -> Tensor: ...
@@ -416,44 +420,6 @@ class Tensor:
         else:
             set_item(self, index, value)
 
-    # -- operators of one operand; those of two are in `operators` -------------------------------
-
-    def __neg__(self) -> Tensor:
-        try:
-            return wrap(-self._raw)
-        except RuntimeError as error:
-            raw = self._raw
-            if raw.dtype in WIDE_UNSIGNED:  # PyTorch lacks the kernel: it wraps around
-                return wrap((-raw.view(WIDE_UNSIGNED[raw.dtype])).view(raw.dtype))
-            raise TypeError(f"For 'neg', a Tensor of {self.dtype} has no negative: use "
-                            f"'~x' or convert it.") from error
-
-    def __pos__(self) -> Tensor:
-        return self
-
-    def __abs__(self) -> Tensor:
-        raw = self._raw
-        if raw.dtype is torch.bool or raw.dtype in WIDE_UNSIGNED:
-            return wrap(raw.clone())
-        return wrap(raw.abs().to(raw.dtype) if raw.is_complex() else raw.abs())
-
-    def __invert__(self) -> Tensor:
-        """The logical not of each element, also of numbers."""
-        raw = self._raw
-        return wrap(raw == 0 if raw.dtype in WIDE_UNSIGNED else raw.logical_not())
-
-    def __round__(self, ndigits: int | None = None) -> Tensor:
-        raw = self._raw
-        if ndigits is not None and not isinstance(ndigits, int):
-            raise TypeError(f"For 'round', 'ndigits' must be an int, but got {ndigits!r} of type "
-                            f"{type(ndigits).__name__}.")
-        if not (raw.is_floating_point() or raw.is_complex()):
-            return wrap(raw.clone())
-        if raw.is_complex():
-            return wrap(torch.complex(raw.real.round(decimals=ndigits or 0),
-                                      raw.imag.round(decimals=ndigits or 0)))
-        return wrap(raw.round(decimals=ndigits or 0))
-
 
 def wrap(raw: torch.Tensor) -> Tensor:
     """A Tensor around a raw one."""
@@ -486,43 +452,10 @@ def _unpickle(cls: type, raw: torch.Tensor, state: dict) -> Tensor:
     return out
 
 
-def promote(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two raw tensors, both in the type that an operation on them computes in."""
-    common = promote_types(a.dtype, b.dtype)
-    return a.to(common), b.to(common)
-
-
-def promote_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """As `promote`, for products and quotients: there a tensor of rank 0 yields to the other.
-
-    MindSpore 2.10 promotes these two as PyTorch does, and everything else by the types alone.
-    """
-    return (a, b) if (a.dim() == 0) is not (b.dim() == 0) else promote(a, b)
-
-
-def operand(value: Any, like: torch.Tensor) -> Any:
-    """What a kernel gets for the other side of a binary operator: a raw tensor or a number."""
-    if isinstance(value, NUMBERS):
-        if type(value) is complex and like.dtype is torch.float16:
-            return torch.tensor(value, dtype=torch.complex64, device=like.device)  # no half of it
-        return value
-    raw = getattr(value, "_raw", None)
-    if raw is not None:
-        return raw
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (np.ndarray, list, tuple)):
-        return as_raw(value).to(like.device)
-    if isinstance(value, (torch.SymInt, torch.SymFloat)):
-        return value
-    return NotImplemented
-
-
 def tensor_methods(**methods: Any) -> None:
     """Give Tensor methods: each family of operators calls this once, below its functions.
 
-    Errors of a method that is no operator yet are explained as those of operators are. A name that
-    Tensor already has is a mistake, and is refused.
+    A method that isn't an operator explains its errors as operators do. Each name must be new.
     """
     for name, method in methods.items():
         if name in Tensor.__dict__:

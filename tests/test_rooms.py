@@ -15,7 +15,8 @@ ORDER = (
     "wrappers forking context dtype log absent complaints errors state",
     "machine",
     "symbol construction kernels printing narrow unsigned indexing inplace picked overloads faces "
-    "tensor_forms tensor operators primitive conversion inplace_methods parameter random common",
+    "tensor_forms promotion tensor operators primitive conversion inplace_methods parameter random "
+    "common",
     "autodiff",
     "communication",
     "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.parts "

@@ -10,6 +10,7 @@ from .attention import *
 from .bessel import *
 from .bitwise import *
 from .boxes import *
+from .classify import *
 from .clip import *
 from .combine import *
 from .compare import *

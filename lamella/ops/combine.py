@@ -10,7 +10,8 @@ import torch
 
 from ..errors import op
 from ..kernels import trunc_quotient
-from ..tensor import Tensor, promote, tensor_methods, wrap
+from ..promotion import promote
+from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
 from .operands import both, floats
 

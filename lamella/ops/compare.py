@@ -1,4 +1,4 @@
-"""Comparisons, tests of elements, and logic."""
+"""Comparisons and logic."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from .operands import both, sides, spelled
 _lt, _le = comparison(torch.lt), comparison(torch.le)
 _gt, _ge = comparison(torch.gt), comparison(torch.ge)
 
-__all__ = ["approximate_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt",
-           "is_complex", "is_floating_point", "isclose", "isfinite", "isinf", "isnan",
-           "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "logical_and",
-           "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal", "tensor_ge",
-           "tensor_gt", "tensor_le", "tensor_lt"]
+__all__ = ["approximate_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose",
+           "le", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
+           "lt", "ne", "not_equal", "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt"]
 
 
 @op
@@ -311,183 +309,10 @@ def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
     return wrap(torch.abs(a - b) < tolerance)
 
 
-@op
-def isnan(input: Tensor) -> Tensor:
-    """Whether elements are nan.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.isnan(ms.Tensor([1.0, float("nan")])))
-        [False  True]
-    """
-    return wrap(torch.isnan(input._raw))
-
-
-@op
-def isinf(input: Tensor) -> Tensor:
-    """Whether elements are infinite.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.isinf(ms.Tensor([1.0, float("-inf")])))
-        [False  True]
-    """
-    return wrap(torch.isinf(input._raw))
-
-
-@op
-def isfinite(input: Tensor) -> Tensor:
-    """Whether elements are neither infinite nor nan.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.isfinite(ms.Tensor([1.0, float("inf")])))
-        [ True False]
-    """
-    return wrap(torch.isfinite(input._raw))
-
-
-@op
-def isposinf(input: Tensor) -> Tensor:
-    """Whether elements are positive infinity.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.isposinf(ms.Tensor([float("inf"), float("-inf")])))
-        [ True False]
-    """
-    return wrap(torch.isposinf(input._raw))
-
-
-@op
-def isneginf(input: Tensor) -> Tensor:
-    """Whether elements are negative infinity.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.isneginf(ms.Tensor([float("inf"), float("-inf")])))
-        [False  True]
-    """
-    return wrap(torch.isneginf(input._raw))
-
-
-@op
-def isreal(input: Tensor) -> Tensor:
-    """Whether elements have no imaginary part.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.isreal(ms.Tensor([1 + 0j, 1 + 1j])))
-        [ True False]
-    """
-    return wrap(torch.isreal(input._raw))
-
-
-@op
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the type of `input` is floating.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        bool
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.is_floating_point(ms.Tensor([1.0])))
-        True
-    """
-    return input._raw.is_floating_point()
-
-
-@op
-def is_complex(input: Tensor) -> bool:
-    """Whether the type of `input` is complex.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        bool
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.is_complex(ms.Tensor([1j])))
-        True
-    """
-    return input._raw.is_complex()
-
-
 def _tensor_allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08,
                      equal_nan: bool = False) -> bool:
     """Whether all elements are as near to those of `other` as `isclose` demands."""
     return bool(torch.isclose(*both(self, other), rtol, atol, equal_nan).all())
-
-
-def _tensor_is_signed(self: Tensor) -> bool:
-    """Whether the data type has negative numbers."""
-    return self._raw.is_signed()
 
 
 tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=less, lt=less,
@@ -495,8 +320,4 @@ tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=le
                greater_equal=greater_equal, ge=greater_equal, logical_and=logical_and,
                logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
                isclose=spelled(isclose, x2="other"), allclose=_tensor_allclose,
-               approximate_equal=face(approximate_equal, "self:x, other:y, tolerance=1e-05"),
-               isnan=isnan, isinf=isinf, isfinite=isfinite,
-               isposinf=isposinf, isneginf=isneginf, isreal=isreal,
-               is_floating_point=is_floating_point, is_complex=is_complex,
-               is_signed=_tensor_is_signed)
+               approximate_equal=face(approximate_equal, "self:x, other:y, tolerance=1e-05"))

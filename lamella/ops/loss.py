@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from ..errors import op
-from ..tensor import Tensor, promote, wrap
+from ..promotion import promote
+from ..tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
 
 __all__ = [

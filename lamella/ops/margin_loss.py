@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from ..errors import op
-from ..tensor import Tensor, promote, wrap
+from ..promotion import promote
+from ..tensor import Tensor, wrap
 from .loss import check_reduction, reduced
 from .operands import floating
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
+from ..promotion import operand, promote, promote_factors
 from ..state import numbers
-from ..tensor import as_raw, operand, promote, promote_factors
+from ..tensor import as_raw
 
 _NUMBERS = frozenset((bool, int, float))
 

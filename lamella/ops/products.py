@@ -8,7 +8,8 @@ import torch
 
 from ..errors import op
 from ..machine import products
-from ..tensor import Tensor, promote, tensor_methods, wrap
+from ..promotion import promote
+from ..tensor import Tensor, tensor_methods, wrap
 from ..unsigned import SIGNED
 from .arguments import axis_in, indices_of
 from .operands import both, spelled

@@ -18,7 +18,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 
-FAMILIES = ("arithmetic elementary trigonometry special compare bitwise reduce extrema statistics "
+FAMILIES = ("arithmetic elementary trigonometry special compare classify bitwise reduce extrema "
             "norm scan linalg products decomposition fourier clip combine division complex bessel"
             ).split()
 LEAST = -2**63

@@ -13,6 +13,7 @@ from .. import (
     arithmetic,
     bessel,
     bitwise,
+    classify,
     combine,
     compare,
     division,
@@ -186,9 +187,9 @@ Igammac = primitive("Igammac", special.igammac)
 Imag = primitive("Imag", complex_numbers.imag)
 Inv = primitive("Inv", arithmetic.inv)
 Invert = primitive("Invert", bitwise.invert)
-IsFinite = primitive("IsFinite", compare.isfinite)
-IsInf = primitive("IsInf", compare.isinf)
-IsNan = primitive("IsNan", compare.isnan)
+IsFinite = primitive("IsFinite", classify.isfinite)
+IsInf = primitive("IsInf", classify.isinf)
+IsNan = primitive("IsNan", classify.isnan)
 Lcm = primitive("Lcm", division.lcm)
 LeftShift = primitive("LeftShift", bitwise.bitwise_left_shift)
 Lerp = primitive("Lerp", combine.lerp)
