@@ -1,4 +1,4 @@
-"""Data parallel training in two real processes is what one process does with the whole batch."""
+"""Data parallel training in real processes is what one process does with the whole batch."""
 
 import json
 from pathlib import Path
@@ -20,6 +20,11 @@ def found():
     return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2)]
 
 
+@pytest.fixture(scope="module")
+def four():
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4)]
+
+
 def check(found, case, want):
     for rank, answer in enumerate(found):
         for name in want:
@@ -27,12 +32,16 @@ def check(found, case, want):
                                        err_msg=f"{case}: {name} on {rank}")
 
 
-@pytest.mark.parametrize("case", ["Adam", "Momentum", "small messages", "compiled",
-                                  "Momentum compiled"])
-def test_steps_are_those_of_the_whole_batch(found, case):
+STEPS = ["Adam", "Momentum", "Adam compiled", "Momentum compiled"]
+
+
+@pytest.mark.parametrize("world, case", [
+    *(("found", case) for case in [*STEPS, "small messages"]), *(("four", case) for case in STEPS)])
+def test_steps_are_those_of_the_whole_batch(request, world, case):
+    answers = request.getfixturevalue(world)
     kind = "Momentum" if case.startswith("Momentum") else "Adam"
-    check(found, case, worker.train(kind, slice(None)))
-    assert found[0][case] == found[1][case]
+    check(answers, case, worker.train(kind, slice(None)))
+    assert all(answer[case] == answers[0][case] for answer in answers)
 
 
 def test_a_weight_that_one_process_does_not_use(found):
