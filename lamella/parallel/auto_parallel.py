@@ -150,8 +150,13 @@ class AutoParallel(Cell):
         self._set(strategy_ckpt_config={"load_file": file_path})
 
     def save_param_strategy_file(self, file_path: str) -> None:
-        """Keep the name of a strategy file; none is written, as checkpoints hold wholes."""
+        """Say where `save_checkpoint` with ``integrated_save=False`` writes how Parameters are cut.
+        """
         self._set(strategy_ckpt_config={"save_file": file_path})
+
+    def strategy_file(self) -> str:
+        """The name that `save_param_strategy_file` was given, or an empty one."""
+        return self._settings.get("strategy_ckpt_config", {}).get("save_file", "")
 
     def set_group_ckpt_save_file(self, file_path: str) -> None:
         """Keep the name of a file of groups; none is written."""

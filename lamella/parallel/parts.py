@@ -70,6 +70,12 @@ class Placement:
         """The lengths of a whole's dimensions, from those of its part."""
         return (part[0] * self.group.size, *part[1:])
 
+    def arrangement(self) -> tuple[list[int], dict[int, list[int]], int]:
+        """How all processes are arranged along axes; for each dimension that is cut its axes; in
+        how many parts the first dimension is cut once more by processes that would hold the same.
+        """
+        return [group_of(None, "parallel optimizer").size], {}, self.group.size
+
     def part(self, whole: torch.Tensor) -> torch.Tensor:
         """This process's part of a whole."""
         return whole.chunk(self.group.size)[self.group.rank]

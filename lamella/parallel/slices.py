@@ -35,6 +35,21 @@ class Slices(Placement):
         """The lengths of the whole's dimensions."""
         return tuple(length * self.counts.get(dim, 1) for dim, length in enumerate(part))
 
+    def arrangement(self) -> tuple[list[int], dict[int, list[int]], int]:
+        """As `Placement.arrangement`; neighbouring axes of one use are one axis."""
+        lengths: list[int] = []
+        axes: dict[int, list[int]] = {}
+        before = None
+        for axis, placement in enumerate(self.placements):
+            if lengths and placement == before:
+                lengths[-1] *= self.mesh.size(axis)
+                continue
+            lengths.append(self.mesh.size(axis))
+            before = placement
+            if placement.is_shard():
+                axes.setdefault(placement.dim, []).append(len(lengths) - 1)
+        return lengths, axes, 0
+
     def part(self, whole: torch.Tensor) -> torch.Tensor:
         """This process's slice of a whole."""
         if hasattr(whole, "redistribute"):

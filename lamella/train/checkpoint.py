@@ -43,7 +43,9 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
         save_obj: a Cell; a list of Parameters, or of ``{"name": ..., "data": tensor}``; or a dict
             of Parameters, Tensors, arrays or texts by name, as `load_checkpoint` returns.
         ckpt_file_name: the file; ``.ckpt`` or ``.safetensors`` is added when it doesn't end so.
-        integrated_save: accepted for MindSpore's sake; here parameters are always whole.
+        integrated_save: whether of Parameters that are cut for several processes the wholes are
+            saved, which every process has to call for; or what this process holds of them. Then how
+            they are cut is written to the strategy file that the settings name.
         async_save: True, ``"thread"`` or ``"process"`` copies the values now and writes them in a
             thread, which the program waits for at its end. An error there is raised by the next
             call of `save_checkpoint` or `load_checkpoint`.
@@ -81,7 +83,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
         raise ValueError("For 'save_checkpoint', 'async_save' must be a bool, 'thread' or "
                          f"'process', but got {async_save!r}.")
     _check_key("save_checkpoint", "enc_key", enc_key)
-    values = _values(save_obj, choice_func)
+    values = _values(save_obj, choice_func, integrated_save)
     values.update(_appended(append_dict))
     background.wait()
     if async_save:
@@ -113,10 +115,12 @@ def _target(name: Any, format: str) -> str:
     return path if path.endswith(format) else f"{path}.{format}"
 
 
-def _values(save_obj: Any, choice: Callable[[str], Any] | None) -> dict[str, Any]:
+def _values(save_obj: Any, choice: Callable[[str], Any] | None, whole: bool) -> dict[str, Any]:
     """The raw tensors and texts to save, by the name to save them under."""
     values: dict[str, Any] = {}
     owners: dict[str, Any] = {}
+    if not whole:
+        from . import held  # which several processes need
     for name, value in _named(save_obj):
         name = _chosen(name, choice)
         if name is None:
@@ -124,7 +128,9 @@ def _values(save_obj: Any, choice: Callable[[str], Any] | None) -> dict[str, Any
         if owners.setdefault(name, value) is not value:
             raise ValueError(f"For 'save_checkpoint', two values have the name {name!r}, of which "
                              "only one could be saved. Give each Parameter a name of its own.")
-        values[name] = _plain(value)
+        values[name] = _plain(value if whole else held.held_part(value))
+    if not whole:
+        held.write_layouts(save_obj, owners.items())
     return values
 
 

@@ -73,7 +73,7 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
     loads = [(p, value) for p, value in loads if isinstance(value, Parameter)]
     ready = [(p, _fitted(p, value, strict_load)) for p, value in loads]
     for parameter, raw in ready:
-        parameter.set_data(wrap(raw))
+        _give(parameter, raw)
 
     missing = [p.name for p in own if p.name not in sources]
     used = {sources[p.name] for p, _ in loads}
@@ -111,7 +111,7 @@ def _fitted(parameter: Parameter, value: Tensor, strict: bool) -> torch.Tensor:
     own_type = mstype.to_raw(parameter.dtype)
     shape = tuple(raw.shape)
     rank = len(parameter.shape)
-    if shape != parameter.shape:
+    if shape != parameter.shape and not _is_part(parameter, shape):
         # MindSpore's Ascend back end saves (12, 2048) as (12, 2048, 1, 1)
         if shape[:rank] != parameter.shape or any(n != 1 for n in shape[rank:]):
             raise RuntimeError(f"For 'load_param_into_net', parameter '{parameter.name}' has "
@@ -128,9 +128,18 @@ def _fitted(parameter: Parameter, value: Tensor, strict: bool) -> torch.Tensor:
     return raw
 
 
+def _is_part(parameter: Parameter, shape: tuple[int, ...]) -> bool:
+    """Whether a shape is that of this process's part of a Parameter that is cut."""
+    return parameter.gradient_of is not None and tuple(parameter._data.shape) == shape
+
+
 def _update_param(param: Parameter, new_param: Parameter, strict_load: bool) -> None:
     """Give one parameter the value of another, with `load_param_into_net`'s checks."""
-    param.set_data(wrap(_fitted(param, new_param, strict_load)))
+    _give(param, _fitted(param, new_param, strict_load))
+
+
+def _give(parameter: Parameter, raw: torch.Tensor) -> None:
+    parameter.set_data(wrap(raw), slice_shape=tuple(raw.shape) != parameter.shape)
 
 
 def _load_dismatch_prefix_params(net: Cell, parameter_dict: Mapping[str, Any],

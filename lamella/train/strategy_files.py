@@ -1,7 +1,7 @@
 """Files that say how a training job had cut its Parameters: MindSpore's strategy files.
 
 They are JSON, or the protocol buffer message ``ParallelStrategyMap``, of which the wire format is
-read here (varints and length-prefixed fields are all that occurs).
+read and written here (varints and length-prefixed fields are all that occurs).
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import math
 import os
 from typing import Any, NamedTuple
 
+from .atomic_file import replacing
+
 __all__ = ["Message", "ParameterLayout", "build_searched_strategy", "layouts_of",
-           "restore_group_info_list"]
+           "restore_group_info_list", "write_strategy"]
 
 
 class Message:
@@ -166,6 +168,56 @@ def restore_group_info_list(group_info_file_name: str) -> list[int]:
         raise ValueError("For 'restore_group_info_list', the group information file has no restore "
                          "rank list.")
     return list(found.dim)
+
+
+def write_strategy(path: str, layouts: dict[str, ParameterLayout]) -> None:
+    """Write how Parameters are cut, as JSON (``.json``) or a protocol buffer."""
+    items = {}
+    for name, layout in layouts.items():
+        axes = [list(each) or [-1] for each in layout.axes]
+        nested = any(len(each) > 1 for each in axes)
+        items[name] = {
+            "dev_matrix": list(layout.devices),
+            "tensor_map": axes if nested else [each[0] for each in axes],
+            "param_split_shape": [], "indices_offset": [], "field": 0,
+            "opt_weight_shard_step": int(layout.extra != 0), "opt_weight_shard_size": layout.extra}
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    if path.endswith(".json"):
+        content = {"current_stage": 0, "parallel_layout_item": items, "parallel_strategy_item": {}}
+        data = json.dumps(content).encode()
+    else:
+        data = b"".join([_varint_field(1, 0), *(_layout_item(*item) for item in items.items())])
+    with replacing(path) as new, open(new, "wb") as file:
+        file.write(data)
+
+
+def _layout_item(name: str, item: dict[str, Any]) -> bytes:
+    """A Parameter's layout, in the wire format."""
+    maps = item["tensor_map"]
+    nested = bool(maps) and isinstance(maps[0], list)
+    dims = [(1, item["dev_matrix"]), *((2, each) for each in (maps if nested else [maps])),
+            (3, item["param_split_shape"]), (4, item["indices_offset"])]
+    content = [_bytes_field(number, b"".join(_varint_field(1, n) for n in each))
+               for number, each in dims]
+    for number, field in ((6, "opt_weight_shard_step"), (7, "opt_weight_shard_size")):
+        content.append(_varint_field(number, item[field]))
+    return _bytes_field(3, _bytes_field(1, name.encode()) + _bytes_field(2, b"".join(content)))
+
+
+def _varint_bytes(value: int) -> bytes:
+    found, value = bytearray(), value % (1 << 64)
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _varint_field(number: int, value: int) -> bytes:
+    return bytes([number << 3]) + _varint_bytes(value)
+
+
+def _bytes_field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2]) + _varint_bytes(len(content)) + content
 
 
 class ParameterLayout(NamedTuple):

@@ -1,6 +1,7 @@
 """What each of some processes does in the tests of operators that are spread over processes."""
 
 import json
+import os
 import sys
 import warnings
 
@@ -152,6 +153,10 @@ def slices(size, folder):
     path = f"{folder}/{communication.get_rank()}.ckpt"
     ms.save_checkpoint(both, path)
     found["saved"] = {name: p.asnumpy().tolist() for name, p in ms.load_checkpoint(path).items()}
+    os.makedirs(f"{folder}/slices/rank_{communication.get_rank()}")
+    net.save_param_strategy_file(f"{folder}/strategy.ckpt")
+    ms.save_checkpoint(both, f"{folder}/slices/rank_{communication.get_rank()}/w.ckpt",
+                       integrated_save=False)
     save_sharded(f"{folder}/sharded", both)
     other = nn.TrainOneStepCell(*clipped("Adam", size))
     for parameter in other.get_parameters():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella.parallel import shard
+from lamella.parallel import shard, transform_checkpoints
 from lamella.parallel.auto_parallel import AutoParallel
 
 from ..worlds import run_world
@@ -22,7 +22,8 @@ CASES = ["Adam None", "Adam tuples", "Momentum layouts", "Adam cells", "Adam tup
 @pytest.fixture(scope="module", params=[2, 4])
 def found(request, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("sharding"))
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, request.param, folder)]
+    answers = run_world(SCRIPT, request.param, folder)
+    return [{**json.loads(out.splitlines()[-1]), "folder": folder} for out in answers]
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,14 @@ def test_checkpoints_of_slices(found):
     for answer in found:
         slices = answer["slices"]
         assert slices["saved"] == slices["loaded"] == slices["Adam"]
+
+
+def test_slices_are_joined_by_their_strategy_file(found, tmp_path):
+    folder = found[0]["folder"]
+    transform_checkpoints(f"{folder}/slices", str(tmp_path), "whole", f"{folder}/strategy.ckpt")
+    whole = ms.load_checkpoint(f"{tmp_path}/rank_0/whole0.ckpt")
+    values = {name: value.asnumpy().tolist() for name, value in whole.items()}
+    assert values == found[0]["slices"]["Adam"]
 
 
 def test_large_products(found):

@@ -48,12 +48,19 @@ def held(step):
 
 
 def straight(folder):
-    """Six steps, with a checkpoint after the third."""
-    ms.set_seed(communication.get_rank())
+    """Six steps, with a checkpoint after the third, and one of slices as MindSpore has them."""
+    rank = communication.get_rank()
+    ms.set_seed(rank)
     step = network()
     losses = train(step, range(3))
-    save_sharded(f"{folder}/two", step, rank=communication.get_rank())
-    return {"state": state_of(step), "held": held(step),
+    save_sharded(f"{folder}/two", step, rank=rank)
+    ms.set_auto_parallel_context(strategy_ckpt_config={"save_file": f"{folder}/strategy.json"})
+    os.makedirs(f"{folder}/slices/rank_{rank}")
+    path = f"{folder}/slices/rank_{rank}/w.ckpt"
+    ms.save_checkpoint(step, path, integrated_save=False)
+    other = network()
+    ms.load_checkpoint(path, other)
+    return {"state": state_of(step), "held": held(step), "own slices": state_of(other),
             "losses": losses + train(step, range(3, STEPS))}
 
 

@@ -5,10 +5,20 @@ import os
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from lamella import nn
+from lamella import load_checkpoint, nn
+from lamella.parallel import (
+    build_searched_strategy,
+    load_distributed_checkpoint,
+    merge_sliced_parameter,
+    rank_list_for_transform,
+    transform_checkpoint_by_rank,
+    transform_checkpoints,
+)
 from lamella.train.sharded import load_sharded, save_sharded
+from lamella.train.strategy_files import ParameterLayout, write_strategy
 
 from ..worlds import run_world, start_world
 from . import sharded_worker as worker
@@ -48,6 +58,39 @@ def test_each_process_writes_and_holds_its_part(folder, straight):
         assert answer["held"]["2.weight"] == [3, 8]
     sizes = [os.path.getsize(f"{folder}/two/1/__{rank}_0.distcp") for rank in (0, 1)]
     assert all(size > 3 * 4 * 16 for size in sizes)
+
+
+def test_slices_are_loaded_where_they_were_saved(straight):
+    for answer in straight:
+        assert answer["own slices"] == answer["state"]
+
+
+def test_slices_are_made_fit_for_other_arrangements(folder, straight, tmp_path):
+    strategy, state = f"{folder}/strategy.json", straight[0]["state"]
+    files = [f"{folder}/slices/rank_{rank}/w.ckpt" for rank in (0, 1)]
+    assert rank_list_for_transform(0, strategy) == [1, 0]
+    transform_checkpoints(f"{folder}/slices", str(tmp_path), "one_", strategy)
+    whole = load_checkpoint(f"{tmp_path}/rank_0/one_0.ckpt")
+    assert {name: value.asnumpy().tolist() for name, value in whole.items()} == state
+    layouts = {name: ParameterLayout((4,), ((0,),) if np.ndim(value) == 1 else ((), (0,)))
+               for name, value in state.items() if "0." in name}
+    write_strategy(f"{tmp_path}/four.ckpt", layouts)
+    for rank in range(4):
+        path = f"{tmp_path}/four_{rank}.ckpt"
+        transform_checkpoint_by_rank(rank, dict(enumerate(files)), path, strategy,
+                                     f"{tmp_path}/four.ckpt")
+        slices = load_checkpoint(path)
+        assert slices.keys() == layouts.keys()
+        for name, value in slices.items():
+            want = np.split(np.array(state[name], np.float32), 4, -1)[rank]
+            np.testing.assert_array_equal(value.asnumpy(), want)
+    step = worker.network()
+    load_distributed_checkpoint(step, files, train_strategy_filename=strategy)
+    assert worker.state_of(step) == state
+    slices = [load_checkpoint(file)["moment1.0.weight"] for file in files]
+    for how in (None, build_searched_strategy(strategy)):
+        merged = merge_sliced_parameter(slices, how)
+        assert merged.asnumpy().tolist() == state["moment1.0.weight"]
 
 
 def test_four_processes_read_what_two_wrote(straight, four):
