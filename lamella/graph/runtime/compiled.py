@@ -68,6 +68,7 @@ class Compiled(FunctionWrapper):
         self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, Sizes] = {}
+        self._waiting: set[Any] = set()  # keys of calls that run eagerly until symbols can be used
         self._said: set[str] = set()
         self._warned = 0
         self._varying: dict[Any, Varying] = {}
@@ -112,7 +113,7 @@ class Compiled(FunctionWrapper):
                 return out
         inputs = raws_of(args, kwargs)
         key = key_of(args, kwargs, form_of, inputs)
-        if key in self._eager:
+        if key in self._eager or self._waiting and preparation.is_running and key in self._waiting:
             return self._eagerly(args, kwargs)
         entries = self._entries.get(key)
         applying, place, numbers = entries, key, ()
@@ -410,8 +411,9 @@ class Compiled(FunctionWrapper):
             about, answers = sizes, sizes.results.last()
         elif due is not None:
             place, varying, about, answers = key, [set() for _ in inputs], sizes.results, due
-            if not preparation.finished.is_set():
-                return (self._eagerly(args, kwargs),)  # for a few seconds
+            if preparation.is_running:
+                self._waiting.add(key)
+                return (self._eagerly(args, kwargs),)
         else:
             return None
         if (not preparation.finished.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS

@@ -42,6 +42,11 @@ class Preparation:
         self.finished = threading.Event()
         self._begun = False
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has begun and isn't done."""
+        return self._begun and not self.finished.is_set()
+
     def begin(self) -> None:
         """Begin it, once."""
         if not self._begun:

@@ -157,14 +157,18 @@ def test_a_size_that_is_used_as_a_number_ends_in_eager_calls_that_say_why():
     assert len(warned) == 1 and compiled.report()["traces"] <= 12
 
 
-def test_before_symbols_are_there_each_size_has_its_own_graph(monkeypatch):
+def test_before_symbols_are_there_two_sizes_have_graphs_and_a_third_runs_eagerly(monkeypatch):
     monkeypatch.setattr(preparation, "finished", type(preparation.finished)())
     compiled = jit(lambda x: x[x > 0].sum())
     for count in (3, 4, 3, 4, 5, 3):
         x = Tensor(np.r_[np.ones(count), -np.ones(6 - count)].astype(np.float32))
         assert float(compiled(x)) == count
     report = compiled.report()
-    assert (report["traces"], report["replays"], report["eager"]) == (2, 3, [])
+    assert (report["traces"], report["replays"], report["eager"]) == (2, 2, [])
+    misses = compiled.misses
+    assert float(compiled(x)) == 3 and compiled.misses == misses  # graphs aren't tried meanwhile
+    preparation.finished.set()
+    assert float(compiled(x)) == 3 and compiled.report()["replays"] == 3
 
 
 def test_numbers_that_change_beside_sizes():
