@@ -43,8 +43,9 @@ def ready() -> None:
     from lamella.graph.guards import identity
     from lamella.graph.runtime import program
     from lamella.machine.extension import is_wanted
+    from lamella.machine.memory import allocator
 
-    for extension in (identity.extension, program.extension):
+    for extension in (allocator, identity.extension, program.extension):
         if is_wanted() and extension.load() is None:
             extension.build(lambda command, folder, patience: not subprocess.run(
                 command, cwd=folder, timeout=patience).returncode)

@@ -61,6 +61,11 @@ class Extension:
         else:
             background.submit(lambda: self.build(background.run))
 
+    def leave_out(self) -> None:
+        """Do without it in this process."""
+        self._requested = self.is_finished = True
+        self._ready = False
+
     def build(self, run: Callable[..., bool]) -> None:
         """Build it and keep it.
 
@@ -87,7 +92,7 @@ class Extension:
         if folder is None:
             return
         if (folder / "failed").exists():
-            self._requested = self.is_finished = True
+            self.leave_out()
             return
         try:
             file = library.checked(folder, "module.so")

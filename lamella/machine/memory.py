@@ -5,7 +5,11 @@ block above some size back to the system when it is freed, and the system hands 
 one by one when the next step touches them again: thousands of page faults a step, up to a tenth of
 the time of a large network. CUDA's memory is kept by PyTorch in the same way.
 
-``LAMELLA_KEEP_MEMORY=0`` leaves the allocator as it is; so does any setting of its own in the
+What is kept lies in pieces, and has to fit the next blocks: PyTorch's way to ask the C library for
+aligned memory makes it never fit (`allocator.cpp`). So where there is a C++ compiler, tensors get
+their memory in another way once a function has been compiled.
+
+``LAMELLA_KEEP_MEMORY=0`` leaves the allocators as they are; so does any setting of their own in the
 environment.
 """
 
@@ -13,6 +17,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pathlib
+
+from .extension import Extension
+
+allocator = Extension("lamella_allocator", pathlib.Path(__file__).with_name("allocator.cpp"))
+
+_OWN = ("MALLOC_", "GLIBC_TUNABLES", "THP_MEM_ALLOC_ENABLE")  # settings of allocators
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of mallopt(3)
 _LARGEST = 2**31 - 1
@@ -24,9 +35,9 @@ def keep_freed_memory() -> bool:
     Returns:
         Whether it does so from now on.
     """
-    if os.environ.get("LAMELLA_KEEP_MEMORY") == "0" or not _is_glibc():
-        return False
-    if any(name.startswith("MALLOC_") for name in os.environ) or "GLIBC_TUNABLES" in os.environ:
+    if (os.environ.get("LAMELLA_KEEP_MEMORY") == "0" or not _is_glibc()
+            or any(name.startswith(_OWN) for name in os.environ)):
+        allocator.leave_out()
         return False
     mallopt = ctypes.CDLL(None).mallopt
     # older versions take no more than 32 MiB

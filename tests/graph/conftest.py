@@ -8,7 +8,9 @@ import pytest
 
 from lamella.graph.guards import identity
 from lamella.graph.runtime import program
-from lamella.machine import cache, extension
+from lamella.machine import cache, extension, memory
+
+EXTENSIONS = (identity.extension, program.extension, memory.allocator)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,11 +22,11 @@ def _built():
         if folder is not None and extension.is_wanted() and extension.compiler() is not None:
             with open(folder / "building.lock", "w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                for wanted in (identity.extension, program.extension):
+                for wanted in EXTENSIONS:
                     if wanted.load() is None:
                         wanted.build(_run)
                         wanted.load()
-        for wanted in (identity.extension, program.extension):
+        for wanted in EXTENSIONS:
             wanted.is_finished = True  # nothing is built beside the tests
     finally:
         if kept is not None:

@@ -14,7 +14,7 @@ from torch.fx import GraphModule
 
 from ...forking import Lock
 from ...machine.collector import collecting_seldom
-from ...machine.memory import release
+from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ...parameter import Parameter
 from ...random import restart
@@ -262,20 +262,23 @@ class Path:
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor once it is built, which a hot path requests."""
         if hot:
-            identity.extension.request()
-            extension.request()
+            for wanted in (allocator, identity.extension, extension):
+                wanted.request()
+        allocator.load()
         identity.extension.load()
         known = extension.module  # used by the plan already, unless it is None
         if extension.load() is not known:
             plan.lower()
-        self._lowered = identity.extension.is_finished and extension.is_finished
+        self._lowered = (allocator.is_finished and identity.extension.is_finished
+                         and extension.is_finished)
 
     def _can_afford_a_trial(self) -> bool:
         """Whether a trial would stay within the share of time that trials may take."""
         run = self.spent / self.runs
         cost = max(FEWEST * run, min(MOST * run, PATIENCE))
         share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
-        return share >= 1.0 or self._tried + cost <= share * self.spent
+        return allocator.is_finished and (  # without it a trial takes far more memory
+            share >= 1.0 or self._tried + cost <= share * self.spent)
 
     def _try(self, values: list[torch.Tensor]) -> None:
         """Try the next rewriting of the graph."""

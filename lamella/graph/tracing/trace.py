@@ -19,6 +19,7 @@ from torch.fx import GraphModule
 
 from ...autodiff.tree import map_tensors, tensors
 from ...communication.groups import ended
+from ...machine.memory import allocator
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -183,6 +184,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         CannotTrace: if a symbolic run can't be recorded.
         Exception: what the function raises; its changes of tensors are undone.
     """
+    allocator.load()
     if before is None:
         before = Snapshot(reach)
     others = sorted(((t, None if id(t) in reach.known_tensors else slot)

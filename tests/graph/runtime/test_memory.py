@@ -9,6 +9,7 @@ import torch
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.machine.memory import allocator
 
 
 @pytest.fixture
@@ -64,3 +65,30 @@ def test_what_an_eager_call_needs_is_freed_when_it_is_over(function, no_collecto
 def how_many(shape):
     """How many tensors of a shape there are."""
     return sum(type(x) is torch.Tensor and x.shape == shape for x in gc.get_objects())
+
+
+@pytest.fixture
+def own_allocator():
+    if allocator.module is None:
+        pytest.skip("the allocator in C++ isn't there")
+
+
+def test_a_block_fits_the_hole_of_one_of_its_size(own_allocator):
+    size = (1 << 20) + 4093  # nothing else has it
+    blocks = [torch.empty(size, dtype=torch.uint8) for _ in range(16)]
+    holes = {b.data_ptr() for b in blocks[1::2]}
+    del blocks[1::2]
+    again = [torch.empty(size, dtype=torch.uint8) for _ in holes]
+    assert {b.data_ptr() for b in again} == holes
+
+
+def test_blocks_are_aligned_and_what_is_too_large_is_an_error(own_allocator):
+    for size in (0, 1, 63, 64, 1000, 1 << 20):
+        block = torch.empty(size, dtype=torch.uint8)
+        assert block.data_ptr() % 64 == 0 and (block.data_ptr() != 0) == (size != 0)
+        assert int(block.fill_(7).sum(dtype=torch.int64)) == 7 * size
+    with pytest.raises(RuntimeError, match="can't allocate memory"):
+        torch.empty(2**62, dtype=torch.uint8)
+    grown = torch.ones(3)
+    grown.resize_(1000)
+    assert grown[:3].tolist() == [1.0, 1.0, 1.0]
