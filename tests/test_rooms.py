@@ -20,7 +20,8 @@ ORDER = (
     "autodiff",
     "communication",
     "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.parts "
-    "parallel.slices parallel.sharding",
+    "parallel.slices parallel.sharding parallel.stages parallel.stage_plan parallel.schedule "
+    "parallel.pipeline",
     "ops",
     "nn",
     "graph.ir",

@@ -69,11 +69,8 @@ class Run:
         special = [weight for weight in weights if weight.gradient_of is not None]
         given_by = iter(special[0].begin(special, level) if special else ())  # type: ignore
         for weight in weights:
-            if weight.gradient_of is not None:
-                self.special[len(self.aliases)] = weight
-                level.overlay[weight] = self._alias(weight, next(given_by))
-            else:
-                level.overlay[weight] = self._alias(weight)
+            own = None if weight.gradient_of is None else next(given_by)
+            level.overlay[weight] = self._alias(weight, own)
             level.assigned[id(weight)] = []
         if special:
             fn = special[0].recorded(fn, level)  # type: ignore[attr-defined]
@@ -89,6 +86,9 @@ class Run:
             state.level, state.overlay = before
             if not recording:
                 torch.set_grad_enabled(False)
+        first = len(self.aliases) - len(weights)  # a run may have made some special
+        self.special = {first + i: weight for i, weight in enumerate(weights)
+                        if weight.gradient_of is not None}
 
     def _alias(self, tensor: Tensor, raw: torch.Tensor | None = None) -> torch.Tensor:
         if raw is None:

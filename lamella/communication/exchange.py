@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
+from .. import context
 from ..state import state
 from . import repeated
 from .groups import Group, world_rank
@@ -65,13 +66,7 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
         compares: whether it is compared what the processes exchange, where the group does so.
             It isn't if a comparison that was begun before says it.
     """
-    global _made
-    check_member(name, group)
-    _made += 1
-    size = raw.numel() if alike else "any number of"
-    what = f"{kind}({option}) of {size} {str(raw.dtype).removeprefix('torch.')} elements"
-    if watcher is not None:
-        watcher(Exchange(name, kind, group, raw.nbytes, what))
+    what = _note(name, kind, group, raw, option, alike)
     try:
         if compares and group.compares and kind != "message":
             _compare(name, what, group)
@@ -80,6 +75,19 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
         if isinstance(error, Divergence):
             raise
         raise failure(name, group, error) from error
+
+
+def _note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
+          alike: bool = True) -> str:
+    """Count an exchange, and put it in words."""
+    global _made
+    check_member(name, group)
+    _made += 1
+    size = raw.numel() if alike else "any number of"
+    what = f"{kind}({option}) of {size} {str(raw.dtype).removeprefix('torch.')} elements"
+    if watcher is not None:
+        watcher(Exchange(name, kind, group, raw.nbytes, what))
+    return what
 
 
 class Divergence(RuntimeError):
@@ -214,10 +222,7 @@ def end_sum(name: str, out: torch.Tensor, dtype: torch.dtype, group: Group) -> t
 
 
 def _wait(name: str, out: Any, group: Group) -> None:
-    try:
-        out.coming.wait()
-    except (RuntimeError, ValueError) as error:
-        raise failure(name, group, error) from error
+    wait_for(name, [out.coming], group)
     del out.coming
 
 
@@ -333,6 +338,76 @@ def receive(name: str, like: torch.Tensor, source: int, group: Group,
     work = _exchanged(name, "message", group, memory[:0], f"from {source}",
                       lambda: dist.irecv(memory, source, group.process_group, tag))
     return out, work
+
+
+def swap(name: str, given: Sequence[tuple[torch.Tensor, int]],
+         taken: Sequence[tuple[torch.Tensor, int]], group: Group
+         ) -> tuple[list[torch.Tensor], list[Any]]:
+    """Begin to send tensors to processes, and receive others, all at once.
+
+    Args:
+        given: tensors, each with the rank in the group of the process that it goes to.
+        taken: the same of what comes, of the shapes and types of these tensors.
+
+    Returns:
+        What has come, and works to wait for by `wait_for`, which keep what is sent.
+    """
+    sent = [_bytes(raw) for raw, _ in given]
+    outs = [torch.empty(like.shape, dtype=like.dtype, device=like.device) for like, _ in taken]
+    ways = [(raw, "to", group.ranks[rank], dist.isend)
+            for raw, (_, rank) in zip(sent, given, strict=True)]
+    ways += [(out.reshape(-1).view(torch.uint8), "from", group.ranks[rank], dist.irecv)
+             for out, (_, rank) in zip(outs, taken, strict=True)]
+    if not ways:
+        return [], []
+    for raw, way, rank, _ in ways[:-1]:
+        _note(name, "message", group, raw[:0] if way == "from" else raw, f"{way} {rank}")
+    raw, way, rank, _ = ways[-1]
+    works = _exchanged(
+        name, "message", group, raw[:0] if way == "from" else raw, f"{way} {rank}",
+        lambda: dist.batch_isend_irecv([dist.P2POp(call, raw, rank, group.process_group)
+                                        for raw, _, rank, call in ways]))
+    one_by_one = len(works) == len(ways)  # else the library has one work for all
+    wait_for(name, works[len(sent):] if one_by_one else works, group)
+    return outs, list(works[:len(sent)]) if one_by_one else []
+
+
+def wait_for(name: str, works: Sequence[Any], group: Group) -> None:
+    """Wait until exchanges are over."""
+    try:
+        for work in works:
+            work.wait()
+    except (RuntimeError, ValueError) as error:
+        raise failure(name, group, error) from error
+
+
+def compare(name: str, what: str, group: Group) -> None:
+    """Check that all processes are about to do the same, where the group compares that.
+
+    Raises:
+        Divergence: if they aren't, in each of them.
+    """
+    if group.compares:
+        _compare(name, what, group)
+
+
+def check_all_well(name: str, error: Exception | None, group: Group) -> None:
+    """Raise an error in all processes, if there is one in some.
+
+    Args:
+        error: this process's, or None.
+    """
+    flag = torch.tensor([error is not None], dtype=torch.int32, device=context.current_device())
+    if not all_reduce(name, flag, "max", group):
+        return
+    stories: list[Any] = [None] * group.size
+    dist.all_gather_object(stories, error and f"{type(error).__name__}: {error}",
+                           group.process_group)
+    if error is not None:
+        raise error
+    told = "".join(f"\n  process {rank}: {story}"
+                   for rank, story in zip(group.ranks, stories, strict=True) if story)
+    raise RuntimeError(f"For '{name}', other processes of group {group.name!r} raised:{told}")
 
 
 def barrier(name: str, group: Group) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 import torch
 
+from ..context import current_device
 from ..errors import op
 from ..inplace import in_place
 from ..kernels import STOPS_AT_BOUNDS
+from ..parallel import stages
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
@@ -40,12 +42,25 @@ def _one_by_one(raws: Sequence[torch.Tensor]) -> bool:
 def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
     """The norm of all elements of all tensors; outside gradients by one kernel for many tensors."""
     raws = [raw if raw.is_floating_point() else raw.float() for raw in raws]
+    if stages.is_spread(raws):
+        return _norm_over_stages([raw for raw in raws if not raw.is_meta], order)
     if _one_by_one(raws):
         norms = [torch.linalg.vector_norm(raw, order) for raw in raws]
     else:
         norms = torch._foreach_norm(raws, order)  # pyright: ignore[reportPrivateImportUsage]
     wide = torch.float64 if any(n.dtype is torch.float64 for n in norms) else torch.float32
     return torch.linalg.vector_norm(torch.stack([n.to(wide) for n in norms]), order)
+
+
+def _norm_over_stages(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
+    """The norm of all elements of tensors of which each stage of a pipeline has its own."""
+    if order <= 0:
+        raise ValueError(f"Over the stages of a pipeline, the order of a norm must be above 0, but "
+                         f"got {order}.")
+    mine = _total_norm(raws, order) if raws else torch.zeros((), device=current_device())
+    if order == float("inf"):
+        return stages.total("norm", mine.double(), "max").to(mine.dtype)
+    return stages.total("norm", mine.double() ** order, "sum").pow(1 / order).to(mine.dtype)
 
 
 def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..communication.groups import group_of
 from ..nn.cell import Cell
-from . import parts, settings, sharding
+from . import parts, pipeline, settings, sharding, stages
 
 __all__ = ["AutoParallel", "shard"]
 
@@ -24,7 +24,8 @@ class AutoParallel(Cell):
     from those by PyTorch's DTensor. In a world of one it is the network.
 
     Args:
-        network: the network with its loss, or a function of Tensors without gradient calls.
+        network: the network with its loss, or a function of Tensors without gradient calls; with
+            stages of a pipeline also a whole step that calls `nn.PipelineCell`.
         parallel_mode: ``"semi_auto"``, ``"sharding_propagation"`` or ``"recursive_programming"``;
             the three mean the same here: there is no search for strategies.
 
@@ -54,6 +55,8 @@ class AutoParallel(Cell):
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """What the network gives for the inputs of all processes."""
         with self._applied():
+            if stages.asked():
+                return pipeline.staged(self.network, "AutoParallel")(*args, **kwargs)
             if not sharding.splits():
                 return self.network(*args, **kwargs)
             return sharding.region(self.network, "AutoParallel")(*args, **kwargs)
@@ -117,7 +120,14 @@ class AutoParallel(Cell):
 
     def pipeline(self, stages: int = 1, output_broadcast: bool = False, interleave: bool = False,
                  scheduler: str = "1f1b") -> None:
-        """Say in how many stages of a pipeline the network is cut; see `nn.PipelineCell`."""
+        """Say in how many stages of a pipeline the network is cut; see `nn.PipelineCell`.
+
+        Args:
+            stages: how many; the number of processes must be a multiple.
+            output_broadcast: has no effect: all processes have what the last stage gives.
+            interleave: must be False when the network is called.
+            scheduler: ``"1f1b"`` or ``"gpipe"``.
+        """
         self._set(pipeline_stages=stages, pipeline_result_broadcast=output_broadcast,
                   pipeline_interleave=interleave, pipeline_scheduler=scheduler)
 

@@ -229,13 +229,12 @@ def check_feasible(size: int) -> None:
     """Check that the settings mean something here for so many processes.
 
     Raises:
-        RuntimeError: if they ask that layers be put on several processes.
+        RuntimeError: if the processes can't be shared out among stages of a pipeline.
     """
-    if size == 1:
-        return
-    if _get("pipeline_stages") > 1:
-        raise RuntimeError(f"For 'set_auto_parallel_context', 'pipeline_stages' must be 1 with "
-                           f"{size} processes: Lamella can't put layers on different processes.")
+    stages = _get("pipeline_stages")
+    if size > 1 and size % stages:
+        raise RuntimeError(f"For 'set_auto_parallel_context', the number of processes must be a "
+                           f"multiple of the {stages} 'pipeline_stages', but got {size} processes.")
 
 
 groups.checks.append(check_feasible)

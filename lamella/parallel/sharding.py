@@ -28,14 +28,16 @@ from .parts import PartParameter, stays_whole
 from .parts import shard as cut
 from .slices import Slices
 
-__all__ = ["in_region", "lay_out", "plan_parameters", "region", "shard", "shard_cell", "splits"]
+__all__ = ["in_region", "lay_out", "mixed", "plan_parameters", "region", "shard", "shard_cell",
+           "splits"]
 
 _meshes: dict[int, Any] = {}  # of each world that there was
 
 
 def splits() -> bool:
     """Whether the settings ask that operators be spread over several processes."""
-    return settings._is_in_auto_parallel_mode() and group_of(None, "shard").size > 1
+    return (settings._is_in_auto_parallel_mode() and settings._get_pipeline_stages() == 1
+            and group_of(None, "shard").size > 1)
 
 
 def in_region() -> bool:
@@ -380,20 +382,21 @@ class _Sharded:
 
 
 @functools.lru_cache
-def _mixed(mixin: type, kind: type) -> type:
+def mixed(mixin: type, kind: type) -> type:
+    """A class of the same name whose methods a mixin comes before."""
     return type(kind.__name__, (mixin, kind), {"__module__": kind.__module__})
 
 
 def shard_cell(cell: Any) -> None:
     """Have a Cell lay out its inputs and results as its strategies say."""
     if not isinstance(cell, _ShardedCell):
-        cell.__class__ = _mixed(_ShardedCell, type(cell))
+        cell.__class__ = mixed(_ShardedCell, type(cell))
 
 
 def _on_shard(operator: Any) -> None:
     """Have an operator lay out its inputs where operators are spread over processes."""
     if not isinstance(operator, _Sharded) and operator.attrs["in_strategy"] is not None:
-        operator.__class__ = _mixed(_Sharded, type(operator))
+        operator.__class__ = mixed(_Sharded, type(operator))
 
 
 primitive.on_shard = _on_shard

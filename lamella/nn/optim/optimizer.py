@@ -19,7 +19,7 @@ from ... import dtype as mstype
 from ...errors import describe
 from ...ops.primitives.update_rules import held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates, Shapes
-from ...parallel import parts, settings
+from ...parallel import parts, settings, stages
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -429,6 +429,8 @@ class Optimizer(Cell):
             parts.check_elementwise(self)
             parts.fit_states(self.parameters, states)
             gradients = parts.parts_of(gradients, self.parameters)
+        if stages.latest() is not None:
+            stages.place_states(self.parameters, states)
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr
@@ -457,6 +459,8 @@ class Optimizer(Cell):
                 else:
                     lists = [[s[i]._data for i in where] for s in states]
                     mine, grads = [params[i]._data for i in where], [raws[i] for i in where]
+                if mine[0].is_meta:  # of another stage
+                    continue
                 rule(mine, grads, *lists, lr=getattr(rate, "_raw", rate), decay=decay, **options)
         return (True,) * self.param_length
 

@@ -10,7 +10,7 @@ from .cell_wrapper import (
     WithLossCell,
 )
 from .derivative import Jvp, Vjp, functional_call, stack_parameters
-from .grad_reducer import DistributedGradReducer
+from .grad_reducer import DistributedGradReducer, PipelineGradReducer
 from .loss_scale import (
     DynamicLossScaleUpdateCell,
     FixedLossScaleUpdateCell,
@@ -22,4 +22,5 @@ __all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell", "WithGradC
            "WithEvalCell", "TrainOneStepWithLossScaleCell", "DistributedGradReducer",
            "ParameterUpdate", "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
            "VirtualDatasetCellTriple", "GradAccumulationCell", "MicroBatchInterleaved",
-           "PipelineCell", "Jvp", "Vjp", "functional_call", "stack_parameters"]
+           "PipelineCell", "PipelineGradReducer", "Jvp", "Vjp", "functional_call",
+           "stack_parameters"]

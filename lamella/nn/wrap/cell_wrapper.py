@@ -12,7 +12,7 @@ from ...autodiff.run import record
 from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
-from ...parallel import parts, sharding
+from ...parallel import parts, pipeline, sharding, stages
 from ...parallel.settings import get_auto_parallel_context
 from ...parameter import Parameter, ParameterTuple
 from ...tensor import Tensor, wrap
@@ -175,7 +175,9 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
         reducer: what adds up the gradients of several processes; default: nothing does.
     """
     outer = current()
-    if sharding.splits():
+    if stages.asked():
+        network = pipeline.staged(network, "TrainOneStepCell")
+    elif sharding.splits():
         network = sharding.region(network, "TrainOneStepCell")
     run = record(network, inputs, {}, tuple(), tuple(weights), outer)
     sens = None if start is None else start(run.value)

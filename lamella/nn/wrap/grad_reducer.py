@@ -6,14 +6,16 @@ from typing import Any
 
 import torch
 
+from ...autodiff.tree import map_tensors
 from ...communication.groups import HCCL_WORLD_COMM_GROUP, group_of
 from ...parallel import parts
 from ...parallel.buckets import Reduction
 from ...parallel.settings import get_auto_parallel_context
+from ...parameter import Parameter
 from ...tensor import wrap
 from ..cell import Cell
 
-__all__ = ["DistributedGradReducer"]
+__all__ = ["DistributedGradReducer", "PipelineGradReducer"]
 
 
 class DistributedGradReducer(Cell):
@@ -76,3 +78,35 @@ class DistributedGradReducer(Cell):
         if reduction is None:
             return grads
         return tuple([wrap(raw) for raw in parts.as_whole(reduction.finish(raws))])
+
+
+class PipelineGradReducer(Cell):
+    """Divides the gradients of a network that stages run, which are complete, by the loss scale.
+
+    Args:
+        parameters: the Parameters whose gradients will come.
+        scale_sense: the loss scale.
+        opt_shard: accepted as MindSpore does.
+
+    Inputs:
+        - **grads** - a tuple of gradients.
+
+    Outputs:
+        A tuple of gradients.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+        >>> print(ms.nn.PipelineGradReducer(ms.ParameterTuple([w]), 2.0)((ms.Tensor([2.0]),))[0])
+        [1.]
+    """
+
+    def __init__(self, parameters: Any, scale_sense: Any = 1.0, opt_shard: bool | None = None):
+        super().__init__(auto_prefix=False)
+        self.scale_sense = Parameter(scale_sense, name="scale_sense")
+        self.opt_shard = opt_shard
+
+    def construct(self, grads: Any) -> Any:
+        """The gradients divided by the scale."""
+        factor = self.scale_sense._raw.reciprocal()
+        return map_tensors(lambda t: wrap(t._raw * factor.to(t._raw.dtype)), grads)

@@ -12,6 +12,7 @@ from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
 from ...ops.primitives.update_rules import kernels
+from ...parallel import stages
 from ...parallel.parts import is_part, local
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
@@ -26,17 +27,17 @@ __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
 def has_overflow(gradients: Any) -> torch.Tensor:
     """A truth value: whether some element of some Tensor is infinite or no number."""
     every = [t._raw for t in tensors(gradients) if t._raw.numel()]
-    raws = local(every)
+    raws = [raw for raw in local(every) if not raw.is_meta]
     floating = [r for r in raws if r.is_floating_point() or r.is_complex()]
-    if not floating:
-        return torch.zeros((), dtype=torch.bool, device=context.current_device())
-    # the largest magnitude stays infinite or NaN, and can't overflow itself
-    largest = kernels._foreach_norm(floating, float("inf"))
-    place = largest[0].device
-    found = torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
+    found = torch.zeros((), dtype=torch.bool, device=context.current_device())
+    if floating:
+        # the largest magnitude stays infinite or NaN, and can't overflow itself
+        largest = kernels._foreach_norm(floating, float("inf"))
+        place = largest[0].device
+        found = torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
     if any(map(is_part, every)):  # the others hold the rest
         found = exchange.all_reduce("all_finite", found, "max", group_of(None, "all_finite"))
-    return found
+    return stages.total("all_finite", found, "max")
 
 
 def _grad_scale(scale: Any, grad: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...parallel import pipeline, stages
 from ...tensor import Tensor, wrap
 from .. import checks
 from ..cell import Cell
@@ -47,7 +48,7 @@ class _SummedParts(Cell):
         self._part = _MicroBatch(parts)
 
     def construct(self, *inputs: Tensor) -> Any:
-        """Run the network on each part and sum."""
+        """The sum of what the network gives for the parts."""
         total: Any = None
         for i in range(self._part.micro_size):
             output = self.network(*self._part(i, *inputs))
@@ -107,7 +108,13 @@ class MicroBatchInterleaved(_SummedParts):
 
 
 class PipelineCell(_SummedParts):
-    """`GradAccumulationCell` whose stages may be named; all of them run in this process.
+    """Runs the network on `micro_size` parts of the batch and sums the losses.
+
+    With ``pipeline_stages`` above 1 (`set_auto_parallel_context`, `AutoParallel.pipeline`) and
+    several processes, each runs those Cells whose ``pipeline_stage`` is its own, and holds their
+    Parameters. A Cell without one belongs to the last stage that one of its inputs comes from.
+    While a stage computes a part, others compute the parts before and after it. The loss is in all
+    processes. Else this is `GradAccumulationCell`.
 
     Args:
         network: the network with its loss.
@@ -116,8 +123,10 @@ class PipelineCell(_SummedParts):
         segment_config: by the path of a Cell, its segment; kept as ``pipeline_segment``.
 
     Raises:
-        TypeError, ValueError: if an argument is of the wrong type or not above 0.
+        TypeError, ValueError: if an argument is of the wrong type or not above 0; when called, if
+            stages of Cells don't fit.
         KeyError: if a path is not in the network.
+        RuntimeError: when called, if a Parameter is used by two stages, or other processes fail.
 
     Examples:
         >>> import lamella as ms
@@ -127,6 +136,8 @@ class PipelineCell(_SummedParts):
         >>> print(ms.nn.PipelineCell(Mean(), 2)(ms.Tensor([1.0, 3.0, 5.0, 7.0])))
         8.0
     """
+
+    runs_stages = True
 
     def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
                  segment_config: dict[str, int] | None = None):
@@ -141,3 +152,19 @@ class PipelineCell(_SummedParts):
                     raise KeyError(f"For 'PipelineCell', the network has no Cell {path!r}; it has "
                                    f"{', '.join(repr(p) for p in cells if p)}.")
                 setattr(target, attribute, number)
+
+    def construct(self, *inputs: Tensor) -> Any:
+        """The sum of what the network gives for the parts."""
+        if not stages.asked():
+            return super().construct(*inputs)
+        return pipeline.run_stages(
+            self.network, lambda: [self._part(i, *inputs) for i in range(self.micro_size)],
+            type(self).__name__)
+
+    def shard(self, *args: Any, **kwargs: Any) -> None:
+        """Refused, as MindSpore does.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("For 'PipelineCell', no 'shard' on 'PipelineCell' is allowed.")

@@ -1,0 +1,347 @@
+"""A network whose stages run on different processes, each for one part of the batch after another.
+
+Each process runs the network's code, but of its Cells only those of its stage. What others would
+give has a shape and no data, or has come from them. Losses are summed, and so are gradients.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from ..autodiff.level import lifted
+from ..autodiff.run import differentiable, record
+from ..autodiff.tree import map_tensors, tensors
+from ..communication import exchange
+from ..communication.groups import group_of
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from . import settings
+from .buckets import Reduction
+from .schedule import Action, Parcel, order, run
+from .stage_plan import Plan, Value, plan
+from .stages import Pipeline, here, pipeline_of, place
+
+__all__ = ["run_stages", "staged"]
+
+
+class _Over(BaseException):
+    """A stage has done what it had to; no `except Exception` of the program's stops it."""
+
+
+class _StageRun:
+    """A run of the network that computes what belongs to one stage.
+
+    Attributes:
+        inside: whether a Cell of the stage is running.
+        sent: what goes to other stages.
+    """
+
+    def __init__(self, plan: Plan, stage: int, came: dict[int, Tensor], name: str):
+        self.plan, self.stage, self.came, self.name = plan, stage, came, name
+        self.inside = False
+        self.calls = 0
+        self.sent: dict[int, Tensor] = {}
+
+    def stand_in(self, parameter: Parameter) -> torch.Tensor:
+        """A tensor without data for a Parameter of another stage."""
+        return self.plan.stand_ins[parameter]
+
+    def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+        """A Cell is called: run it if it is this stage's."""
+        planned = self.plan.calls[self.calls] if self.calls < len(self.plan.calls) else None
+        if planned is None or planned.cell is not cell:
+            raise self._other(f"calls a Cell {type(cell).__name__}")
+        self.calls += 1
+        if planned.stage == self.stage:
+            self.inside = True
+            try:
+                output = call(*args, **kwargs)
+            finally:
+                self.inside = False
+            self._keep(output, planned.values, cell)
+        else:
+            values = iter(planned.values)
+            output = map_tensors(lambda t: self.came.get(next(values).number, t), planned.output)
+        if self.stage < len(self.plan.last) - 1 and self.calls > self.plan.last[self.stage]:
+            raise _Over
+        return output
+
+    def _keep(self, output: Any, values: list[Value], cell: Any) -> None:
+        found = list(tensors(output))
+        if [_form(t._raw) for t in found] != [_form(value.like) for value in values]:
+            raise self._other(f"gets Tensors {[t.shape for t in found]} of a Cell "
+                              f"{type(cell).__name__}")
+        self.sent.update((value.number, t) for value, t in zip(values, found, strict=True))
+
+    def _other(self, what: str) -> RuntimeError:
+        return RuntimeError(f"For '{self.name}', the network {what} for one part of the batch, but "
+                            f"not for another.")
+
+
+def _form(raw: torch.Tensor) -> tuple[Any, ...]:
+    return tuple(raw.shape), raw.dtype
+
+
+class _Step:
+    """What this process does for a batch.
+
+    Args:
+        weights: the Parameters of this stage to differentiate by.
+        backward: whether gradients are asked for, of any stage.
+    """
+
+    def __init__(self, network: Any, parts: list[tuple], plan: Plan, pipeline: Pipeline,
+                 weights: list[Parameter], backward: bool, name: str):
+        self.network, self.parts, self.plan, self.name = network, parts, plan, name
+        self.pipeline, self.stage = pipeline, pipeline.stage
+        self.weights, self.backward = weights, backward
+        self.needs = plan.needs[self.stage]
+        self.sends = plan.sends(self.stage)
+        self.is_last = self.stage == pipeline.stages - 1
+        self.loss: torch.Tensor | None = None
+        self.gradients: list[torch.Tensor] = []
+        self.runs: dict[int, Any] = {}
+        self.error: Exception | None = None
+
+    def run(self) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """The sum of the losses, in all processes, and this stage's gradients of it."""
+        actions = order(settings._get("pipeline_scheduler"), self.stage, self.pipeline.stages,
+                        len(self.parts), self.backward)
+        run(self.name, actions, self._wanted, self._act, self.pipeline.chain)
+        exchange.check_all_well(self.name, self.error, group_of(None, self.name))
+        alike = self.pipeline.alike
+        if alike.size > 1 and self.weights:
+            self.gradients = Reduction(self.name, self.gradients, alike, alike.size).finish(
+                self.gradients)
+        loss = self.loss
+        if loss is None:
+            loss = _zeros(self.plan.result, self._device())
+        loss = exchange.broadcast(self.name, loss, self.pipeline.chain.ranks[-1],
+                                  self.pipeline.chain)
+        if alike.size > 1:
+            loss = exchange.all_reduce(self.name, loss, "avg", alike)
+        return loss, self.gradients
+
+    def _device(self) -> torch.device:
+        return self.plan.result.device
+
+    def _wanted(self, action: Action) -> list[Parcel]:
+        """The forms of what comes before an action, with where from."""
+        if action.forward:
+            return [(_zeros(value.like), value.stage) for value in self.needs]
+        return [(_zeros(value.like), to) for value, to in self.sends if _smooth(value)]
+
+    def _act(self, action: Action, came: list[torch.Tensor]) -> list[Parcel]:
+        """Do an action; after an error go on with zeros, as the other stages wait for messages."""
+        found = None
+        if self.error is None:
+            try:
+                found = self._forward(action.part, came) if action.forward else (
+                    self._backward(action.part, came))
+            except Exception as error:  # noqa: BLE001 - all processes raise it in the end
+                self.error = error
+        smooth = [value for value in self.needs if _smooth(value)]
+        ways = self.sends if action.forward else [(value, value.stage) for value in smooth]
+        if found is None:
+            found = [_zeros(value.like) for value, _ in ways]
+        return [(raw, to) for raw, (_, to) in zip(found, ways, strict=True)]
+
+    def _forward(self, part: int, came: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Run this stage's Cells; what other stages need."""
+        positions = tuple(i for i, value in enumerate(self.needs) if _smooth(value))
+        body = functools.partial(self._body, part)
+        given = tuple(wrap(raw) for raw in came)
+        if self.backward:
+            made = self.runs[part] = record(body, given, {}, positions, tuple(self.weights), None)
+            sent, out = made.value
+        else:
+            sent, out = body(*given)
+        if out is not None:
+            raw = out._raw.detach()
+            self.loss = raw if self.loss is None else self.loss + raw
+        return [sent[value.number]._raw.detach() for value, _ in self.sends]
+
+    def _body(self, part: int, *came: Tensor) -> tuple[dict[int, Tensor], Tensor | None]:
+        numbers = [value.number for value in self.needs]
+        stage_run = _StageRun(self.plan, self.stage, dict(zip(numbers, came, strict=True)),
+                              self.name)
+        here.run, out = stage_run, None
+        try:
+            if self.is_last or self.plan.last[self.stage] >= 0:
+                out = self.network(*self.parts[part])
+        except _Over:
+            pass
+        finally:
+            here.run = None
+        wanted = {value.number for value, _ in self.sends}
+        return {number: t for number, t in stage_run.sent.items() if number in wanted}, out
+
+    def _backward(self, part: int, came: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The gradients of what came from other stages; those of the weights are added up."""
+        made = self.runs.pop(part)
+        sent, out = made.value
+        starts: dict[int, torch.Tensor] = {}
+        of = [value.number for value, _ in self.sends if _smooth(value)]
+        for number, raw in zip(of, came, strict=True):
+            starts[number] = starts[number] + raw if number in starts else raw
+        outputs = [sent[number] for number in starts]
+        sens = [wrap(starts[number]) for number in starts]
+        if out is not None:
+            outputs.append(out)
+            sens.append(wrap(torch.ones_like(out._raw)))
+        found = [gradient._raw for gradient in made.backward(outputs, sens)]
+        count = len(found) - len(self.weights)
+        mine = found[count:]
+        self.gradients = ([a + b for a, b in zip(self.gradients, mine, strict=True)]
+                          if self.gradients else mine)
+        return found[:count]
+
+
+def _smooth(value: Value) -> bool:
+    return differentiable(value.like)
+
+
+def _zeros(like: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
+    return torch.zeros(like.shape, dtype=like.dtype, device=device or like.device)
+
+
+class _Gradients(torch.autograd.Function):
+    """The loss of a step, whose gradients are known when it is."""
+
+    @staticmethod
+    def forward(ctx: Any, step: _Step, places: Sequence[int], *aliases: torch.Tensor) -> Any:
+        before = state.level, state.overlay
+        state.level, state.overlay = None, None
+        try:
+            loss, gradients = step.run()
+        finally:
+            state.level, state.overlay = before
+        ctx.of = dict(zip(places, gradients, strict=True))
+        ctx.count = len(aliases)
+        return loss
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        found = [ctx.of[i] * gradients[0].to(ctx.of[i].dtype) if i in ctx.of else None
+                 for i in range(ctx.count)]
+        return None, None, *found
+
+
+def staged(network: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The network as its stages run it, the batch in one part, unless it cuts the batch itself.
+
+    Raises:
+        RuntimeError: when called, if nothing in it is run by stages.
+    """
+    @functools.wraps(network, updated=())
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        cells = network.cells_and_names() if hasattr(network, "cells_and_names") else ()
+        cells = [cell for _, cell in cells]
+        marked = any("_pipeline_stage" in cell.__dict__ for cell in cells)
+        if marked and not kwargs and not any(getattr(cell, "runs_stages", 0) for cell in cells):
+            return run_stages(network, lambda: [args], name)
+        before = _count.runs
+        found = network(*args, **kwargs)
+        if _count.runs == before:
+            raise RuntimeError(f"For '{name}', there are {settings._get_pipeline_stages()} stages "
+                               f"of a pipeline, but nothing was run by stages. Use "
+                               f"'nn.PipelineCell' for the network with its loss.")
+        return found
+
+    return spread
+
+
+class _Count(threading.local):
+    """How often this thread has run stages."""
+
+    runs: int = 0
+
+
+_count = _Count()
+
+
+def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tensor:
+    """The sum of what the network gives for each part of a batch, each stage on its processes.
+
+    Args:
+        network: a Cell, some Cells in which have a ``pipeline_stage``.
+        cut: gives for each part of the batch what the network is called with.
+        name: the function that the program called.
+
+    Raises:
+        RuntimeError: if another process raised an error, was lost or does something else.
+    """
+    _count.runs += 1
+    exchange.refuse_graphs("runs the stages of a pipeline, which exchange messages")
+    if lifted() or (state.level is not None and state.level.outer is not None):
+        raise RuntimeError(f"For '{name}', stages on several processes have first derivatives in "
+                           f"reverse mode only.")
+    pipeline = pipeline_of()
+    parts, found = _planned(network, cut, pipeline, name)
+    overlay = {} if state.overlay is None else state.overlay
+    for parameter, stage in found.owners.items():
+        place(parameter, stage, pipeline)
+    weights = [parameter for parameter in found.owners
+               if parameter in overlay and overlay[parameter].requires_grad]
+    places = [i for i, w in enumerate(weights) if found.owners[w] == pipeline.stage]
+    step = _Step(network, parts, found, pipeline, [weights[i] for i in places], bool(weights), name)
+    if not weights:
+        with torch.no_grad():
+            return wrap(step.run()[0])
+    if found.result.numel() != 1:
+        raise RuntimeError(f"For '{name}', the gradient of a network that gives a Tensor of shape "
+                           f"{tuple(found.result.shape)} is asked for, but it must give a loss.")
+    aliases = [overlay[weight] for weight in weights]
+    return wrap(_Gradients.apply(step, places, *aliases))  # type: ignore[arg-type]
+
+
+def _planned(network: Any, cut: Callable[[], list[tuple]], pipeline: Pipeline, name: str
+             ) -> tuple[list[tuple], Plan]:
+    """The parts of the batch, and the plan for them, which must be the same in all processes."""
+    error, parts, found = None, [], None
+    try:
+        parts = cut()
+        found = _plan_of(network, parts[0], pipeline, name)
+    except Exception as raised:  # noqa: BLE001 - told to the other processes first
+        error = raised
+    told = f"raises {error!r}" if found is None else f"cuts {len(parts)} parts, {_told(found)}"
+    try:
+        exchange.compare(name, told, group_of(None, name))
+    except exchange.Divergence:
+        if error is None:
+            raise
+    if found is None:
+        raise error or RuntimeError(f"For '{name}', there is no plan.")
+    return parts, found
+
+
+def _plan_of(network: Any, part: tuple, pipeline: Pipeline, name: str) -> Plan:
+    """The plan for parts of these shapes and types."""
+    for each in tensors(part):
+        if each._raw.requires_grad:
+            raise RuntimeError(f"For '{name}', stages on several processes have gradients by "
+                               f"Parameters only, not by inputs.")
+    kept = network.__dict__.setdefault("_stage_plans", {})
+    key = (pipeline.stages, network.training, repr(map_tensors(lambda t: _form(t._raw), part)))
+    if key not in kept:
+        kept[key] = plan(network, part, pipeline.stages, name)
+    return kept[key]
+
+
+def _told(found: Plan) -> str:
+    """A plan in few words."""
+    sent = [(value.number, value.stage, _form(value.like)) for needs in found.needs
+            for value in needs]
+    owners = [(parameter.name, stage) for parameter, stage in found.owners.items()]
+    first = found.calls[0].values[0].like if found.calls and found.calls[0].values else found.result
+    return (f"runs stages whose first Cell gives {tuple(first.shape)}, and which send {len(sent)} "
+            f"Tensors, {zlib.crc32(repr((sent, owners)).encode()):08x}")

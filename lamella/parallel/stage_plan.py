@@ -1,0 +1,283 @@
+"""Which stage of a pipeline runs which Cells, and what it needs of the stages before it.
+
+A network is run once on tensors without data. Each Cell that is marked with a ``pipeline_stage``
+belongs to that stage; one without marks belongs to the last stage among those of its inputs. What
+is computed between Cells is computed by each stage that needs it; so what stages send are results
+of Cells. A Parameter belongs to the stage whose Cell has it, or that needs what is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import torch
+
+from ..autodiff.tree import map_tensors, tensors
+from ..errors import describe
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from .sharding import mixed
+from .stages import here
+
+__all__ = ["Call", "Plan", "Value", "plan"]
+
+
+class Value(NamedTuple):
+    """A result of a Cell."""
+
+    number: int
+    stage: int
+    like: torch.Tensor  # its shape and type, without data
+
+
+class Call(NamedTuple):
+    """A call of a Cell that a stage runs."""
+
+    cell: Any
+    stage: int
+    output: Any  # what it gave, on tensors without data
+    values: list[Value]
+
+
+class Plan(NamedTuple):
+    """What the stages have to do for a part of a batch.
+
+    Attributes:
+        calls: the calls of Cells, in order.
+        needs: for each stage, which results of Cells of stages before it needs.
+        owners: the stage of each Parameter.
+        stand_ins: for each Parameter, a tensor without data.
+        last: for each stage, the number of its last call.
+        result: the shape and type of what the network gives.
+    """
+
+    calls: list[Call]
+    needs: list[list[Value]]
+    owners: dict[Parameter, int]
+    stand_ins: dict[Parameter, torch.Tensor]
+    last: list[int]
+    result: torch.Tensor
+
+    def sends(self, stage: int) -> list[tuple[Value, int]]:
+        """What a stage sends, with the stages that it goes to."""
+        return [(value, to) for call in self.calls for value in call.values
+                for to, needs in enumerate(self.needs) if value in needs and value.stage == stage]
+
+
+class _StagedCell:
+    """Mixed into the class of a Cell that a stage runs as a whole."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        call: Any = super().__call__  # type: ignore[misc]
+        run = here.run
+        if run is None or run.inside:
+            return call(*args, **kwargs)
+        return run.call(self, call, args, kwargs)
+
+
+def _stage_of(cell: Any) -> int | None:
+    return cell.__dict__.get("_pipeline_stage")
+
+
+def _mark_cells(network: Any, stages: int, name: str) -> None:
+    """Have the Cells that stages run as a whole tell of their calls.
+
+    Raises:
+        ValueError: if no Cell has a stage, or one has a stage that isn't there.
+    """
+    marks = {path: _stage_of(cell) for path, cell in network.cells_and_names()}
+    if set(marks.values()) == {None}:
+        raise ValueError(f"For '{name}', no Cell of the network has a 'pipeline_stage', but there "
+                         f"are {stages} stages.")
+    for path, stage in marks.items():
+        if stage is not None and stage >= stages:
+            raise ValueError(f"For '{name}', the 'pipeline_stage' of {path!r} must be less than "
+                             f"the {stages} stages, but got {stage}.")
+    _mark_below(network, name)
+
+
+def _mark_below(cell: Any, name: str) -> None:
+    own = _stage_of(cell)
+    below = {stage for _, inner in cell.cells_and_names()
+             if inner is not cell and (stage := _stage_of(inner)) is not None}
+    if own is None and below:
+        for inner in cell.cells():
+            _mark_below(inner, name)
+        return
+    if below - {own}:
+        raise ValueError(f"For '{name}', a Cell {type(cell).__name__} of stage {own} has Cells of "
+                         f"stages {sorted(below - {own})} inside.")
+    if not isinstance(cell, _StagedCell):
+        cell.__class__ = mixed(_StagedCell, type(cell))
+
+
+class _Draw:
+    """Random numbers that are drawn between Cells."""
+
+    def __init__(self, function: str):
+        self.function = function
+
+
+class _Overlay(dict):
+    """Stand-ins for Parameters, which are noted when they are read."""
+
+    def __init__(self, planning: _Planning, around: dict | None = None):
+        super().__init__(around or {})
+        self.planning = planning
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The stand-in of a Parameter."""
+        return self[key] if key in self else self.planning.stand_in(key)
+
+    def copy(self) -> _Overlay:
+        """Another with the same entries."""
+        return _Overlay(self.planning, self)
+
+
+class _Planning:
+    """A run of the network without data, that notes who needs what."""
+
+    def __init__(self, stages: int, name: str):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        self.stages, self.name = stages, name
+        self.fake: Any = FakeTensorMode(allow_non_fake_inputs=True)
+        self.inside = False
+        self.calls: list[Call] = []
+        self.needs: list[dict[int, Value]] = [{} for _ in range(stages)]
+        self.users: dict[Any, int] = {}  # of Parameters and of random numbers
+        self.stand_ins: dict[Parameter, torch.Tensor] = {}
+        self.last = [-1] * stages
+        self._stage = 0  # whose Cell is running
+
+    def stand_in(self, parameter: Parameter) -> torch.Tensor:
+        """A tensor without data for a Parameter."""
+        if self.inside:
+            self._use([parameter], self._stage)
+        if parameter not in self.stand_ins:
+            data = parameter._data
+            device = parameter.__dict__.get("device", data.device)
+            self.stand_ins[parameter] = self.empty(data, device)
+        if not self.inside:
+            found = self.stand_ins[parameter].detach()
+            found.sources = {parameter: None}  # type: ignore[attr-defined]
+            return found
+        return self.stand_ins[parameter]
+
+    def empty(self, like: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
+        """A tensor without data of a shape and type."""
+        with self.fake:
+            return torch.empty_like(like, device=device or like.device)
+
+    def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+        """A Cell is called: note what its stage needs, and run it."""
+        sources = [each for t in tensors((args, kwargs)) for each in sources_of(t._raw)]
+        stage = _stage_of(cell)
+        if stage is None:
+            stage = max([each.stage for each in sources if isinstance(each, Value)], default=0)
+        self._use(sources, stage, cell)
+        self._use(cell.get_parameters(), stage, cell)
+        self.inside, self._stage = True, stage
+        try:
+            output = call(*args, **kwargs)
+        finally:
+            self.inside = False
+        values: list[Value] = []
+
+        def noted(tensor: Tensor) -> Tensor:
+            raw: Any = tensor._raw.detach()
+            number = sum(len(each.values) for each in self.calls) + len(values)
+            values.append(Value(number, stage, raw))
+            raw.sources = {values[-1]: None}
+            return wrap(raw)
+
+        output = map_tensors(noted, output)
+        self.last[stage] = len(self.calls)
+        self.calls.append(Call(cell, stage, output, values))
+        return output
+
+    def _use(self, sources: Iterable[Any], stage: int, cell: Any = None) -> None:
+        """Note that a stage needs results of Cells, Parameters or random numbers."""
+        for each in sources:
+            if not isinstance(each, Value):
+                before = self.users.setdefault(each, stage)
+                if before != stage:
+                    what = (f"Parameter '{each.name}' is" if isinstance(each, Parameter) else
+                            f"random numbers of {each.function!r}, drawn between Cells, are")
+                    raise RuntimeError(f"For '{self.name}', {what} used by stages {before} and "
+                                       f"{stage}, but must be used by one.")
+            elif each.stage > stage:
+                raise ValueError(f"For '{self.name}', a Cell {type(cell).__name__} of stage "
+                                 f"{stage} gets what stage {each.stage} computes, but values go "
+                                 f"to later stages only.")
+            elif each.stage < stage:
+                self.needs[stage][each.number] = each
+
+    def finish(self, output: Any) -> Plan:
+        """What has been found, for a network that gave `output`."""
+        if not isinstance(output, Tensor):
+            raise TypeError(f"For '{self.name}', the network must give a Tensor, but got "
+                            f"{describe(output)}.")
+        self._use(sources_of(output._raw), self.stages - 1)
+        owners = {user: stage for user, stage in self.users.items() if isinstance(user, Parameter)}
+        needs = [[needs[number] for number in sorted(needs)] for needs in self.needs]
+        return Plan(self.calls, needs, owners, self.stand_ins, self.last, output._raw)
+
+
+def sources_of(raw: torch.Tensor) -> dict[Any, None]:
+    """What a tensor was computed from between Cells: results of Cells, Parameters, random numbers.
+
+    They are the keys, in the same order in all processes.
+    """
+    return raw.__dict__.get("sources", {})
+
+
+def _tracker(planning: _Planning) -> Any:
+    """A mode that follows what is computed between Cells."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Tracker(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+                               kwargs: Any = None) -> Any:
+            out = func(*args, **(kwargs or {}))
+            if planning.inside:
+                return out
+            found: dict[Any, None] = {}
+            for leaf in tree_leaves((args, kwargs)):
+                if isinstance(leaf, torch.Tensor):
+                    found |= sources_of(leaf)
+            if torch.Tag.nondeterministic_seeded in func.tags:
+                found[_Draw(func._schema.name)] = None
+            for leaf in tree_leaves(out) if found else ():
+                if isinstance(leaf, torch.Tensor):
+                    leaf.sources = found | sources_of(leaf)  # type: ignore[attr-defined]
+            return out
+
+    return Tracker()
+
+
+def plan(network: Any, inputs: tuple, stages: int, name: str) -> Plan:
+    """Plan what stages do for inputs of these shapes and types.
+
+    Raises:
+        ValueError: if Cells have no stages, or wrong ones.
+        RuntimeError: if a Parameter is used by two stages.
+        TypeError: if the network doesn't give a Tensor.
+    """
+    _mark_cells(network, stages, name)
+    planning = _Planning(stages, name)
+    held = [(parameter, parameter._data) for parameter in network.get_parameters()]
+    before = state.overlay, state.level
+    given = map_tensors(lambda t: wrap(planning.empty(t._raw)), inputs)
+    here.run, state.overlay, state.level = planning, _Overlay(planning), None
+    try:
+        with torch.no_grad(), planning.fake, _tracker(planning):
+            return planning.finish(network(*given))
+    finally:
+        here.run = None
+        state.overlay, state.level = before
+        for parameter, data in held:  # what it assigned has no data
+            parameter._data = data

@@ -1,0 +1,240 @@
+"""Parameters that live in one stage of a pipeline: the processes of other stages hold no data.
+
+Whoever reads such a Parameter gets it from its stage, so all processes have to read it. Gradients
+of those of other stages are stand-ins without data, which remember their stage.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+
+from ..communication import exchange
+from ..communication.groups import Group, create_group, ended, group_of
+from ..parameter import Parameter
+from ..state import state
+from ..tensor import Tensor, wrap
+from . import settings
+
+__all__ = ["Elsewhere", "Pipeline", "StageParameter", "asked", "here", "is_spread", "latest",
+           "pipeline_of", "place", "place_states", "total"]
+
+_latest: Pipeline | None = None  # in whose stages Parameters live
+
+
+class _Here(threading.local):
+    """What this thread is doing.
+
+    Attributes:
+        run: the run of a network by one stage, or the one that plans it; None outside of both.
+    """
+
+    run: Any = None
+
+
+here = _Here()
+
+
+class Pipeline(NamedTuple):
+    """The processes of a pipeline, as this one sees them.
+
+    Attributes:
+        stages: how many there are.
+        stage: this process's.
+        chain: one process of each stage, that exchange what their stages compute.
+        alike: the processes of this stage.
+        born: what `groups.ended` gave when it was made.
+    """
+
+    stages: int
+    stage: int
+    chain: Group
+    alike: Group
+    born: int  # see `groups.ended`
+
+
+def asked() -> bool:
+    """Whether the settings ask for stages on several processes.
+
+    Raises:
+        RuntimeError: if they ask for something together with stages that isn't there.
+    """
+    stages = settings._get_pipeline_stages()
+    if stages == 1 or group_of(None, "pipeline").size == 1:
+        return False
+    get = settings.get_auto_parallel_context
+    if not settings._is_in_auto_parallel_mode():
+        raise RuntimeError(f"Stages of a pipeline on several processes need the 'parallel_mode' "
+                           f"'semi_auto_parallel' or 'auto_parallel', but got "
+                           f"{get('parallel_mode')!r}.")
+    if get("pipeline_interleave") or get("pipeline_scheduler") not in ("1f1b", "gpipe"):
+        raise RuntimeError(f"Stages of a pipeline are run by the 'pipeline_scheduler' '1f1b' or "
+                           f"'gpipe' without 'pipeline_interleave', but got "
+                           f"{get('pipeline_scheduler')!r} and {get('pipeline_interleave')}.")
+    if get("enable_parallel_optimizer"):
+        raise RuntimeError("Parameters can't be both cut in parts ('enable_parallel_optimizer') "
+                           "and spread over the stages of a pipeline.")
+    return True
+
+
+def pipeline_of() -> Pipeline:
+    """The pipeline of the settings; all processes have to ask together for the first time."""
+    world, stages = group_of(None, "pipeline"), settings._get_pipeline_stages()
+    width = world.size // stages
+    mine: dict[str, Group] = {}
+    for kind, groups in (("pipeline", [range(i, world.size, width) for i in range(width)]),
+                         ("stage", [range(i, i + width) for i in range(0, world.size, width)])):
+        for ranks in map(list, groups):
+            if len(ranks) == world.size:
+                mine[kind] = world
+                continue
+            name = f"{kind}_{'_'.join(map(str, ranks))}"
+            create_group(name, ranks)
+            if world.rank in ranks:
+                mine[kind] = group_of(name, "pipeline")
+    return Pipeline(stages, world.rank // width, mine["pipeline"], mine["stage"], ended())
+
+
+def latest() -> Pipeline | None:
+    """The pipeline in whose stages Parameters live, if there is one."""
+    return _latest if _latest is not None and _latest.born == ended() else None
+
+
+class Elsewhere(torch.Tensor):
+    """The shape and type of what a process of another stage holds.
+
+    Attributes:
+        stage: that stage; what is computed from one has it too.
+    """
+
+    stage: int = 0
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [each for arg in args
+                 for each in (arg if isinstance(arg, (list, tuple)) else [arg])]
+        found = max(each.stage for each in given if isinstance(each, Elsewhere))
+        try:
+            with torch._C.DisableTorchFunctionSubclass():
+                out = func(*args, **(kwargs or {}))
+        except (RuntimeError, NotImplementedError) as error:
+            raise RuntimeError(f"A gradient that the processes of stage {found} of the pipeline "
+                               f"have is not in this one: {error}") from error
+        if isinstance(out, (list, tuple)):
+            return type(out)(map(partial(_like_given, stage=found), out))
+        return _like_given(out, found)
+
+
+def _like_given(out: Any, stage: int) -> Any:
+    if isinstance(out, torch.Tensor) and out.is_meta:
+        out = out.as_subclass(Elsewhere)
+        out.stage = stage
+    return out
+
+
+def stand_in(raw: torch.Tensor, stage: int) -> Elsewhere:
+    """What stands here for a tensor of another stage's."""
+    return _like_given(torch.empty_like(raw, device="meta"), stage)
+
+
+class StageParameter(Parameter):
+    """A Parameter that the processes of one stage hold; `place` makes one of a Parameter."""
+
+    __slots__ = ()
+
+    @property
+    def stage(self) -> int:
+        """The stage that holds it."""
+        return self.__dict__["stage"]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that it is a stage of."""
+        return self.__dict__["pipeline"]
+
+    @property
+    def _raw(self) -> torch.Tensor:  # type: ignore[override]
+        overlay = state.overlay
+        alias = None if overlay is None else overlay.get(self)
+        if alias is not None and not alias.is_meta:
+            return alias
+        if here.run is not None:
+            return here.run.stand_in(self) if self._data.is_meta else self._data
+        if alias is not None:
+            raise RuntimeError(f"Parameter '{self.name}' is in stage {self.stage} of a pipeline: "
+                               f"its gradient is computed by 'nn.PipelineCell' alone.")
+        chain = self.pipeline.chain
+        data = self._data
+        if data.is_meta:
+            data = torch.empty_like(data, device=self.__dict__["device"])
+        return exchange.broadcast("Parameter", data, chain.ranks[self.stage], chain)
+
+    @_raw.setter
+    def _raw(self, raw: torch.Tensor) -> None:
+        Parameter._raw.__set__(self, raw.to(self._data.device))  # type: ignore[attr-defined]
+
+    def begin(self, weights: list[StageParameter], level: Any) -> list[torch.Tensor]:
+        """What a gradient call by several such Parameters takes aliases of."""
+        return [w._data for w in weights]
+
+    def recorded(self, function: Any, level: Any) -> Any:
+        """The function of a gradient call, as it has to be called."""
+        return function
+
+    def gradient_of(self, weights: list[StageParameter], raws: list[torch.Tensor], level: Any
+                    ) -> list[Tensor]:
+        """The gradients of a gradient call: those of other stages are stand-ins."""
+        return [wrap(stand_in(raw, w.stage) if w._data.is_meta else raw)
+                for w, raw in zip(weights, raws, strict=True)]
+
+
+def place(parameter: Parameter, stage: int, pipeline: Pipeline) -> None:
+    """Have a Parameter, which remains the same object, live in a stage.
+
+    Raises:
+        RuntimeError: if it lives elsewhere already.
+    """
+    global _latest
+    _latest = pipeline
+    if isinstance(parameter, StageParameter):
+        if (parameter.stage, parameter.pipeline.stages) != (stage, pipeline.stages):
+            raise RuntimeError(f"Parameter '{parameter.name}' is in stage {parameter.stage} of "
+                               f"{parameter.pipeline.stages}, and can't be in stage {stage} of "
+                               f"{pipeline.stages}.")
+        parameter.__dict__["pipeline"] = pipeline
+        return
+    if parameter.gradient_of is not None:
+        raise RuntimeError(f"Parameter '{parameter.name}' is cut in parts for several processes, "
+                           f"and can't be in a stage of a pipeline.")
+    parameter.init_data()  # in all processes: they draw the same numbers
+    own = parameter.__dict__
+    own["stage"], own["pipeline"], own["device"] = stage, pipeline, parameter._data.device
+    if stage != pipeline.stage:
+        parameter._data = torch.empty_like(parameter._data, device="meta")
+    parameter.__class__ = StageParameter
+
+
+def place_states(parameters: Iterable[Parameter], states: Iterable[Iterable[Parameter]]) -> None:
+    """Have states of an optimizer live where their Parameters do."""
+    for parameter, *theirs in zip(parameters, *states, strict=True):
+        if isinstance(parameter, StageParameter):
+            for each in theirs:
+                place(each, parameter.stage, parameter.pipeline)
+
+
+def is_spread(raws: Sequence[torch.Tensor]) -> bool:
+    """Whether tensors are those of several stages, so that none holds all of them."""
+    found = {raw.stage if isinstance(raw, Elsewhere) else -1 for raw in raws}
+    return len(found) > 1
+
+
+def total(name: str, raw: torch.Tensor, op: str) -> torch.Tensor:
+    """A value of which each stage has its own, combined over the stages of the pipeline."""
+    pipeline = latest()
+    if pipeline is None or here.run is not None:
+        return raw
+    return exchange.all_reduce(name, raw, op, pipeline.chain)

@@ -1,0 +1,246 @@
+"""What each of some processes does in the tests of pipelines, as one of several stages."""
+
+import json
+import warnings
+
+import numpy as np
+
+import lamella as ms
+from lamella import Tensor, communication, nn, ops
+from lamella.parallel.auto_parallel import AutoParallel
+from lamella.parallel.nn import Pipeline, PipelineGradReducer
+from tests.worlds import complaint
+
+ROWS, STEPS = 16, 4
+
+
+def weight(seed, *shape):
+    return Tensor(np.random.default_rng(seed).normal(size=shape) * 0.4, ms.float32)
+
+
+class Block(nn.Cell):
+    """A layer that also tells which of its results are above zero."""
+
+    def __init__(self, seed, width, out):
+        super().__init__()
+        self.dense = nn.Dense(width, out, weight_init=weight(seed, out, width), bias_init="zeros")
+        self.count = ms.Parameter(Tensor(0, ms.int32), name="count", requires_grad=False)
+
+    def construct(self, x):
+        self.count += 1
+        y = ops.tanh(self.dense(x))
+        return y, y > 0
+
+
+class Net(nn.Cell):
+    """Four blocks, with results that later stages than the next use."""
+
+    def __init__(self, stages=1):
+        super().__init__()
+        self.blocks = nn.CellList([Block(i, 4 if not i else 8, 8) for i in range(4)])
+        self.last = nn.Dense(8, 3, weight_init=weight(9, 3, 8), bias_init="zeros")
+        for i, block in enumerate(self.blocks):
+            block.pipeline_stage = i * stages // 4
+
+    def construct(self, x):
+        first, positive = self.blocks[0](x * 2)
+        x = first + 0.5
+        for block in self.blocks[1:]:
+            x, _ = block(ops.reshape(x, (-1, 8)))
+        return self.last(ops.where(positive, x, 0.1 * x) + first)
+
+
+def batch(number, rows=slice(None)):
+    rng = np.random.default_rng(number)
+    return (Tensor(rng.normal(size=(ROWS, 4))[rows], ms.float32),
+            Tensor(rng.normal(size=(ROWS, 3))[rows], ms.float32))
+
+
+def loss_of(stages=1, parts=4, net=None):
+    return Pipeline(nn.WithLossCell(net or Net(stages), nn.MSELoss()), parts)
+
+
+def optimizer_of(kind, weights):
+    return nn.Adam(weights, 0.02) if kind == "Adam" else nn.Momentum(weights, 0.1, 0.9)
+
+
+def functional(network, optimizer, clip):
+    """A step as MindSpore's tutorials write it."""
+    gradients_of = ms.value_and_grad(lambda *xs: network(*xs), None, optimizer.parameters)
+    reducer = PipelineGradReducer(optimizer.parameters)
+
+    @ms.jit
+    def step(*inputs):
+        loss, gradients = gradients_of(*inputs)
+        gradients = reducer(gradients)
+        if clip:
+            gradients = ops.clip_by_global_norm(gradients, 0.5)
+        optimizer(gradients)
+        return loss
+
+    return step
+
+
+def train(kind, rows=slice(None), stages=1, way=None):
+    network = loss_of(stages)
+    weights = network.trainable_params()
+    optimizer = optimizer_of(kind, weights)
+    if way in ("clipped", "AutoParallel"):
+        step = functional(network, optimizer, way == "clipped")
+        if way == "AutoParallel":
+            step = AutoParallel(step)
+            step.pipeline(stages)
+    elif way == "scaled":
+        step = nn.TrainOneStepWithLossScaleCell(network, optimizer, Tensor(1024.0))
+    else:
+        step = nn.TrainOneStepCell(network, optimizer)
+    call = ms.jit(step) if way == "compiled" else step
+    losses = []
+    for number in range(STEPS):
+        found = call(*batch(number, rows))
+        losses.append(float(found[0] if isinstance(found, tuple) else found))
+    states = optimizer.moment2 if kind == "Adam" else optimizer.moments
+    held = [[p.name for p in weights if not p._data.is_meta],
+            [s.name.split(".", 1)[1] for s in states if not s._data.is_meta]]
+    return losses, [p.asnumpy().tolist() for p in network.get_parameters()], held
+
+
+class Faulty(nn.Cell):
+    """Raises on one process: at a call, or for the gradient of one."""
+
+    def __init__(self, where, at):
+        super().__init__()
+        self.active = communication.get_rank() == where
+        self.at, self.calls = at, 0
+
+    def construct(self, x):
+        self.calls += 1
+        if self.active and self.calls == self.at:
+            raise KeyError(f"call {self.at}")
+        if self.active and self.at < 0:
+            return ops.InsertGradientOf(self.refuse)(x)
+        return x
+
+    def refuse(self, gradient):
+        raise KeyError("the gradient")
+
+
+def faults(stages, rows):
+    """What each process raises where one does, and whether all go on together."""
+    last = communication.get_group_size() - 1
+    found = {}
+    for name, where, at in (("plan", 0, 1), ("forward", 0, 3), ("backward", last, -1)):
+        net = Net(stages)
+        net.blocks[0].dense = nn.SequentialCell(Faulty(0 if where == 0 else -1, at),
+                                                net.blocks[0].dense)
+        net.last = nn.SequentialCell(Faulty(where if where else -1, at), net.last)
+        step = nn.TrainOneStepCell(loss_of(stages, net=net),
+                                   optimizer_of("Momentum", net.trainable_params()))
+        found[name] = complaint(step, *batch(0, rows))
+    fewer = slice(4) if communication.get_rank() == 1 else rows
+    found["shapes"] = complaint(loss_of(stages), *batch(0, fewer))
+    found["goes on"] = float(loss_of(stages)(*batch(0, rows)))
+    return found
+
+
+class Chain(nn.Cell):
+    """Cells one after the other, of given stages."""
+
+    def __init__(self, *stages, cells=None):
+        super().__init__()
+        self.cells_in_order = nn.CellList(cells or [nn.Dense(4, 4) for _ in stages])
+        for cell, stage in zip(self.cells_in_order, stages, strict=True):
+            if stage is not None:
+                cell.pipeline_stage = stage
+
+    def construct(self, x):
+        for cell in self.cells_in_order:
+            x = cell(x)
+        return x.sum()
+
+
+def refused(stages):
+    """What can't be run by stages, each with its message."""
+    x = ops.ones((4, 4))
+    tied = Chain(0, 1)
+    tied.cells_in_order[1].weight = tied.cells_in_order[0].weight
+    noisy = Chain(0, 0, 1, cells=[nn.Dense(4, 4), nn.Dense(4, 4), nn.Dense(4, 4)])
+    noisy.construct = lambda x: _used_twice(noisy.cells_in_order, x)
+    nested = Chain(0, 1)
+    nested.pipeline_stage = 0
+    inner = Chain(0, 1)
+    found = {
+        "tied": complaint(nn.PipelineCell(tied, 2), x),
+        "noisy": complaint(nn.PipelineCell(noisy, 2), x),
+        "backward": complaint(nn.PipelineCell(Chain(1, 0), 2), x),
+        "none": complaint(nn.PipelineCell(Chain(None, None), 2), x),
+        "too large": complaint(nn.PipelineCell(Chain(0, stages), 2), x),
+        "nested": complaint(nn.PipelineCell(nested, 2), x),
+        "rows": complaint(nn.PipelineCell(Chain(0, 1), 3), x),
+        "by inputs": complaint(ms.grad(nn.PipelineCell(inner, 2)), x),
+        "tuple": complaint(nn.PipelineCell(_Pair(), 2), x),
+        "nothing": complaint(AutoParallel(lambda x: x * 2), x)}
+    for name, options in (("mode", {"parallel_mode": "data_parallel"}),
+                          ("interleave", {"pipeline_config": {"pipeline_interleave": True}}),
+                          ("scheduler", {"pipeline_config": {"pipeline_scheduler": "seqpipe"}}),
+                          ("parts", {"enable_parallel_optimizer": True})):
+        ms.reset_auto_parallel_context()
+        ms.set_auto_parallel_context(**{"parallel_mode": "semi_auto_parallel",
+                                        "pipeline_stages": stages, **options})
+        found[name] = complaint(nn.PipelineCell(Chain(0, 1), 2), x)
+    found["multiple"] = complaint(lambda: ms.set_auto_parallel_context(pipeline_stages=3))
+    return found
+
+
+def _used_twice(cells, x):
+    x = ops.dropout(cells[0](x), 0.5)
+    return (cells[1](x) * cells[2](x)).sum()
+
+
+class _Pair(Chain):
+    def __init__(self):
+        super().__init__(0, 1)
+
+    def construct(self, x):
+        return super().construct(x), x
+
+
+def run(stages):
+    """All that a process does as one of a number of stages."""
+    rank, size = communication.get_rank(), communication.get_group_size()
+    width = size // stages
+    mine = slice(ROWS // width * (rank % width), ROWS // width * (rank % width + 1))
+    found = {}
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
+    for kind, way in (("Adam", None), ("Momentum", None), ("Adam", "clipped"),
+                      ("Momentum", "scaled")):
+        found[f"{kind} {way}"] = train(kind, mine, stages, way)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found["Momentum compiled"] = train("Momentum", mine, stages, "compiled")
+    found["reason"] = str(told[-1].message)
+    ms.set_auto_parallel_context(pipeline_config={"pipeline_scheduler": "gpipe"})
+    found["Adam gpipe"] = train("Adam", mine, stages)
+    ms.set_auto_parallel_context(pipeline_config={"pipeline_scheduler": "1f1b"})
+    found["faults"] = faults(stages, mine)
+    if size == 2:
+        found["refused"] = refused(stages)
+    ms.reset_auto_parallel_context()
+    net = AutoParallel(nn.WithLossCell(Net(stages), nn.MSELoss()))
+    net.pipeline(stages)
+    found["evaluated"] = float(net(*batch(0, mine)))
+    found["Adam AutoParallel"] = train("Adam", mine, stages, "AutoParallel")
+    return found
+
+
+def main():
+    communication.init()
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")
+    size = communication.get_group_size()
+    print(json.dumps({stages: run(stages) for stages in ([2] if size == 2 else [4, 2])}))
+
+
+if __name__ == "__main__":
+    main()

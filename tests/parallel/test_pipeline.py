@@ -1,0 +1,135 @@
+"""Stages of a pipeline on several processes: numbers are those of one process that runs all."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella.parallel.schedule import order
+from lamella.parallel.stages import Elsewhere, stand_in
+
+from ..worlds import run_world
+from . import pipeline_worker as worker
+
+SCRIPT = Path(__file__).with_name("pipeline_worker.py")
+CASES = ["Adam None", "Momentum None", "Adam clipped", "Momentum scaled", "Momentum compiled",
+         "Adam gpipe", "Adam AutoParallel"]
+
+
+@functools.cache
+def answers_of(size):
+    """What each of some processes found, by the number of stages."""
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, size)]
+
+
+@pytest.fixture(scope="module", params=[(2, 2), (4, 4), (4, 2)], ids=["2", "4", "2x2"])
+def world(request):
+    """The number of stages, and what each process found."""
+    size, stages = request.param
+    return stages, [answer[str(stages)] for answer in answers_of(size)]
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return {case: worker.train(case.split()[0], way="clipped" if "clipped" in case else None)
+            for case in ("Adam None", "Momentum None", "Adam clipped")}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_training_is_that_of_one_process(world, wanted, case):
+    losses, weights, _ = wanted.get(case) or wanted[f"{case.split()[0]} None"]
+    for answer in world[1]:
+        np.testing.assert_allclose(answer[case][0], losses, rtol=1e-5)
+        for got, want in zip(answer[case][1], weights, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-6)
+
+
+def test_each_process_holds_the_parameters_and_states_of_its_stage(world):
+    stages, answers = world
+    for rank, answer in enumerate(answers):
+        stage = rank * stages // len(answers)
+        mine = [i for i in range(4) if i * stages // 4 == stage]
+        names = [f"blocks.{i}.dense.{kind}" for i in mine for kind in ("weight", "bias")]
+        names += ["last.weight", "last.bias"] * (stage == stages - 1)
+        for case in CASES:
+            held, states = answer[case][2]
+            assert held == states
+            assert [name.removeprefix("_backbone.") for name in held] == names
+
+
+def test_without_gradients(world):
+    want = float(worker.loss_of(parts=1)(*worker.batch(0)))
+    for answer in world[1]:
+        assert answer["evaluated"] == pytest.approx(want, rel=1e-5)
+
+
+def test_a_compiled_step_says_why_it_runs_eagerly(world):
+    for answer in world[1]:
+        assert "runs eagerly: it runs the stages of a pipeline" in answer["reason"]
+
+
+@pytest.mark.parametrize("case, raises, text", [
+    ("plan", 0, "call 1"), ("forward", 0, "call 3"), ("backward", -1, "the gradient")])
+def test_where_one_process_raises_all_do(world, case, raises, text):
+    _, answers = world
+    faulty = answers[raises]
+    assert faulty["faults"][case].startswith("KeyError") and text in faulty["faults"][case]
+    for answer in answers:
+        if answer is not faulty:
+            assert "For 'PipelineCell'" in answer["faults"][case]
+            assert text in answer["faults"][case]
+
+
+def test_where_batches_differ_all_raise_and_go_on(world):
+    want = float(worker.loss_of()(*worker.batch(0)))
+    for answer in world[1]:
+        assert "exchange different things" in answer["faults"]["shapes"]
+        assert answer["faults"]["goes on"] == pytest.approx(want, rel=1e-5)
+
+
+REFUSED = {
+    "tied": "RuntimeError: For 'PipelineCell', Parameter 'cells_in_order.0.weight' is used by "
+            "stages 0 and 1",
+    "noisy": "drawn between Cells, are used by stages 0 and 1",
+    "backward": "ValueError: For 'PipelineCell', a Cell Dense of stage 0 gets what stage 1",
+    "none": "ValueError: For 'PipelineCell', no Cell of the network has a 'pipeline_stage'",
+    "too large": "of 'cells_in_order.1' must be less than the 2 stages, but got 2",
+    "nested": "a Cell Chain of stage 0 has Cells of stages [1] inside",
+    "rows": "must be a multiple of the 3 parts",
+    "by inputs": "gradients by Parameters only, not by inputs",
+    "tuple": "TypeError: For 'PipelineCell', the network must give a Tensor",
+    "nothing": "there are 2 stages of a pipeline, but nothing was run by stages",
+    "mode": "'semi_auto_parallel' or 'auto_parallel', but got 'data_parallel'",
+    "interleave": "without 'pipeline_interleave', but got '1f1b' and True",
+    "scheduler": "but got 'seqpipe'",
+    "parts": "can't be both cut in parts",
+    "multiple": "must be a multiple of the 3 'pipeline_stages', but got 2 processes"}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    for answer in answers_of(2):
+        assert REFUSED[case] in answer["2"]["refused"][case]
+
+
+@pytest.mark.parametrize("kind, ahead", [("1f1b", [3, 2, 1]), ("gpipe", [5, 5, 5])])
+def test_a_stage_keeps_no_more_parts_than_it_must(kind, ahead):
+    for stage in range(3):
+        actions = order(kind, stage, 3, 5)
+        kept = np.cumsum([1 if action.forward else -1 for action in actions])
+        assert (kept.max(), kept[-1]) == (ahead[stage], 0)
+        for forward in (True, False):
+            assert [a.part for a in actions if a.forward is forward] == list(range(5))
+
+
+def test_stand_ins_for_gradients_have_no_values():
+    raw = stand_in(ms.ops.ones((2, 3))._raw, 1)
+    scaled = raw * 2
+    assert isinstance(scaled, Elsewhere) and scaled.stage == 1 and scaled.shape == (2, 3)
+    with pytest.raises(RuntimeError, match="that the processes of stage 1 of the pipeline have"):
+        raw.tolist()
+    with pytest.raises(RuntimeError, match="stage 1"):
+        ms.ops.ones((2, 3))._raw + raw
