@@ -66,8 +66,12 @@ class Slices(Placement):
 
     def reduced(self, weights: list[PartParameter], raws: list[torch.Tensor], level: Any
                 ) -> list[torch.Tensor]:
-        """Gradients by slices, as they are: a region adds up what has to be."""
-        return raws
+        """Gradients by slices, as they are: a region adds up what has to be.
+
+        They are by wholes, which all processes have, in the run that cuts the Parameters.
+        """
+        return [raw if raw.shape == w._data.shape else self.part(raw)
+                for w, raw in zip(weights, raws, strict=True)]
 
     def whole_of(self, parameter: PartParameter, alias: torch.Tensor) -> torch.Tensor:
         """The whole of a Parameter, in a gradient call that has an alias of its slice."""
