@@ -23,7 +23,7 @@ ORDER = (
     "parallel.slices parallel.sharding parallel.stages parallel.stage_plan parallel.schedule "
     "parallel.pipeline",
     "ops",
-    "nn",
+    "nn parallel.auto_parallel parallel.nn",
     "graph.ir",
     "graph.guards",
     "graph.tracing",
