@@ -18,11 +18,13 @@ from .promotion import operand, promote, promote_factors
 from .tensor import Tensor, wrap
 
 _new = object.__new__
+_JOINED = {"mul": promote_factors, "truediv": promote_factors,
+           "matmul": lambda a, b: (a, b)}  # which takes one type, as `ops.matmul`
 _OF_BITS = ("and", "or", "xor", "lshift", "rshift")
 
 
 def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
-    joined = promote_factors if name in ("mul", "truediv") else promote
+    joined = _JOINED.get(name, promote)
 
     def method(self: Tensor, other: Any) -> Any:
         a = self._raw

@@ -75,10 +75,7 @@ class Model:
                  eval_indexes: list[int] | None = None, amp_level: str = "O0",
                  boost_level: str = "O0", **kwargs: Any):
         check.check_value_type("network", network, Cell, "Model")
-        unknown = [key for key in kwargs if key not in _OPTIONS]
-        if unknown:
-            raise ValueError(f"For 'Model', the keywords can be {', '.join(_OPTIONS)}, "
-                             f"but got {unknown}.")
+        self._check_kwargs(kwargs)
         if optimizer is None and amp_level != "O0":
             raise ValueError("For 'Model', 'amp_level' needs an 'optimizer'. Give one, or set "
                              "amp_level='O0'.")
@@ -88,12 +85,13 @@ class Model:
         self._amp_level = amp_level
         self._boost_level = kwargs.get("acc_level", boost_level)
         self._options = {k: kwargs[k] for k in _OPTIONS[:2] if k in kwargs}
-        self._loss_scale_manager = kwargs.get("loss_scale_manager")
+        # models of programs' own build their networks from these (`_build_train_network`)
+        self._loss_scale_manager, self._keep_bn_fp32 = map(kwargs.get, _OPTIONS[:2])
+        self._loss_scale_manager_set = "loss_scale_manager" in kwargs
         self._parallel_mode = get_auto_parallel_context("parallel_mode")
         self._device_number = get_auto_parallel_context("device_num")
-        self._metrics = metrics
+        self._metrics, self.batch_num = metrics, -1
         self._current_epoch_num = self._current_step_num = 0
-        self.batch_num = -1
         self._number = next(_numbers)
         self._compiled: dict[Any, tuple[Cell, Any]] = {}
         self._keeper: RunCheckpoint | None = None
@@ -101,6 +99,12 @@ class Model:
         self._eval_network, self._eval_indexes = eval_network, eval_indexes
         self._build_eval_network(metrics, eval_network, eval_indexes)
         self._predict_network = network
+
+    def _check_kwargs(self, kwargs: dict[str, Any]) -> None:
+        unknown = [key for key in kwargs if key not in _OPTIONS]
+        if unknown:
+            raise ValueError(f"For 'Model', the keywords can be {', '.join(_OPTIONS)}, "
+                             f"but got {unknown}.")
 
     # -- the networks ----------------------------------------------------------------------------
 

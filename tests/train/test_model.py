@@ -278,6 +278,24 @@ def test_amp_levels_train():
         assert made.eval(data())["mae"] < 2
 
 
+def test_a_model_that_builds_its_own_training_network():
+    class Halved(Model):
+        def _build_train_network(self):
+            self._check_kwargs({"keep_batchnorm_fp32": self._keep_bn_fp32})
+            assert self._loss_scale_manager_set and self._loss_scale_manager is manager
+            inner = nn.WithLossCell(self._network, self._loss_fn)
+            return nn.TrainOneStepCell(inner, self._optimizer, sens=0.5)
+
+    manager = FixedLossScaleManager(1.0, drop_overflow_update=False)
+    weights = []
+    for kind, rate in ((Halved, 0.1), (Model, 0.05)):
+        net = nn.Dense(2, 1, weight_init="zeros", bias_init="zeros")
+        optimizer = nn.Momentum(net.trainable_params(), rate, 0.9)
+        kind(net, nn.MSELoss(), optimizer, loss_scale_manager=manager).train(1, data())
+        weights.append(net.weight.asnumpy())
+    np.testing.assert_allclose(*weights, rtol=1e-5)
+
+
 def test_an_evaluation_network_of_ones_own():
     net = nn.Dense(2, 1)
 
