@@ -428,6 +428,8 @@ REFUSED = [
     ('Tensor([1.5])&Tensor([1.5])', TypeError),
     ('Tensor([1,2])@Tensor([1,2,3])', ValueError),
     ('Tensor([1.,2])@2', TypeError),
+    ('Tensor([1.,2], ms.float16)@Tensor([1.,2])', TypeError),
+    ('Tensor([1,2])@Tensor([1.,2])', TypeError),
     ('Tensor([1,2])+Tensor([1,2,3])', ValueError),
     ('Tensor([1,2])<Tensor([1,2,3])', ValueError),
     ('Tensor([1j])<Tensor([2j])', TypeError),
