@@ -49,6 +49,40 @@ def test_data_parallel(size):
         assert P * 2 <= found.held[rank] < P * 2 + 100  # the weights, and their moments
 
 
+class Spread(nn.Cell):
+    """Two products that are cut by columns and by rows."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.up = ms.Parameter(ops.ones((64, 1024)), name="up")
+        self.down = ms.Parameter(ops.ones((1024, 32)), name="down")
+        self.first = ops.MatMul().shard(((1, 1), (1, size)))
+        self.second = ops.MatMul().shard(((1, size), (size, 1)))
+
+    def construct(self, x):
+        return self.second(ops.relu(self.first(x, self.up)), self.down).sum()
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_operators_spread_over_processes(size):
+    def program():
+        ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel",
+                                     dataset_strategy="full_batch")
+        communication.init()
+        net = Spread(size)
+        step = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))
+        step(ops.ones((2, 64)))
+        return step
+
+    found, weights = simulate(program, size), 4 * (64 + 32) * 1024
+    for rank in found.exchanges:
+        # the loss's sum; and the first step gathers gradients, as it cuts weights only at its end
+        assert found.sent(rank) == pytest.approx({
+            "all_reduce": 2 * 4 * (size - 1) / size,
+            "all_gather": weights * (size - 1) / size})
+        assert found.held[rank] == pytest.approx(2 * weights / size, abs=100)
+
+
 @pytest.mark.parametrize("size", [2, 64, 1024])
 @pytest.mark.parametrize("level, gathers", [("level1", 1), ("level3", 2)])
 def test_in_parts(size, level, gathers):
