@@ -14,21 +14,18 @@ UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less of
 Values = Sequence[torch.Tensor]
 
 
-def agree(wanted: Values, got: Values, limits: Sequence[float] | None = None) -> bool:
+def agree(wanted: Values, got: Values) -> bool:
     """Whether each element of the results is the same up to rounding.
 
     Args:
         wanted, got: the results of the two runs.
-        limits: for each result, a limit in units, where it is greater than the usual one.
     """
-    if len(wanted) != len(got):
-        return False
-    given = limits or [0.0] * len(wanted)
-    return all(units(a, b) <= max(_usual(a), limit)
-               for a, b, limit in zip(wanted, got, given, strict=True))
+    return len(wanted) == len(got) and all(
+        units(a, b) <= _usual(a) for a, b in zip(wanted, got, strict=True))
 
 
-def agree_but_for_kinks(wanted: Values, got: Values, again: Callable[[], Values]) -> bool:
+def agree_but_for_kinks(wanted: Values, got: list[torch.Tensor], again: Callable[[], Values]
+                        ) -> bool:
     """Whether the results agree, also where the function is sensitive to rounding.
 
     Rounding decides on which side of a kink a nearby value falls, and a gradient that should be
@@ -36,22 +33,26 @@ def agree_but_for_kinks(wanted: Values, got: Values, again: Callable[[], Values]
     when its inputs differ by one unit.
 
     Args:
-        wanted, got: the results of the two runs.
+        wanted, got: the results of the two runs; `got` is emptied, to free memory for another run.
         again: runs the graph that computed `wanted` on inputs changed by `next_to`.
     """
-    if agree(wanted, got):
-        return True
-    if [(x.shape, x.dtype) for x in wanted] != [(x.shape, x.dtype) for x in got]:
+    if len(wanted) != len(got):
         return False
-    near = again()
-    limits = [FACTOR * units(a, b) for a, b in zip(wanted, near, strict=True)]
-    return agree(wanted, got, [limit if math.isfinite(limit) else 0.0 for limit in limits])
+    found = [units(a, b) for a, b in zip(wanted, got, strict=True)]
+    got.clear()
+    if all(its <= _usual(a) for its, a in zip(found, wanted, strict=True)):
+        return True
+    if not all(map(math.isfinite, found)):
+        return False
+    limits = [FACTOR * units(a, b) for a, b in zip(wanted, again(), strict=True)]
+    return all(its <= max(_usual(a), limit if math.isfinite(limit) else 0.0)
+               for its, a, limit in zip(found, wanted, limits, strict=True))
 
 
 def next_to(x: torch.Tensor) -> torch.Tensor:
-    """The numbers, each changed by up to one unit in the last place."""
+    """A copy of the numbers, each changed by up to one unit in the last place."""
     if not x.is_floating_point():
-        return x
+        return x.clone()
     stream = torch.Generator(x.device).manual_seed(0)
     signs = torch.empty_like(x).bernoulli_(0.5, generator=stream).mul_(2).sub_(1)
     return signs.mul_(torch.finfo(x.dtype).eps).add_(1).mul_(x)

@@ -1,9 +1,11 @@
 """Rounding is told from mistakes element by element."""
 
+import weakref
+
 import pytest
 import torch
 
-from lamella.graph.ir.agreement import agree, units
+from lamella.graph.ir.agreement import agree, agree_but_for_kinks, next_to, units
 
 
 def test_rounding_agrees_and_differences_do_not():
@@ -22,7 +24,6 @@ def test_one_wrong_element_of_many_is_seen():
     wrong = a.clone()
     wrong[3] += 1e-3  # 1e-8 of the norm
     assert not agree([a], [wrong]) and units(a, wrong) == pytest.approx(1e-3 / 2**-23, rel=1e-3)
-    assert agree([a], [wrong], [1e4])
 
 
 def test_what_is_not_finite_has_to_be_the_same():
@@ -38,3 +39,26 @@ def test_what_is_not_finite_has_to_be_the_same():
 def test_complex_numbers_agree():
     a = torch.tensor([1 + 2j, 3 - 1j])
     assert agree([a], [a * (1 + 1e-6)]) and not agree([a], [a * 1.01])
+
+
+def test_another_run_finds_the_first_results_freed():
+    a = torch.ones(4)
+    got = [a + 1e-3]
+    alive = weakref.ref(got[0])
+    freed = []
+
+    def again():
+        freed.append(alive() is None)
+        return [a + 1e-3]
+
+    assert agree_but_for_kinks([a], got, again) and freed == [True]
+    assert not agree_but_for_kinks([a], [a + 1e-3], lambda: [a])
+    assert agree_but_for_kinks([a], [a.clone()], lambda: pytest.fail("there is nothing to ask"))
+    assert not agree_but_for_kinks([a > 0], [a > 2], lambda: pytest.fail("no rounding does this"))
+
+
+def test_inputs_for_another_run_are_copies():
+    for x in (torch.ones(3), torch.arange(3), torch.ones(3, dtype=torch.bfloat16)):
+        near = next_to(x)
+        assert near.data_ptr() != x.data_ptr() and near.dtype is x.dtype
+        assert torch.allclose(near.double(), x.double(), rtol=0.01)
