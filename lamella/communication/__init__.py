@@ -1,7 +1,7 @@
-"""Communication between processes: groups of them, and what they exchange.
+"""Communication between processes: communicator groups and collectives.
 
-Without a launcher the world is one process. Operators that communicate are in `ops`
-(``ops.AllReduce`` and others); functions that also give a handle to wait for in `comm_func`.
+Without a launcher the world is one process. Collectives are operators in `ops` (``ops.AllReduce``
+and others), and functions that also return a handle to wait for in `comm_func`.
 """
 
 from .groups import (

@@ -1,7 +1,7 @@
 """Collectives as functions that never change their input.
 
-Where MindSpore gives a handle to wait for, so do these: None, unless ``async_op=True`` asks for
-one. Collectives are over when they return; only `isend` and `irecv` go on meanwhile.
+Where MindSpore returns a handle to wait for, so do these: None, unless ``async_op=True``.
+Collectives have finished when they return; only `isend` and `irecv` are asynchronous.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _WORLD = HCCL_WORLD_COMM_GROUP
 
 
 class CommHandle:
-    """An exchange that may still be going on."""
+    """The handle of an exchange that may not have finished."""
 
     def __init__(self, work: Any = None):
         self._work = work
 
     def wait(self) -> None:
-        """Wait until the exchange is over; the Tensor it came with has its values then."""
+        """Wait until the exchange has finished; then its Tensor has its values."""
         if self._work is not None:
             self._work.wait()
             self._work = None
@@ -48,7 +48,7 @@ def raw_of(name: str, tensor: Any) -> torch.Tensor:
 
 
 def as_handle(name: str, async_op: Any) -> CommHandle | None:
-    """What a collective that is over returns."""
+    """The handle that a finished collective returns."""
     if not isinstance(async_op, bool):
         raise TypeError(f"For '{name}', the argument 'async_op' must be a bool, "
                         f"but got {async_op!r}.")
@@ -56,7 +56,7 @@ def as_handle(name: str, async_op: Any) -> CommHandle | None:
 
 
 def member(name: str, argument: str, rank: Any, group: Group) -> int:
-    """The rank in the group of a process that is given by its rank in the world."""
+    """The rank in the group of a process with a given rank in the world."""
     if not isinstance(rank, int) or isinstance(rank, bool):
         raise TypeError(f"For '{name}', the argument '{argument}' must be an int, "
                         f"but got {rank!r}.")

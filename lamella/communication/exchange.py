@@ -1,8 +1,7 @@
-"""The only door to the other processes: exchanges of raw tensors, without derivatives.
+"""All calls of torch.distributed: collectives on raw tensors, without derivatives.
 
-The sequence of exchanges belongs to the program: every process of a group makes the same ones, in
-one order. Graphs of compiled functions keep it (see `repeated`). In a group of one there is nothing
-to exchange, and each function answers at once.
+Every process of a group must make the same exchanges in the same order. Graphs of compiled
+functions keep this order (see `repeated`). In a group of one process each function returns at once.
 
 Between CPUs, the processes first compare in a few bytes what each is about to exchange: gloo ends
 the process, or gives wrong numbers, where two processes send different amounts. They raise the same
@@ -31,7 +30,7 @@ from .repeated import repeatable
 _OPS: dict[str, Any] = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX,
                         "min": dist.ReduceOp.MIN, "prod": dist.ReduceOp.PRODUCT,
                         "avg": dist.ReduceOp.SUM}
-# what the libraries don't combine is converted, and back
+# types that the libraries can't combine, and the types that they are converted to
 _WIDER = {torch.bool: torch.uint8, torch.int16: torch.int32, torch.uint16: torch.int32,
           torch.uint32: torch.int64, torch.bfloat16: torch.float32}
 
@@ -40,7 +39,7 @@ _gather: Any = getattr(dist, "all_gather_single", None) or dist.all_gather_into_
 
 
 class Exchange(NamedTuple):
-    """One exchange of this process, as `watcher` is told of it."""
+    """One exchange of this process, as `watcher` gets it."""
 
     name: str  # of the function that the program called
     kind: str
@@ -49,7 +48,7 @@ class Exchange(NamedTuple):
     what: str
 
 
-# what is told of each exchange before it is made
+# called with each exchange before it is made
 watcher: Callable[[Exchange], None] | None = None
 _made = 0  # exchanges of this process, for messages
 _PACKAGES = tuple(str(Path(module.__file__ or "").parent) + os.sep
@@ -130,7 +129,7 @@ def _end_comparison(name: str, begun: Any, group: Group) -> None:
 
 
 def _line() -> str:
-    """The innermost line of the program's that is running, or that a replay stands for."""
+    """The innermost line of the program that is running, or that a replay was recorded from."""
     if repeated.here.line:
         return repeated.here.line
     frame: FrameType | None = sys._getframe(1)
@@ -316,7 +315,7 @@ def end_scatter(name: str, out: torch.Tensor, group: Group) -> torch.Tensor:
 
 
 def has_come(out: torch.Tensor) -> bool:
-    """Whether what was begun is over."""
+    """Whether an exchange that was begun has finished."""
     return out.coming.is_completed()  # type: ignore[attr-defined]
 
 
@@ -432,7 +431,7 @@ def collective(name: str, raw: Any, function: Any, *settings: Any) -> Any:
 
 
 def refuse_graphs(what: str) -> None:
-    """Have a function that is being recorded run eagerly, as it does what no graph can hold."""
+    """End a recording, since no graph can hold this exchange; the function continues eagerly."""
     if state.trace is not None:
         state.trace.refuse(what)
 

@@ -1,8 +1,8 @@
-"""Which processes there are, and the groups of them that communicate.
+"""The world of processes, and communicator groups.
 
-Without a launcher the world is one process: every function here answers, and collectives have
-nothing to do. With one (its environment variables say which process this is), `init` joins the
-processes by torch.distributed: by NCCL on GPUs, by gloo on CPUs.
+Without a launcher the world is one process: every function here works, and collectives return at
+once. With one (its environment variables give the rank), `init` joins the processes by
+torch.distributed: by NCCL on GPUs, by gloo on CPUs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Backend(str):
 
 
 class GlobalComm:
-    """What is known of the world of processes.
+    """The state of the world of processes.
 
     Attributes:
         BACKEND: the name that the communication library goes by.
@@ -81,7 +81,7 @@ class Group:
         ranks: the ranks of its processes in the world, ascending.
         rank: this process's place among them; -1 if it is not one of them.
         process_group: the group as torch.distributed has it; None where there is one process.
-        beside: what `beside` made of it.
+        beside: the second communicator that `beside` has made.
         compares: whether its processes compare what they exchange; see `exchange`.
     """
 
@@ -103,10 +103,10 @@ class Group:
 
 
 def beside(group: Group) -> Group:
-    """The same processes with connections of their own, for exchanges that go on meanwhile.
+    """A second communicator for the same processes, for exchanges of another thread.
 
-    Libraries such as NCCL don't take exchanges of several threads on one connection. Each process
-    of the group has to ask for it, at the same place among its exchanges.
+    Libraries such as NCCL don't support exchanges of several threads on one communicator. Each
+    process of the group has to call this, at the same place in its order of exchanges.
     """
     if group.size == 1 or group.rank < 0:
         return group
@@ -120,7 +120,7 @@ _groups: dict[str, Group] = {}
 _ended = 0  # how often groups have ended
 _local_size = 1
 _joined_here = False  # whether `init` joined the processes, and not the program itself
-# what has to hold for a world of so many processes; rooms that build on this one add to it
+# called with the number of processes before they are joined; other rooms add their checks
 checks: list[Callable[[int], None]] = []
 
 
@@ -179,7 +179,7 @@ def init(backend_name: str | None = None) -> None:
 
 
 def ended() -> int:
-    """A number that changes when groups end: who holds one can ask whether it is still there."""
+    """A number that changes when groups end, with which their users notice this."""
     return _ended
 
 
@@ -198,7 +198,7 @@ def release() -> None:
 
 
 def world_rank() -> int:
-    """This process's rank in the world; what the launcher says, as long as `init` wasn't called."""
+    """This process's rank in the world; before `init`, the rank that the launcher gives."""
     if dist.is_initialized():
         return dist.get_rank()
     return 0 if GlobalComm.INITED else number("RANK_ID")
@@ -433,7 +433,7 @@ def create_group(group: str, rank_ids: list[int], options: Any = None) -> None:
 
 
 def destroy_group(group: str) -> None:
-    """Take a group away; each of its processes has to call it.
+    """Destroy a group; each of its processes has to call it.
 
     Args:
         group: its name.
@@ -462,5 +462,5 @@ def _get_group_map() -> dict[str, list[int]]:
 
 
 def _remove_group_info(group_name: str) -> None:
-    """Forget a group whose processes are gone already."""
+    """Forget a group whose processes have ended."""
     _groups.pop(group_name, None)

@@ -1,4 +1,4 @@
-"""How this process meets the others of its world: what launchers say, and how long to wait."""
+"""Joining the processes of a world: the variables of launchers, and timeouts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def number(*names: str, default: int = 0) -> int:
     return default
 
 
-# what torchrun, msrun and OpenMPI's mpirun say: this process, how many there are, here and in all
+# the variables of torchrun, msrun and OpenMPI's mpirun: ranks and sizes, in the world and local
 RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK")
 SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
 LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
@@ -32,19 +32,18 @@ _patience: datetime.timedelta | None = None  # how long an exchange may wait, as
 
 
 def wait_for(patience: datetime.timedelta | None) -> None:
-    """Set how long exchanges of the groups made from now on may wait for another process; None:
-    the default."""
+    """Set the timeout of exchanges for the groups made from now on; None: the default."""
     global _patience
     _patience = patience
 
 
 def patience() -> datetime.timedelta:
-    """How long exchanges may wait for another process."""
+    """The timeout of exchanges."""
     return _patience or datetime.timedelta(seconds=number("HCCL_EXEC_TIMEOUT", default=1800))
 
 
 def join(size: int) -> None:
-    """Join the other processes; the one of rank 0 is where they meet."""
+    """Join the other processes, by the one of rank 0."""
     rank = number(*RANK)
     if rank >= size:
         raise RuntimeError(f"For 'init', this is process {rank} of {size}: the environment "
@@ -65,7 +64,7 @@ def join(size: int) -> None:
 
 
 def join_simulated(rank: int, size: int) -> None:
-    """Be one process of a world whose others aren't there: what they would send stays unset."""
+    """Act as one process of a world without the others; received data stay uninitialized."""
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)

@@ -1,9 +1,9 @@
-"""Exchanges of compiled functions: in graphs, and where a run starts over.
+"""Exchanges of compiled functions: in graphs, and after a guard has failed.
 
-A graph holds a `Repeated` for each exchange of the run that was recorded, in the program's order,
-and its replays make the same exchanges. A replay may find out, after some of them, that the
-function goes another way this time, and starts over. The other processes know nothing of that: so
-the exchanges that were made answer as before, and only further ones are made.
+A graph holds a `Repeated` for each exchange of the recorded run, in the program's order, and its
+replays make the same exchanges. If a guard fails after some of them, the function runs again from
+its start. The other processes don't notice this: exchanges that have been made return their logged
+results, and only further ones are made.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..state import state
 
 
 class Log:
-    """What the exchanges of a call have answered, as long as the call may start over.
+    """The results of a call's exchanges, as long as the call may start over.
 
     Attributes:
-        place: how many of them this run has asked for.
-        writes: whether the run that goes on may end for another to start over.
-        depth: how many calls go on another way, one inside of another.
+        place: how many of them this run has used.
+        writes: whether the current run may still be replaced by another one.
+        depth: how many nested calls have started over.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Log:
 
 
 class _Thread(threading.local):
-    """Of this thread: the log, if there is one, and the line that a replayed exchange is of."""
+    """For this thread: the log, if there is one, and the program's line of a replayed exchange."""
 
     log: Log | None = None
     line = ""
@@ -48,8 +48,8 @@ class Repeated:
     """An exchange with all its settings, called with the tensors that this process gives.
 
     Attributes:
-        is_exchange: what graphs know it by.
-        line: the program's, where it was recorded.
+        is_exchange: True, by which graphs recognize it.
+        line: the line of the program where it was recorded.
     """
 
     is_exchange = True
@@ -94,7 +94,7 @@ class Repeated:
                 [(tuple(raw.shape), raw.dtype) for raw in tensors])
 
     def _copy(self, answer: Any) -> Any:
-        """An answer in memory of its own; but what still comes has to come where it is awaited."""
+        """A copy of a result; a pending one is not copied, since its data arrive in this memory."""
         if isinstance(answer, list):
             return [raw.clone() for raw in answer]
         if isinstance(answer, torch.Tensor) and not hasattr(answer, "coming"):
@@ -103,7 +103,7 @@ class Repeated:
 
 
 def repeatable(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Let an exchange be recorded in graphs, and be made once where a run starts over.
+    """Let an exchange be recorded in graphs, and be made only once if a run starts over.
 
     Args:
         make: a function of a name, the tensors that are given (one or a list), settings, of which
@@ -120,10 +120,10 @@ def repeatable(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Attempt:
-    """A replay that communicates, and may end for another run to start over.
+    """A replay that communicates, and that another run may replace.
 
     Attributes:
-        is_finished: whether it can't any more.
+        is_finished: whether it can no longer be replaced.
     """
 
     def __init__(self) -> None:
@@ -134,24 +134,24 @@ class Attempt:
         log.writes = True
 
     def hold(self) -> None:
-        """The run goes on to its end: from now on nothing has to be kept."""
+        """All guards hold: the run will end, and results need no longer be logged."""
         self.is_finished = True
         self.log.writes = False
 
     def end(self) -> None:
-        """It has come to its end, or an exchange has failed."""
+        """The run has ended, or an exchange has failed."""
         self.log.writes = False
         if not self.log.depth:
             here.log = None
 
     def miss(self) -> None:
-        """Another run starts over."""
+        """A guard has failed: another run starts over."""
         self.log.writes, self.log.place = False, self.start
 
 
 @contextmanager
 def started_over() -> Iterator[None]:
-    """A block that runs a function again from its start, after attempts that ended."""
+    """A block that runs a function again from its start, after replays whose guards failed."""
     log = here.log
     if log is None:
         yield

@@ -1,8 +1,8 @@
-"""Exchanges with derivatives.
+"""Collectives with derivatives.
 
-The gradient of an exchange is an exchange: all processes of the group have to differentiate. The
-rules are MindSpore's: in particular, the gradient of a broadcast is, on every process, what came to
-its own result.
+The gradient of a collective is a collective, so all processes of the group have to differentiate.
+The rules are MindSpore's: in particular, the gradient of a broadcast is, on every process, the
+cotangent of its own result.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _ReduceScatter(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, name: str, op: str, group: Group, raw: torch.Tensor) -> torch.Tensor:
         ctx.name, ctx.op, ctx.group = name, op, group
-        # gloo has no reduce-scatter for all types: each process adds up what comes to it
+        # gloo has no reduce-scatter for all types: each process adds up the parts it receives
         return _combined(exchange.end_scatter(name, exchange.begin_scatter(name, raw, group),
                                               group), op)
 
@@ -233,7 +233,7 @@ class _Send(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        # what the receiver found, and, unlike in MindSpore, what came to the tensor itself
+        # the receiver's cotangent, and, unlike in MindSpore, that of the tensor itself
         came = receive(ctx.message[0], gradients[0], *ctx.message[1:], *ctx.form)
         return None, None, None, None, came + gradients[0]
 
@@ -242,7 +242,7 @@ def receive(name: str, through: torch.Tensor, source: int, tag: int, shape: Sequ
             dtype: torch.dtype, group: Group) -> torch.Tensor:
     """Receive a tensor from a process, given by its rank in the group.
 
-    `through` is a tensor whose gradient, zero, has the received one's sent back.
+    The gradient of `through` is zero; computing it sends the received tensor's gradient back.
     """
     _check_plain(name, group)
     return _Receive.apply(name, source, tag, shape, dtype, group, through)  # type: ignore

@@ -1,9 +1,9 @@
-"""One process of many, without the others: what it would exchange, hold and wait for.
+"""Simulation of one process of many: the exchanges and memory of a program without the others.
 
-The processes of a world are run one after the other in this one, by torch's ``fake`` backend: what
-would come from another process is not there, so numbers mean nothing, but shapes, bytes and the
-order of exchanges are those of the real program. The sequences of the processes of each group are
-compared: where they differ, the real program would wait for ever or end with an error.
+The processes of a world run one after the other in this one, by torch's ``fake`` backend. Data from
+other processes are missing, so numbers mean nothing, but shapes, bytes and the order of exchanges
+are those of the real program. The sequences of the processes of each group are compared: if they
+differ, the real program would deadlock or raise an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FUNCTIONAL = ("_c10d_functional::", "_dtensor::")  # whose operators DTensors e
 
 
 class Costs(NamedTuple):
-    """What a message costs: ``latency + bytes / bandwidth`` (Hockney 1994).
+    """The cost model of a message: ``latency + bytes / bandwidth`` (Hockney 1994).
 
     Attributes:
         latency: seconds.
@@ -94,9 +94,9 @@ class Simulation:
         return dict(found)
 
     def predicted_seconds(self, costs: Costs, rank: int = 0) -> float:
-        """A prediction of the time that a process's exchanges take, one after the other.
+        """A prediction of the time of a process's exchanges, one after the other.
 
-        It knows nothing of computation, of links that are shared, and of what overlaps.
+        It ignores computation, shared links and overlap.
         """
         return sum(_steps(each) * costs.latency + _sent(each) / costs.bandwidth
                    for each in self.exchanges[rank])
@@ -164,17 +164,17 @@ def _compare(name: str, one: int, first: list[Exchange], rank: int,
 
 def simulate(program: Callable[[], Any], size: int,
              ranks: Iterable[int] | None = None) -> Simulation:
-    """Run a program as processes of a world that isn't there, one after the other.
+    """Run a program as processes of a simulated world, one after the other.
 
     Args:
-        program: a function that calls `communication.init` and what a process is to do, such as one
-            step of training. Parameters of the Cells that it returns are counted.
+        program: a function that calls `communication.init` and does the work of a process, such as
+            one step of training. Parameters of the Cells that it returns are counted.
         size: the number of processes of the world.
         ranks: which of them to run; default: all up to 16, else the first two, the middle one and
             the last.
 
     Returns:
-        What they would exchange and hold; sequences have been compared.
+        Their exchanges and memory; the sequences have been compared.
 
     Raises:
         ValueError: if `size` is no positive int, or a rank isn't one of the world's.
@@ -208,7 +208,7 @@ def simulate(program: Callable[[], Any], size: int,
 
 @contextlib.contextmanager
 def _world(rank: int, size: int) -> Iterator[None]:
-    """Be a process of a world that isn't there."""
+    """Act as a process of a simulated world."""
     if groups.GlobalComm.INITED or dist.is_initialized():
         raise RuntimeError("For 'simulate', processes have been joined already; call "
                            "'communication.release' first.")

@@ -1,1 +1,1 @@
-"""What this machine does best: measurements, the cache on disk, products of matrices, memory."""
+"""What depends on this machine: measurements, the cache on disk, matrix products, memory."""

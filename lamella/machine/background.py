@@ -1,4 +1,4 @@
-"""Work that goes on beside the program: one job after another, in processes that yield to it."""
+"""Background work: one job after another, in processes of low priority."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from . import quiet
 
 PATIENCE_AT_EXIT = 30.0  # seconds
 
-_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None: there will be no more
+_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None is the last one
 _running: list[subprocess.Popen] = []
 _threads: list[threading.Thread] = []
 _server: list[threading.Thread] = []
 
 
 def submit(job: Callable[[], None]) -> None:
-    """Have `job` called in the thread that does all of them, in turn."""
+    """Queue a job for the background thread, which runs one after another."""
     _jobs.put(job)
     if not _server or not _server[0].is_alive():
         _server[:] = [start("lamella-background", _serve)]
 
 
 def start(name: str, work: Callable[[], None]) -> threading.Thread:
-    """Call `work` in a thread of its own, which the program's end interrupts."""
+    """Call `work` in a new thread, which is interrupted at the end of the program."""
     thread = threading.Thread(target=work, name=name, daemon=True)
     _threads[:] = [each for each in _threads if each.is_alive()] + [thread]
     thread.start()
@@ -41,18 +41,18 @@ def start(name: str, work: Callable[[], None]) -> threading.Thread:
 
 def run(command: Sequence[str], folder: pathlib.Path, patience: float,
         environment: dict[str, str] | None = None) -> bool:
-    """Run a command by `quiet`, in a job; what it says goes to the file ``log`` of `folder`.
+    """Run a command by `quiet`, in a job; its output goes to the file ``log`` in `folder`.
 
     Args:
         command: the program and its arguments.
-        folder: where it runs; it is removed if this process ends meanwhile.
-        patience: seconds after which it is ended.
+        folder: its working directory; removed if this process ends meanwhile.
+        patience: seconds after which it is stopped.
         environment: variables, besides those of this process.
 
     Returns:
         Whether it ended by itself, with status 0.
     """
-    # in a session of its own: an interrupt from the terminal is for the program
+    # in a session of its own, so that Ctrl-C in the terminal reaches only the program
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", quiet.__file__, str(os.getpid()), str(folder), *command],
@@ -70,45 +70,45 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
 
 
 def _scratch(folder: pathlib.Path) -> dict[str, str]:
-    """Temporary files of a compiler lie in `folder`, and go with it if the compiler is killed."""
-    blank = any(c.isspace() for c in str(folder))  # some programs would take such a name in pieces
+    """Variables that put temporary files into `folder`, so that they are removed with it."""
+    blank = any(c.isspace() for c in str(folder))  # some programs don't quote such a name
     return {} if blank else {"TMPDIR": str(folder)}
 
 
 def _serve() -> None:
-    """Do what is submitted, for as long as the process lives."""
+    """Run the submitted jobs, until the process ends."""
     jobs = _jobs
     while (job := jobs.get()) is not None:
         try:
             job()
         except OSError:
             pass  # a full disk: nothing is kept
-        except Exception as error:  # the next job may do better
+        except Exception as error:  # the next job may succeed
             messages.warning(f"Nothing was compiled in the background: {error!r}.")
 
 
 def _end(process: subprocess.Popen) -> None:
-    process.terminate()  # it ends what it has started
+    process.terminate()  # `quiet` then stops its command
     process.wait()
 
 
 @atexit.register
 def _stop() -> None:
-    """End all of it: a thread that wakes inside of PyTorch while Python ends would abort."""
+    """Stop all threads: one that runs inside of PyTorch while Python ends would abort."""
     _jobs.put(None)
     stop = time.monotonic() + PATIENCE_AT_EXIT
     while (alive := [thread for thread in _threads if thread.is_alive()]) \
             and time.monotonic() < stop:
         for process in list(_running):
             _end(process)
-        for thread in alive:  # again and again: a job may swallow it
+        for thread in alive:  # repeatedly, since a job may catch the exception
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
                                                        ctypes.py_object(SystemExit))
             thread.join(0.1)
 
 
 def _forget() -> None:
-    """In a forked process: what goes on is the parent's."""
+    """In a forked process: forget the jobs, which the parent runs."""
     global _jobs
     _jobs = queue.Queue()
     _running.clear()

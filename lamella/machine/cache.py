@@ -1,10 +1,10 @@
-"""The folder where compiled graphs and measurements are kept from one process to the next.
+"""The cache on disk: compiled graphs and measurements, kept from one process to the next.
 
-It is ``$LAMELLA_CACHE``, else ``lamella`` in the user's cache folder; ``LAMELLA_CACHE=0`` keeps
-nothing. It never grows beyond ``$LAMELLA_CACHE_MIB`` (1024 unless set): what was used longest ago
-goes first. An entry is a folder that appears whole, by one rename, or not at all; what can't be
-read, or is damaged, is removed and made again. Since compiled graphs are code, a folder that others
-may write to, or may put another in the place of, is not used; that is said once.
+Its folder is ``$LAMELLA_CACHE``, else ``lamella`` in the user's cache folder; ``LAMELLA_CACHE=0``
+turns it off. It never grows beyond ``$LAMELLA_CACHE_MIB`` (default 1024): the least recently used
+entries are removed. An entry is a folder that appears complete, by one rename, or not at all;
+damaged entries are removed and made again. Since compiled graphs are code, a folder that other
+users can write to or replace is not used; one warning says so.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ import torch
 from .. import log
 
 ABANDONED = 3600.0  # seconds after which unfinished work of another process is removed
-RETRY = 86400.0  # seconds after which what could not be made is tried again
+RETRY = 86400.0  # seconds after which a failed compilation is tried again
 MOST_MIB = 1024.0
-_told: set[str] = set()  # what was said already
+_warned: set[str] = set()  # paths and settings, each of which is warned of once
 
 
 def cache_folder() -> pathlib.Path | None:
-    """Where things are kept, made if needed; None if nothing can be kept."""
+    """The cache folder, made if needed; None if there is none."""
     path = place()
     if path is None:
         return None
     reason = unusable(path)
     if reason is None:
         return pathlib.Path(path)
-    if path not in _told:
-        _told.add(path)
+    if path not in _warned:
+        _warned.add(path)
         log.warning(f"No compiled graphs are kept: {reason}.")
     return None
 
 
 def place() -> str | None:
-    """The folder that is asked for; None if nothing is to be kept."""
+    """The folder by the settings; None if the cache is turned off."""
     named = os.environ.get("LAMELLA_CACHE")
     if named in ("0", ""):
         return None
@@ -55,9 +55,9 @@ def place() -> str | None:
 
 
 def unusable(path: str) -> str | None:
-    """Why nothing can be kept in a folder, which is made if needed; None if it can.
+    """Why a folder, which is made if needed, can't be used as the cache; None if it can.
 
-    Whose it is and who may write to it is looked at each time: both may change.
+    Its owner and permissions are checked each time, since both may change.
     """
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
@@ -75,7 +75,7 @@ def _is_writable(path: str) -> bool:
 
 
 def _doubt(path: str) -> str | None:
-    """Who else could change what is in a folder, which has no links in its path."""
+    """Why other users could change a folder, whose path has no links; None if they can't."""
     if not hasattr(os, "getuid"):
         return None
     found = os.stat(path)
@@ -96,12 +96,12 @@ def _doubt(path: str) -> str | None:
 
 
 def _is_private(group: int) -> bool:
-    """Whether a group is, by the usual convention, that of this user alone (or root's)."""
+    """Whether a group has, by the usual convention, only this user as a member (or is root's)."""
     return group == os.getuid() == os.getgid() or group == 0
 
 
 def machine() -> str:
-    """What compiled code and measurements hold for: PyTorch, the processor, the threads."""
+    """The machine that compiled code and measurements hold for: PyTorch, CPU, threads."""
     parts = [torch.__version__, torch.backends.cpu.get_cpu_capability(), _processor(),
              str(torch.get_num_threads())]
     if torch.cuda.is_available():
@@ -118,20 +118,20 @@ def _processor() -> str:
 
 
 def key_of(*parts: Any) -> str:
-    """A name for what is described by `parts`, on this machine."""
+    """The name of an entry described by `parts`, on this machine."""
     text = json.dumps([machine(), *parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def key_of_code(*parts: Any) -> str:
-    """A name for code that holds for any processor and number of threads, unlike `key_of`'s."""
+    """The name of code that holds for any CPU and number of threads, unlike that of `key_of`."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 
 def entry(key: str) -> pathlib.Path | None:
-    """The folder kept under `key`, marked as used now; None if there is none.
+    """The folder of an entry, marked as used now; None if there is none.
 
-    What says that it could not be made is kept for a day: memory or the disk may have been full.
+    A failed compilation is kept for a day only: memory or the disk may have been full.
     """
     root = cache_folder()
     found = root / key if root is not None else None
@@ -158,7 +158,7 @@ def draft() -> pathlib.Path | None:
 
 
 def publish(folder: pathlib.Path, key: str) -> None:
-    """Keep a filled draft under `key`, and remove what is too much; an entry of that key stays."""
+    """Make a filled draft the entry `key`, unless there is one; then `prune`."""
     try:
         folder.rename(folder.parent / key)
     except OSError:
@@ -167,13 +167,13 @@ def publish(folder: pathlib.Path, key: str) -> None:
 
 
 def discard(folder: pathlib.Path, what: str) -> None:
-    """Remove an entry that is damaged, so that it is made again; `what` goes to the log."""
+    """Remove a damaged entry, so that it is made again; `what` is logged."""
     log.warning(f"The kept graph '{folder.name}' is damaged ({what}); it is made again.")
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def prune(root: pathlib.Path) -> None:
-    """Remove abandoned drafts, and the entries used longest ago until the rest is small enough."""
+    """Remove abandoned drafts, and the least recently used entries beyond the limit of size."""
     most = most_mib() * 2**20
     entries = []
     for found in root.iterdir():
@@ -202,16 +202,16 @@ def size(folder: str | os.PathLike) -> int:
 
 
 def most_mib() -> float:
-    """How large the folder may become, in MiB."""
+    """The limit of the folder's size, in MiB."""
     text = os.environ.get("LAMELLA_CACHE_MIB") or str(MOST_MIB)
     with contextlib.suppress(ValueError):
         found = float(text)
         if found >= 0:
             return found
-    if text not in _told:
-        _told.add(text)
+    if text not in _warned:
+        _warned.add(text)
         log.warning(f"LAMELLA_CACHE_MIB must be a number of 0 or more, but is {text!r}; "
-                    f"{MOST_MIB:g} is taken.")
+                    f"{MOST_MIB:g} is used.")
     return MOST_MIB
 
 

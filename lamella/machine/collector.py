@@ -20,7 +20,7 @@ _blocks: list[tuple[int, int, int]] = []  # of the first block that is running: 
 
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """A block in which all objects are hardly ever looked over; young ones are, as always."""
+    """A block with hardly any full garbage collections; young objects are collected as always."""
     with _lock:
         before = _blocks[0] if _blocks else gc.get_threshold()
         _blocks.append(before)

@@ -106,7 +106,7 @@ class Extension:
             self.module, self.is_finished = module, True
 
     def _key(self) -> str | None:
-        """What it is kept under: all that a built library depends on."""
+        """Its name in the cache: a digest of everything that a built library depends on."""
         if cache.cache_folder() is None:
             return None
         return cache.key_of_code(
@@ -130,7 +130,7 @@ def is_wanted() -> bool:
 
 
 def compiler() -> str | None:
-    """The C++ compiler: ``$CXX``, else the first that there is; None if there is none."""
+    """The C++ compiler: ``$CXX``, else the first one found; None if there is none."""
     named = os.environ.get("CXX")
     return next((found for name in ([named] if named else ["g++", "clang++", "c++"])
                  if (found := shutil.which(name))), None)

@@ -1,6 +1,6 @@
 """Compiled libraries in the cache: written with a digest, and checked against it when loaded.
 
-Loading a damaged library ends the process, so a library counts only if it is what was written.
+Loading a damaged library would end the process, so its content is checked first.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import struct
 
 
 def keep(library: pathlib.Path, folder: pathlib.Path, name: str = "model.so") -> None:
-    """Copy a library to a folder; its digest, written last, says that the folder is whole.
+    """Copy a library to a folder; its digest, written last, marks the folder as complete.
 
     Raises:
-        OSError: if the copy isn't what was copied.
+        OSError: if the copy differs from the library.
     """
     found = digest(library)
     if library != folder / name:
@@ -41,12 +41,12 @@ def checked(folder: pathlib.Path, name: str = "model.so") -> pathlib.Path:
 
 
 def digest(file: pathlib.Path) -> str:
-    """What a file is known again by."""
+    """The digest of a file's content."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def is_whole(library: pathlib.Path) -> bool:
-    """Whether a library is as long as it says (ELF; others aren't looked into)."""
+    """Whether a library is as long as its header says (ELF only; other formats aren't checked)."""
     with open(library, "rb") as file:
         head = file.read(64)
     if len(head) < 64:

@@ -1,4 +1,4 @@
-"""What was measured on this machine, kept in the process and on disk."""
+"""Measurements of this machine, kept in the process and on disk."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Key = tuple[str | int | bool, ...]
 
 
 class Measured(dict[Key, str]):
-    """For each key, such as a shape, the name of what is fastest for it.
+    """For each key, such as a shape, the name of the fastest algorithm.
 
     Args:
-        name: of the file; what is kept holds for this processor, PyTorch and number of threads.
-        known: the names that there are; anything else that was kept counts as not there.
+        name: of the file, which holds for this CPU, PyTorch and number of threads.
+        known: the names of the algorithms; other names on disk are ignored.
     """
 
     def __init__(self, name: str, known: Container[str]):
@@ -27,10 +27,10 @@ class Measured(dict[Key, str]):
         self._read = False
 
     def find(self, key: Key, measure: Callable[[Key], str] | None = None) -> str | None:
-        """What is known for a key; if nothing is, what `measure` finds, from now on.
+        """The name for a key; if none is known, `measure` determines it.
 
         Returns:
-            The name; None if nothing is known, and nothing was to be measured.
+            The name; None if none is known and there is no `measure`.
         """
         self.load()
         found = self.get(key)
@@ -40,7 +40,7 @@ class Measured(dict[Key, str]):
         return found
 
     def load(self) -> None:
-        """Read what earlier processes found, once; what can't be read counts as not there."""
+        """Read the file of earlier processes, once; what can't be read is ignored."""
         if self._read:
             return
         from .cache import cache_folder, key_of

@@ -1,4 +1,4 @@
-"""Keeping the memory that freed tensors leave, instead of handing it back to the system each time.
+"""Keeping the memory of freed tensors, instead of returning it to the system each time.
 
 A training step allocates and frees the same large blocks over and over. The C library gives every
 block above some size back to the system when it is freed, and the system hands out cleared pages
@@ -46,7 +46,7 @@ def keep_freed_memory() -> bool:
 
 
 def release() -> None:
-    """Give freed memory back to the system: what was needed once won't be taken again."""
+    """Return freed memory to the system, after work that won't be repeated."""
     if _is_glibc():
         ctypes.CDLL(None).malloc_trim(0)
 

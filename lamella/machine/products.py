@@ -1,9 +1,9 @@
-"""Matrix products by whichever kernel is fastest for their shape on this machine.
+"""An autotuner of matrix products: the fastest kernel for each shape on this machine.
 
-PyTorch hands products of float32 matrices to MKL, which on some processors runs at half the speed
-of oneDNN's kernels, and on others is the faster one. So each shape is timed once, when it is first
-needed, and what was found is kept in the process and on disk. Recorded graphs
-(`graph.passes.routes`) and eager operators ask here.
+PyTorch computes products of float32 matrices by MKL, which on some CPUs runs at half the speed of
+oneDNN's kernels, and on others is the faster one. So each shape is timed once, when it is first
+needed, and the result is kept in the process and on disk. Recorded graphs (`graph.passes.routes`)
+and eager operators use it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .timing import GAIN
 
 SMALLEST = 2**16  # multiplications in a product that is worth timing
 EAGER = 2**21  # and in one whose eager call is worth a lookup,
-ELEMENTS = 2**13  # where the first factor has so many elements: that is asked first
-HOPE = 6  # shapes without any gain, after which eager calls are left alone
-ROUNDS, PATIENCE = 9, 0.03  # of timing one way, at the most; seconds
-BUDGET = 2.0  # seconds that eager calls of a process wait for timing, all together
+ELEMENTS = 2**13  # if the first factor has so many elements, which is checked first
+HOPE = 6  # shapes without any gain, after which eager calls use PyTorch's kernel
+ROUNDS, PATIENCE = 9, 0.03  # the most rounds of timing one kernel; seconds
+BUDGET = 2.0  # the most seconds that eager calls of a process spend on timing
 
 Layout = tuple[Sequence[int], Sequence[int]]  # shape and strides of a matrix
 
@@ -35,9 +35,9 @@ with contextlib.suppress(AttributeError, RuntimeError):
 
 
 def available() -> bool:
-    """Whether there is another way than PyTorch's own."""
+    """Whether there is another kernel than PyTorch's own."""
     return (_linear is not None and torch.backends.mkldnn.is_available()
-            and not torch.are_deterministic_algorithms_enabled())  # a clock would choose
+            and not torch.are_deterministic_algorithms_enabled())  # timing isn't deterministic
 
 
 def by_torch(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -54,11 +54,11 @@ WAYS: dict[str, Callable[..., torch.Tensor]] = {"torch": by_torch, "onednn": by_
 
 
 class Routes:
-    """What is known of products: for each shape, the fastest way.
+    """For each shape of a product, the fastest kernel.
 
     Attributes:
         known: by shape, layout, bias and number of threads.
-        hopeful: whether eager calls ask at all: until there have been some shapes, and no gain.
+        hopeful: whether eager calls look it up: not after some shapes without any gain.
     """
 
     def __init__(self) -> None:
@@ -68,12 +68,12 @@ class Routes:
         self._spent = 0.0
 
     def way(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
-        """The name of the fastest way for matrices of these forms.
+        """The name of the fastest kernel for matrices of these forms.
 
         Args:
             a, b: shape and strides of the factors.
             bias: whether a vector is added to each row.
-            measure: whether the ways may be timed now, if it isn't known.
+            measure: whether the kernels may be timed now, if the fastest isn't known.
         """
         key = _key(a, b, bias)
         if key is None or not available():
@@ -81,9 +81,9 @@ class Routes:
         return self.known.find(key, _fastest if measure else None) or "torch"
 
     def eager(self, a: Layout, b: Layout, bias: bool) -> str:
-        """The same for an eager call: what it was at first, it stays in this process.
+        """The same for an eager call; the first answer stays the same in this process.
 
-        So that equal calls give equal results, also after a recorded graph has timed the shape.
+        So equal calls give equal results, also after a recorded graph has timed the shape.
         """
         key = _key(a, b, bias)
         if key is None or not available():
@@ -102,7 +102,7 @@ routes = Routes()
 
 
 def _key(a: Layout, b: Layout, bias: bool) -> Key | None:
-    """What stands for a product; None if it isn't worth timing, or there is no other way."""
+    """The key of a product; None if it isn't worth timing, or there is no other kernel."""
     rows, columns = _major(a), _major(b)
     m, k, n = a[0][0], a[0][1], b[0][1]
     if not rows or not columns or m * k * n < SMALLEST:
@@ -117,7 +117,7 @@ def _major(matrix: Layout) -> str:
 
 
 def _fastest(key: Key) -> str:
-    """Time the ways in turn; the first is left only for a clear gain."""
+    """The name of the fastest kernel; the first one unless another is clearly faster."""
     m, k, n, majors, bias, _ = key
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     assert isinstance(majors, str)
@@ -143,7 +143,7 @@ def _fastest(key: Key) -> str:
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """x W^T + bias, by the fastest way for its shape."""
+    """x W^T + bias, by the fastest kernel for its shape."""
     if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS or weight.dim() != 2
             or x.numel() * weight.shape[0] < EAGER or x.dim() < 2
             or x.shape[-1] != weight.shape[1] or not _plain(x, weight, bias)):
@@ -152,7 +152,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> 
 
 
 def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """x y, by the fastest way for its shape."""
+    """x y, by the fastest kernel for its shape."""
     if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS
             or y.dim() != 2 or x.dim() < 2 or x.numel() * y.shape[1] < EAGER
             or x.shape[-1] != y.shape[0] or not _plain(x, y, None)):
@@ -161,10 +161,10 @@ def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
-    """Whether these are matrices that other ways take, outside of all that looks into products.
+    """Whether other kernels support these matrices, outside of recordings and transformations.
 
-    A recorded run keeps PyTorch's products: its graph is routed later. Transformed ones (`vmap`,
-    forward mode, autocast) and those spread over processes have rules for those only.
+    A recorded run keeps PyTorch's products, since its graph is routed later. Transformations
+    (`vmap`, forward mode, autocast) and DTensors have rules for PyTorch's products only.
     """
     return (not hasattr(x, "device_mesh") and not hasattr(y, "device_mesh")
             and x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
@@ -183,7 +183,7 @@ def _product(x: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> tor
 
 
 def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """a b + bias; PyTorch's own node on the tape, if PyTorch's product is best all the way."""
+    """a b + bias; with PyTorch's own node on the tape, if its kernels are fastest throughout."""
     needed = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (
         bias is not None and bias.requires_grad))
     name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
@@ -219,7 +219,7 @@ class _Routed(torch.autograd.Function):
         a, b = ctx.saved_tensors
         of_a, of_b, of_bias = ctx.needs_input_grad
         by_b = None
-        if of_b and _major((b.shape, b.stride())) == "c":  # it lies as the weight does
+        if of_b and _major((b.shape, b.stride())) == "c":  # gives the layout of the weight
             by_b = _routed(gradient.t(), a, None).t()
         elif of_b:
             by_b = _routed(a.t(), gradient, None)

@@ -4,12 +4,12 @@ Called as ``python -I -S quiet.py PARENT FOLDER COMMAND...``.
 
 A core that compiles beside a training step costs more than its share: each parallel region of the
 step waits for its slowest thread. So the command runs with the policy SCHED_IDLE, and is stopped
-every `PERIOD` seconds to see whether a core of those that it may use is idle without it. If one
-is, it runs on; if not, it gets `LAMELLA_COMPILE_SHARE` (0.05) of a core. With a share of 1 it runs
-as any other process. It ends, with everything that it has started, when the process PARENT ends or
-this one is told to: then FOLDER is removed, which holds what isn't finished.
+every `PERIOD` seconds to measure whether a core that it may use is idle without it. If one is, it
+continues; if not, it gets `LAMELLA_COMPILE_SHARE` (0.05) of a core. With a share of 1 it runs like
+any other process. If the process PARENT ends, or this one gets SIGTERM, the command and everything
+that it has started are killed, and FOLDER with its unfinished files is removed.
 
-Only Python's library is imported: this process lives as long as the command.
+Only Python's library is imported, to save memory: this process lives as long as the command.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import sys
 import time
 from typing import Any
 
-PERIOD = 0.5  # seconds from one look at the machine to the next
-LOOK = 0.1  # seconds of a look, during which the command is stopped
+PERIOD = 0.5  # seconds from one measurement to the next
+LOOK = 0.1  # seconds of a measurement, during which the command is stopped
 IDLE = 0.85  # of a core must be idle for the command to run freely
 SHARE = 0.05  # of a core that the command gets otherwise
 _PDEATHSIG = 1  # of prctl(2), which is Linux's
@@ -33,7 +33,7 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # per seco
 
 
 def main(parent: int, folder: str, command: list[str]) -> int:
-    """Run `command` for the process `parent`; gives its exit status."""
+    """Run `command` for the process `parent`; returns its exit status."""
     share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
     worker = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                               preexec_fn=lambda: _become(quiet=share < 1.0))
@@ -60,7 +60,7 @@ def share_of(text: str | None) -> float:
 
 
 def idle_seconds() -> float:
-    """Seconds that the cores this process may use were idle, in all; 0 where nobody says."""
+    """The idle seconds of all cores that this process may use; 0 where they are unknown."""
     found = 0.0
     with contextlib.suppress(OSError, ValueError, AttributeError), open("/proc/stat") as file:
         own = os.sched_getaffinity(0)
@@ -72,7 +72,7 @@ def idle_seconds() -> float:
 
 
 def _look(worker: subprocess.Popen) -> bool:
-    """Stop the command for a moment, and tell whether a core is idle then; it goes on."""
+    """Stop the command for a moment; returns whether a core is idle then."""
     _signal(worker, signal.SIGSTOP)
     before, start = idle_seconds(), time.monotonic()
     time.sleep(LOOK)
@@ -82,7 +82,7 @@ def _look(worker: subprocess.Popen) -> bool:
 
 
 def _become(quiet: bool) -> None:
-    """In the child: a process group of its own, the lowest policy, and an end with this process."""
+    """In the child: a new process group, the lowest priority, and death with this process."""
     os.setpgid(0, 0)
     scheduler: Any = getattr(os, "sched_setscheduler", None)
     with contextlib.suppress(OSError):
@@ -105,7 +105,7 @@ def _signal(worker: subprocess.Popen, number: int) -> None:
 
 
 def _end(worker: subprocess.Popen, folder: str) -> None:
-    """SIGKILL: what is stopped holds every other signal back."""
+    """Kill the command: a stopped process would not handle any other signal."""
     _signal(worker, signal.SIGKILL)
     worker.wait()
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Timing several ways to do the same thing, in turns.
+"""Paired timing of alternatives, in turns.
 
-What else the machine does changes from one moment to the next by more than the ways differ. So only
-times of the same round are compared with each other.
+The load of a machine varies by more than the alternatives differ. So only times of the same round
+are compared with each other.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import TypeVar
 
 import torch
 
-GAIN = 0.95  # of the first way's time: what another must take to be chosen
+GAIN = 0.95  # the most time, relative to the first alternative, for another to be chosen
 
 T = TypeVar("T")
 
 
 class Rounds:
-    """Times of several ways, of which the first is the one to keep unless another is faster.
+    """The times of several alternatives, of which the first is kept unless another is faster.
 
     Args:
-        names: of the ways.
-        warm: so many rounds at the start don't count.
+        names: of the alternatives.
+        warm: the number of rounds at the start that don't count.
 
     Attributes:
-        times: seconds by names, one a round.
+        times: seconds by names, one for each round.
     """
 
     def __init__(self, names: Iterable[str], warm: int = 0):
@@ -40,11 +40,11 @@ class Rounds:
 
     @property
     def turn(self) -> str:
-        """The way that has been timed least often."""
+        """The alternative that has been timed least often."""
         return min(self.times, key=lambda name: len(self.times[name]))
 
     def timed(self, name: str, run: Callable[[], T], device: torch.device) -> T:
-        """What a run of a way gives; its time, until the device is done, is noted."""
+        """Run an alternative and note its time, until the device is done; returns its result."""
         _wait_for(device)
         start = time.perf_counter()
         found = run()
@@ -53,14 +53,14 @@ class Rounds:
         return found
 
     def share(self, name: str) -> float:
-        """The time of a way, of that of the first in the same round: the median."""
+        """The median ratio of an alternative's time to that of the first in the same round."""
         first = next(iter(self.times.values()))
         rounds = slice(self.warm, self.count)
         return statistics.median(
             its / base for its, base in zip(self.times[name][rounds], first[rounds], strict=True))
 
     def fastest(self) -> str:
-        """The first way, unless another takes clearly less time."""
+        """The first alternative, unless another is clearly faster."""
         best = min(self.times, key=self.share)
         return best if self.share(best) < GAIN else next(iter(self.times))
 
