@@ -137,7 +137,7 @@ def check_non_negative_int_sequence(sequence: Any, arg_name: str | None = None,
 
 def check_is_float(arg_value: Any, arg_name: str | None = None,
                    prim_name: str | None = None) -> float:
-    """A float; an int is not taken for one."""
+    """A float; an int is refused."""
     return _typed(arg_value, float, arg_name, prim_name)
 
 

@@ -1,4 +1,4 @@
-"""Names that MindSpore 2.10 has: to tell what is not there yet from what nobody has.
+"""The names of MindSpore 2.10: errors tell missing names from misspelled ones.
 
 Read when a name is missed, from ``data/mindspore_names.txt``: a line for each module and class,
 with the names in it.

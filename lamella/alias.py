@@ -184,7 +184,7 @@ _SHARED = frozenset("""
 _ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn", "nn.optim",
                     "ops", "train"])
 
-# What a path shows besides, imported only when such a name is asked for
+# Further names of a path, imported only when they are used
 _LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
     ops ops.auto_generate ops.auto_generate.gen_ops_def ops.function ops.function.array_func
     ops.function.math_func ops.function.nn_func ops.function.random_func ops.functional
@@ -311,7 +311,7 @@ class _Finder:
         if sources is not None:
             return ModuleSpec(fullname, _Loader(sources), is_package=True)
         if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
-            return None  # someone asks whether the module exists
+            return None  # the caller checks whether the module exists
         raise ModuleNotFoundError(_missing(fullname), name=fullname)
 
 
@@ -401,7 +401,7 @@ _described = spawn.get_preparation_data
 
 
 def _described_with_alias(name: str) -> dict[str, Any]:
-    """What a new process that isn't forked is told before it imports the main program."""
+    """Run in a new process that isn't forked, before it imports the main program."""
     return {"lamella": _Inherited(), **_described(name)}
 
 

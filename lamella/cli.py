@@ -162,7 +162,7 @@ def _typer_app() -> Any:
 
     @app.command()
     def doctor(json: bool = typer.Option(False, "--json", help="print the facts as JSON")) -> None:
-        """Say what this machine has, and what Lamella will therefore do."""
+        """Report the hardware and software of this machine, and what Lamella uses of it."""
         _doctor(json)
 
     return app

@@ -143,7 +143,7 @@ _OF_DERIVATIVES = re.compile(r"derivative|forward AD|jvp")
 _REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
 _CHECKED = ("tensor_scatter_update", "scatter_nd_update", "inplace_add", "inplace_sub",
             "inplace_update")
-# what PyTorch says of a tensor that stands for the examples of a `vmap`
+# PyTorch's messages about batched tensors of a `vmap`
 _OF_VMAP = {
     "It looks like you're": "inside 'vmap' a Tensor stands for many examples, so it can't become a "
                             "Python value (by if, while, int(), float(), item()); choose with "

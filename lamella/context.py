@@ -41,7 +41,7 @@ _INERT = frozenset(
 # options that the program has set itself
 chosen: set[str] = set()
 
-# told the new mode whenever one is set
+# called with the new mode whenever one is set
 mode_listeners: list[Callable[[int], None]] = []
 
 _device = torch.device("cpu")

@@ -135,7 +135,7 @@ class _Watching(TorchDispatchMode):
                            kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         name = func._schema.name.partition("::")[2]
-        line = self._lines.here()  # also of those that are finite: the backward pass asks for them
+        line = self._lines.here()  # also for finite values: the backward pass uses it
         self._count += 1
         # what an operation changes in place is looked at before
         sources = [x for x in tree_leaves((args, kwargs)) if _is_float(x)]

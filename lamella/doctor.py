@@ -1,4 +1,4 @@
-"""What this machine has, and what Lamella will therefore do: ``python -m lamella doctor``."""
+"""A report on this machine, and on what Lamella uses of it: ``python -m lamella doctor``."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def describe(value: Any) -> str:
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001  (what is wrong with it is not what the message is about)
+    except Exception:  # noqa: BLE001  (the message is about another error)
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
 

@@ -15,7 +15,7 @@ import torch
 
 
 class Lock:
-    """A lock that is free in a forked process, unless who has forked holds it.
+    """A lock that is free in a forked process, unless the forking thread holds it.
 
     Examples:
         >>> lock = Lock()
@@ -32,7 +32,7 @@ class Lock:
         _locks.add(self)
 
     def acquire(self, blocking: bool = True) -> bool:
-        """Take it; tells whether it is taken."""
+        """Take it; returns whether it was taken."""
         taken = self._lock.acquire(blocking)
         if taken:
             self._owner = threading.get_ident()

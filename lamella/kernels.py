@@ -58,7 +58,7 @@ def power(a: Any, b: Any) -> torch.Tensor:
 
 
 def whole_power(a: torch.Tensor, b: Any) -> torch.Tensor:
-    """Whole numbers to a negative power: 0 but for 1 and -1; of 0 what `lowest` says."""
+    """Integers to a negative power: 0 except for 1 and -1; for 0 the value of `lowest`."""
     kind = torch.result_type(a, b)
     signed = a.to(kind if kind.is_signed else torch.int64)
     out = signed ** torch.as_tensor(b, device=a.device).to(signed.dtype)

@@ -55,7 +55,7 @@ def _get_logger() -> logging.Logger:
 
 
 def debug(msg: str, *args: Any, **kwargs: Any) -> None:
-    """Log a message for someone who looks for a fault; arguments as `logging.debug`.
+    """Log a message for debugging; arguments as `logging.debug`.
 
     Examples:
         >>> from lamella import log

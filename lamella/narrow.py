@@ -59,7 +59,7 @@ def _widened(value: Any, twins: list[_Twin]) -> Any:
 
 
 def _narrowed(value: Any, narrow: torch.dtype) -> Any:
-    """A result with what is float32 in a type of 16 bits."""
+    """A result with its float32 tensors converted to a type of 16 bits."""
     from .tensor import Tensor, wrap
 
     if isinstance(value, (tuple, list)):

@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One way to call a method.
+    """One overload of a method.
 
     Attributes:
         text: the declaration, as messages show it.

@@ -24,7 +24,7 @@ from .state import state
 from .tensor import Tensor, as_raw, wrap
 from .wrappers import differs, settled
 
-_GENERATED = "Parameter#"  # what the name of an unnamed Parameter begins with
+_GENERATED = "Parameter#"  # the start of an unnamed Parameter's name
 _name_numbers = itertools.count(1)
 _cache_keys = itertools.count()
 
@@ -35,7 +35,7 @@ def is_generated_name(name: str) -> bool:
 
 
 def _option(name: str, default: Any, kind: type, about: str) -> property:
-    """A property of a checked type, for what MindSpore keeps about a Parameter."""
+    """A property of a checked type, for MindSpore's settings of a Parameter."""
 
     def read(self: Parameter) -> Any:
         return self.__dict__.get(name, default)

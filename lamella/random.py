@@ -31,7 +31,7 @@ class _Stream(torch.Generator):
 
 
 _global_seed: int | None = None
-_followers: list[Callable[[], None]] = []  # told when the global seed is set
+_followers: list[Callable[[], None]] = []  # called when the global seed is set
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 # those that objects keep, by when they were made
 _own: weakref.WeakValueDictionary[int, torch.Generator] = weakref.WeakValueDictionary()
@@ -74,7 +74,7 @@ def set_seed(seed: int) -> None:
 
 
 def when_seeded(told: Callable[[], None]) -> None:
-    """Have a room that keeps a seed of its own told that the global one has been set."""
+    """Call a function whenever the global seed is set, for a room with a seed of its own."""
     _followers.append(told)
 
 
@@ -166,7 +166,7 @@ def snapshot() -> dict[str, Any]:
 
 
 def put_back(state: dict[str, Any]) -> None:
-    """Go on from what `snapshot` has given, also in another run of the program."""
+    """Restore the state that `snapshot` has returned, also in another run of the program."""
     global _global_seed
     _global_seed = state["seed"]
     default_raw().set_state(torch.from_numpy(state["default"]))

@@ -1,4 +1,4 @@
-"""What this thread is doing: the gradient call or trace it is in, and the aliases in use there."""
+"""The state of each thread: its gradient call or recording, and the aliases in use there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of MindSpore 2.10's public names are there: ``python -m lamella names``."""
+"""The coverage of MindSpore 2.10's public names: ``python -m lamella names``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Count(NamedTuple):
 
 
 def counts() -> dict[str, Count]:
-    """For each room of MindSpore's, such as ``mindspore.nn``, what is there of it.
+    """For each of MindSpore's packages, such as ``mindspore.nn``, its names that exist here.
 
     The alias is installed for it, and uninstalled afterwards unless it was there before.
 

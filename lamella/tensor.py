@@ -266,7 +266,7 @@ class Tensor:
     numpy = asnumpy
 
     def __getattr__(self, name: str) -> Any:
-        """Only called for what isn't there: say whether it is MindSpore's."""
+        """Called for a missing attribute: the error tells whether MindSpore has it."""
         kind = type(self).__name__
         hint = of_attribute(("mindspore.Tensor", f"mindspore.{kind}"), name)
         raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name,

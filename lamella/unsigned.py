@@ -94,7 +94,7 @@ class _Change:
     Attributes:
         kind: the type that results come back in.
         signed: the type to compute in.
-        twins: the signed Tensor that stands for each argument, by the id of the argument.
+        twins: the signed Tensor that replaces each argument, by the id of the argument.
     """
 
     def __init__(self, kind: torch.dtype, name: str, raws: list[torch.Tensor]):
@@ -131,7 +131,7 @@ class _Change:
         return self.twins[id(value)][1]
 
     def back(self, value: Any) -> Any:
-        """`value` without a sign; a twin that comes out is the argument it stands for."""
+        """`value` as unsigned numbers; a twin becomes the argument that it replaces."""
         from .tensor import Tensor, wrap
 
         if isinstance(value, (tuple, list)):

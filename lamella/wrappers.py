@@ -1,4 +1,4 @@
-"""What is inside of a raw tensor that stands for others while functions are transformed.
+"""The tensors inside of wrappers that function transformations use.
 
 Inside `vmap`, and where `torch.func` differentiates, PyTorch wraps tensors: one that a function
 sees may stand for many examples.

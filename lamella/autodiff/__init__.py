@@ -1,4 +1,4 @@
-"""Differentiation: reverse and forward mode, maps over examples, and rules that bend gradients."""
+"""Differentiation: reverse and forward mode, vectorization, and the user's gradient rules."""
 
 from . import power
 from .forward import jvp, linearize

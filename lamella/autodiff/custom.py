@@ -1,4 +1,4 @@
-"""Backward rules of the user's: `Cell.bprop`.
+"""The user's backward rules of Cells: `Cell.bprop`.
 
 Either becomes one node on PyTorch's tape. The forward code runs unrecorded; the rule's own
 operations are recorded when a higher derivative needs them, with the inputs and outputs still
@@ -128,7 +128,7 @@ class _Bprop(torch.autograd.Function):
 
 def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor],
             gradients: Sequence[torch.Tensor], needed: Sequence[bool]) -> list[Any]:
-    """What the Cell's bprop gives for each input that needs a gradient, Parameters last."""
+    """The gradients by the Cell's bprop for each input that needs one, Parameters last."""
     count = len(inputs) - len(call.parameters)
     named = call.arguments(inputs[:count])
     out, dout = _in_structure(call.out_tree, outs), _in_structure(call.out_tree, gradients)

@@ -34,7 +34,7 @@ _dual_numbers = Lock()  # PyTorch has one level of them for the whole process
 
 @functools.cache
 def _load_rules() -> None:
-    """Load PyTorch's forward-mode rules, which it compiles with what it calls deprecated itself."""
+    """Load PyTorch's forward-mode rules, which it compiles by functions that it has deprecated."""
     with warnings.catch_warnings():
         for kind in (DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", kind)
@@ -207,7 +207,7 @@ def push(fn: Callable[..., Any], args: tuple,
 
 def _push_whole(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list[Tensor],
                 whole: list[bool]) -> tuple[Any, Any]:
-    """`push` where a tangent belongs to whole numbers: computed as if they were floating."""
+    """`push` for tangents of integers, which are computed as floating-point numbers."""
     value = fn(*args)
     floating = iter([wrap(leaf._raw.float()) if w else leaf
                      for leaf, w in zip(leaves, whole, strict=True)])
@@ -219,10 +219,10 @@ def _push_whole(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list
 
 
 class _Careful(TorchDispatchMode):
-    """While it is on, PyTorch's forward-mode rules change no tensor in place.
+    """Inside of it, PyTorch's forward-mode rules change no tensor in place.
 
-    Some do so to save memory (that of logsumexp and softmax), and then can't be differentiated.
-    Nor can those (of mse_loss, huber_loss) that stand a tensor without memory for a zero tangent.
+    Some do so to save memory (those of logsumexp and softmax), and then can't be differentiated.
+    Nor can those that use a tensor without memory as a zero tangent (of mse_loss, huber_loss).
     """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -232,7 +232,7 @@ class _Careful(TorchDispatchMode):
 
 
 class _Push:
-    """One forward-mode derivative, by the way that is open."""
+    """One forward-mode derivative, by dual numbers if they are free, else by transposition."""
 
     def __init__(self, fn: Callable[..., Any], args: tuple, leaves: list[Tensor],
                  tangents: list[torch.Tensor | None], outer: Level | None):
@@ -383,5 +383,5 @@ _UNSUPPORTED = ("Trying to use forward AD with", "You must implement the jvp fun
 
 
 def _has_no_forward_derivative(error: BaseException) -> bool:
-    """Whether a kernel said that PyTorch has no forward-mode derivative of it."""
+    """Whether an error says that PyTorch has no forward-mode derivative of a kernel."""
     return any(words in str(error) for words in _UNSUPPORTED) and "is not linear" not in str(error)

@@ -1,4 +1,4 @@
-"""`_Function`: a function with a forward and a backward rule of the user's."""
+"""`_Function`: a function whose forward and backward rules the user defines."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ class FunctionContext:
         self.to_save = values
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """Say that these outputs have no gradient."""
+        """Mark outputs as having no gradient."""
         self.non_differentiable = outputs
 
     def mark_dirty(self, *inputs: Tensor) -> None:
-        """Say that `forward` changed these inputs in place."""
+        """Mark inputs as changed in place by `forward`."""
         self.dirty = inputs
 
     def set_materialize_grads(self, value: bool) -> None:

@@ -26,7 +26,7 @@ from .tree import map_tensors, same_structure, tensors
 
 
 class InsertGradientOf(Primitive):
-    """An identity whose gradient passes through a function of the user's.
+    """An identity whose gradient passes through the user's function.
 
     Args:
         f: takes the gradient of the output and returns the gradient of the input: a Tensor of the
@@ -60,7 +60,7 @@ class InsertGradientOf(Primitive):
 
 
 class HookBackward(Primitive):
-    """An identity that shows its gradient to a function, which may replace it.
+    """An identity that calls a function with its gradient, which may replace it.
 
     Args:
         hook_fn: takes a tuple with the gradient and returns None, or the gradient to use instead.
@@ -148,7 +148,7 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
             constants[id(constant_for)] = (constant_for, result)
         return checked_gradient(result, gradient, name)
 
-    hook.__qualname__ = name  # what `inspect_gradients` calls it, and looks at
+    hook.__qualname__ = name  # the name in reports of `inspect_gradients`
     hook.__dict__["__wrapped__"] = rule
     return hook
 
@@ -271,7 +271,7 @@ def _shape_of(tree: Any) -> str:
 
 
 class HookHandle:
-    """What registering a hook gives; `remove` takes the hook away again."""
+    """The handle of a registered hook; `remove` removes the hook."""
 
     _count = 0
 
@@ -286,7 +286,7 @@ class HookHandle:
             hooks[self.handle_id] = hook
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         if self._raw_handle is not None:
             self._raw_handle.remove()
         if self._undo is not None:
@@ -327,13 +327,13 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if raw.requires_grad:
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
-    # an input that some later gradient call will be taken for
+    # an input, by which a later gradient call may differentiate
     hooks = self.__dict__.setdefault("hooks", OrderedDict())
     return HookHandle(hooks, hook)
 
 
 def _depends(raw: torch.Tensor) -> bool:
-    """Whether a raw tensor comes from the inputs of a transformation that is running."""
+    """Whether a raw tensor depends on the inputs of a running transformation."""
     if raw.requires_grad or functorch.is_functorch_wrapped_tensor(raw):
         return True
     level = current()
@@ -341,7 +341,7 @@ def _depends(raw: torch.Tensor) -> bool:
 
 
 def varies(raw: torch.Tensor) -> bool:
-    """Whether any transformation that is running differentiates by what a raw tensor comes from."""
+    """Whether any running transformation differentiates by inputs that a raw tensor depends on."""
     level = current()
     forward = level is not None and level.forward
     while True:
@@ -353,7 +353,7 @@ def varies(raw: torch.Tensor) -> bool:
 
 
 def _hook_from_here_on(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
-    """A hook on what is computed from the tensor after this; the tape alone can do better."""
+    """A hook that sees only the gradient of later uses of the tensor, inside transformations."""
     before = tensor._raw
     after = tensor._raw = attached_hook(before, hook, f"hook {rule_name(hook)}")
     return HookHandle(undo=lambda: _put_back(tensor, before, after))

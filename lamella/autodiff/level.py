@@ -1,8 +1,8 @@
-"""The transformations being run on this thread: how deeply nested, of which kinds, their aliases.
+"""The nested transformations that this thread is running, with their aliases of Parameters.
 
 Each call of `grad`, `vjp`, `jvp` or `vmap` is a level while its function runs. Outside of `vmap`
 derivatives are PyTorch's own: reverse mode is its tape, forward mode its dual numbers. Inside a
-`vmap`, where one tensor stands for many, they are levels of `torch.func`.
+`vmap`, where tensors are batched, they are levels of `torch.func`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class Level:
         overlay: the alias of each Parameter the gradient is taken for, over the outer ones.
         assigned: by id of such a Parameter, what the function assigned to it: its further aliases.
         changed: Tensors that the function changed in place; they are cut from the record when the
-            outermost call is over.
+            outermost call ends.
         constants: by id of an alias, the plain number that a rule gave as its whole gradient.
         reverse: whether a reverse-mode derivative is being recorded, here or further out.
         forward: whether a forward-mode derivative is being computed, here or further out.
         transposing: whether a forward-mode derivative is made out of reverse mode, here or further
             out; rules of the user's must then be linear.
-        journal: Parameters that were given other data and what they held before, in order; None
-            until a block is run that the backward pass will compute again.
-        marks: for each `vmap`, here and further out, a False that stands for all its examples.
+        journal: the assignments to Parameters, with the data before, in order; None until a block
+            is run that the backward pass will compute again.
+        marks: for each `vmap`, here and further out, a batched False.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
@@ -71,7 +71,7 @@ class Level:
 
 
 def pushes(level: Level | None) -> bool:
-    """Whether what is recorded now is the function whose forward derivative is to be made of it."""
+    """Whether the current recording is transposed into a forward derivative."""
     while level is not None and level.kind == "other":
         level = level.outer
     return (level is not None and level.kind == "reverse" and level.outer is not None
@@ -99,12 +99,12 @@ def entered(level: Level | None) -> Iterator[None]:
 
 
 def batching() -> bool:
-    """Whether this runs inside a `vmap`: a raw tensor may stand for many."""
+    """Whether this runs inside a `vmap`, where raw tensors may be batched."""
     return torch._C._are_functorch_transforms_active()
 
 
 def lifted() -> bool:
-    """Whether a rule of the user's must be one that more than the plain tape understands."""
+    """Whether a user's rule must support more than the plain tape."""
     level = state.level
     return (level is not None and (level.forward or level.transposing)) or batching()
 
@@ -115,7 +115,7 @@ def recording(outer: Level | None) -> bool:
 
 
 def watched(raws: Any) -> bool:
-    """Whether a derivative may be asked for through any of these raw tensors."""
+    """Whether any of these raw tensors may be differentiated through."""
     if lifted():
         return torch.is_grad_enabled() or torch._C._is_fwd_grad_enabled()
     return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)

@@ -1,9 +1,9 @@
-"""A rule of the user's as a node that every transformation understands.
+"""A user's backward rule as a node that every transformation supports.
 
-The tape takes such a node as it is. Forward mode through it is derived: the rule is linear in the
-gradient it is given, so its transpose takes the inputs' tangents to the outputs' (Christianson, "A
-Leibniz notation for automatic differentiation", 2012, has the argument). A rule that is not linear
-has no transpose and is refused.
+Reverse mode records such a node on the tape. Forward mode is derived from it: the rule is linear in
+the cotangent, so its transpose maps the inputs' tangents to the outputs' (Christianson, "A Leibniz
+notation for automatic differentiation", 2012, has the argument). A rule that is not linear has no
+transpose and is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Raws = Sequence[torch.Tensor]
 
 
 class Rule:
-    """What a rule does, in raw tensors.
+    """A rule on raw tensors.
 
     Args:
         name: what errors call it, as in "bprop 'Net.bprop' (net.py:3) of Net".
@@ -50,7 +50,7 @@ class Rule:
 
 
 def _alive(raw: torch.Tensor) -> torch.Tensor:
-    """A tensor saved in a level of `torch.func` that is over, as the levels around it know it."""
+    """A tensor saved in a level of `torch.func` that has ended, as a tensor of the outer levels."""
     while functorch.is_functorch_wrapped_tensor(raw):
         inner = functorch.unwrap_if_dead(raw)
         if inner is raw:
@@ -77,7 +77,7 @@ def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
 
 
 class _Node(torch.autograd.Function):
-    """Values that are there already, and the rule by which they depend on the inputs."""
+    """Values that have been computed, and the rule by which they depend on the inputs."""
 
     generate_vmap_rule = True
 
@@ -163,11 +163,11 @@ def _transposed(rule: Rule, inputs: Raws, outs: Raws, tangents: Sequence[Any]) -
 
 
 def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
-    """Refuse a rule that is not linear in the gradient, found by trying it on made-up gradients.
+    """Refuse a rule that is not linear in the cotangent, which is tested on random cotangents.
 
-    Sums, differences, the negative, and multiples from 1e-4 to 1e4 of two gradients of random
-    elements near 1 must give those of what the two give, at the inputs there are. A rule that is
-    another outside of that range (clipping at 1e6) counts as what it is within.
+    The rule's results for sums, differences, the negative, and multiples from 1e-4 to 1e4 of two
+    cotangents with elements near 1 must be those combinations of its two results, at the current
+    inputs. A rule that is not linear only outside of that range (clipping at 1e6) is accepted.
 
     Raises:
         RuntimeError: if it is not.
@@ -208,7 +208,7 @@ def made_up(like: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 def _trials(outs: Raws) -> list[tuple[float, float]]:
-    """The sums of two gradients a rule is tried on, as factors; powers of two round nothing."""
+    """The tested combinations of two cotangents, as factors; powers of two are exact."""
     narrow = any(out.dtype is torch.float16 for out in outs)
     small, large = (2.0**-6, 2.0**3) if narrow else (2.0**-13, 2.0**13)
     return [(1.0, -1.0), (1.0, 1.0), (-large, 0.0), (0.0, small)]
@@ -219,7 +219,7 @@ def _mixed(p: float, x: torch.Tensor, q: float, y: torch.Tensor) -> torch.Tensor
 
 
 def _agree(got: Any, p: float, x: Any, q: float, y: Any) -> torch.Tensor | bool:
-    """Whether `got` is p x + q y up to rounding; no number agrees with no number."""
+    """Whether `got` is p x + q y up to rounding; NaN equals NaN."""
     if got is None or x is None or y is None:
         return got is x is y
     if not got.numel():
@@ -233,7 +233,7 @@ def _agree(got: Any, p: float, x: Any, q: float, y: Any) -> torch.Tensor | bool:
 
 
 def _all_hold(conditions: Iterable[torch.Tensor | bool]) -> bool:
-    """Whether all hold; a run being traced is for inputs where they do, or don't, alone."""
+    """Whether all conditions hold; in a recording this becomes a guard."""
     found = list(conditions)
     traced = [c for c in found if isinstance(c, torch.Tensor)]
     if not all(c for c in found if isinstance(c, bool)):

@@ -111,7 +111,7 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
 @contextmanager
 def _numbers_of(recorder: Any, drawn: list[Any], draw_again: Callable[[], None] | None
                 ) -> Iterator[None]:
-    """A block that draws the random numbers which a first run has drawn."""
+    """A block that draws the same random numbers as the first run."""
     if recorder is not None:
         with recorder.draws(drawn, again=True):
             yield
@@ -126,14 +126,14 @@ def _numbers_of(recorder: Any, drawn: list[Any], draw_again: Callable[[], None] 
 
 
 def _tangents_end_first(level: Level) -> bool:
-    """Whether the backward pass comes when a forward-mode derivative, part of it, is over."""
+    """Whether an inner forward-mode derivative ends before the backward pass begins."""
     while level.outer is not None and level.outer.forward:
         level = level.outer
     return level.forward and level.outer is not None and level.outer.reverse
 
 
 def _journal(level: Level) -> list[tuple[Any, torch.Tensor]]:
-    """What is noted from now on of Parameters that are given other data."""
+    """The journal of assignments to Parameters, from now on."""
     found: Any = level
     if level.journal is None:
         made: list[tuple[Any, torch.Tensor]] = []

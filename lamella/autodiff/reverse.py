@@ -16,7 +16,7 @@ from .level import current
 from .run import cut, detached, record
 from .tree import map_tensors, tensors
 
-# in GRAPH_MODE, what runs a gradient function as one graph; see `graph.mode`
+# in GRAPH_MODE, the function that runs a gradient function as one graph; see `graph.surface.mode`
 graph_call: Callable[..., Any] | None = None
 
 
@@ -171,7 +171,7 @@ class GradOperation:
 
 
 class _Request:
-    """What a gradient function was asked for, checked once."""
+    """The arguments of a gradient function, checked once."""
 
     def __init__(self, name: str, fn: Callable[..., Any], grad_position: Any, weights: Any,
                  has_aux: bool, return_ids: bool, sens_param: bool, as_tuple: bool = False):
@@ -198,19 +198,19 @@ class _Request:
         self.compiled: Any = None  # in GRAPH_MODE, see `graph.mode`
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The value and the gradients, in the form asked for; in GRAPH_MODE as one graph."""
+        """The value and the gradients, in the requested form; in GRAPH_MODE as one graph."""
         if graph_call is not None:
             return graph_call(self, args, kwargs)
         return self.run_on(*args, **kwargs)
 
     def key(self) -> tuple:
-        """What tells it from other requests about the same function."""
+        """The key of the request among those for the same function."""
         return (self.positions, self.single_position, self.single_weight, self.has_aux,
                 None if self.weights is None else tuple(id(w) for w in self.weights),
                 self.return_ids, self.sens_param)
 
     def run_on(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The value and the gradients, in the form asked for."""
+        """The value and the gradients, in the requested form."""
         sens = None
         if self.sens_param:
             if "sens" in kwargs:
@@ -321,6 +321,6 @@ def _once_each(weights: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
 
 def _recorded_run(fn: Any, args: tuple, kwargs: dict, positions: tuple[int, ...],
                   weights: tuple[Parameter, ...]) -> Any:
-    """The run that a Cell after `set_grad()` recorded on these very inputs, if there is one."""
+    """The run that a Cell after `set_grad()` recorded on the same inputs; None if there is none."""
     take = getattr(fn, "_take_recorded_run", None)
     return None if take is None else take(args, kwargs, positions, weights)

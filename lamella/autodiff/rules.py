@@ -1,4 +1,4 @@
-"""What a rule of the user's may return, checked and brought into the form the tape needs."""
+"""Results of the user's rules, checked and converted to the form that the tape needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rule_name(rule: Callable[..., Any]) -> str:
 
 
 def checked_gradient(value: Any, like: torch.Tensor, name: str) -> torch.Tensor | None:
-    """The raw gradient that a rule gave for a tensor like `like`.
+    """The raw gradient that a rule returned for a tensor like `like`.
 
     A plain number, or a Tensor of one element for a tensor of many, stands for every element. The
     type is converted to the tensor's.

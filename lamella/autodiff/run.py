@@ -1,8 +1,8 @@
 """A run of a function recorded for its gradient: the engine under `grad`, `vjp` and `jacrev`.
 
 Each differentiated input becomes an alias that requires grad, and the function runs on those. `Run`
-records on PyTorch's tape. Inside `vmap`, where a tensor can't be told to require a gradient,
-`LiftedRun` records in a level of `torch.func`.
+records on PyTorch's tape. Inside `vmap`, where a tensor can't require a gradient, `LiftedRun`
+records in a level of `torch.func`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[i
     return kind(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
 
 
-# what PyTorch says of an operation that it has no derivative of
+# PyTorch's messages about operations without a derivative
 _LACKING = re.compile(r"derivative for '?(?:aten::)?(\w+)'? is not implemented")
 
 
@@ -60,7 +60,7 @@ class Run:
         level = self.level = Level(outer)
         self.originals: list[torch.Tensor] = []
         self.aliases: list[torch.Tensor] = []
-        self.special: dict[int, Parameter] = {}  # weights that say what their gradients are
+        self.special: dict[int, Parameter] = {}  # weights that compute their gradients themselves
         given = list(args)
         for p in positions:
             arg = given[p]
@@ -173,7 +173,7 @@ class Run:
             yield gradient
 
     def _of_special(self, made: list[torch.Tensor]) -> Iterator[Tensor]:
-        """The gradients by the weights that say what these are."""
+        """The gradients by the weights that compute them themselves."""
         weights: Any = list(self.special.values())
         return iter(weights[0].gradient_of(weights, [made[i] for i in self.special], self.level))
 
@@ -198,7 +198,7 @@ class Run:
                 for alias, gradient in zip(self.aliases, gradients, strict=True)]
 
     def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
-        """The gradients by `wanted`, those by what weights were assigned on the way added."""
+        """The gradients by `wanted`, with those by values assigned to weights in the run added."""
         extra = iter(found[len(wanted):])
         total = {id(alias): gradient for alias, gradient in zip(wanted, found, strict=False)}
         for weight, alias in zip(self.weights, self.aliases[-len(self.weights):], strict=True):
@@ -270,7 +270,7 @@ class LiftedRun(Run):
         found = [t._raw for t in tensors(value)]
         outs = tuple(r for r in found if differentiable(r))
         others = tuple(r for r in found if not differentiable(r))
-        if not outs:  # torch.func.vjp wants an output
+        if not outs:  # torch.func.vjp needs an output
             self.tree = _Nothing(value)
             outs = (torch.zeros((), device=raws[0].device if raws else None),)
         return outs, others
@@ -304,7 +304,7 @@ class LiftedRun(Run):
 
 
 class _Nothing:
-    """What a function gave that has no smooth output."""
+    """The error for a function without differentiable outputs."""
 
     def __init__(self, tree: Any):
         self.tree = tree
@@ -312,7 +312,7 @@ class _Nothing:
 
 def _starts(outputs: Any, sens: Any,
             every: bool = False) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
-    """The raw outputs that depend on an input, or `every`, and the gradient each starts from."""
+    """The raw outputs that depend on an input, or `every`, and the cotangent of each."""
     outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
     if sens is None:
         raws = [t._raw for t in outs if t._raw.requires_grad or every and differentiable(t._raw)]
@@ -337,7 +337,7 @@ def _starts(outputs: Any, sens: Any,
 
 
 def _holds(condition: torch.Tensor) -> bool:
-    """A condition as a Python value, which a trace need not stand for."""
+    """A condition as a Python value, without a guard in a recording."""
     return bool(condition if state.trace is None else state.trace.peek(condition))
 
 
@@ -347,7 +347,7 @@ def differentiable(raw: torch.Tensor) -> bool:
 
 
 def as_value(tensor: Tensor) -> Tensor:
-    """A Parameter that a function returns stands for its value inside the gradient call."""
+    """A Tensor; for a Parameter, its value inside the gradient call."""
     return wrap(tensor._raw) if isinstance(tensor, Parameter) else tensor
 
 
@@ -370,5 +370,5 @@ def cut(changed: list[Tensor]) -> None:
         raw = tensor._raw
         while functorch.is_functorch_wrapped_tensor(raw) and not functorch.is_batchedtensor(raw):
             raw = functorch.get_unwrapped(raw)
-        if not functorch.is_batchedtensor(raw):  # else it belongs to a `vmap` that is over
+        if not functorch.is_batchedtensor(raw):  # else it belongs to a `vmap` that has ended
             tensor._raw = raw.detach() if raw.requires_grad else raw

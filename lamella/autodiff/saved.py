@@ -1,4 +1,4 @@
-"""What the tape keeps for the backward pass, handed to functions of the user's."""
+"""Hooks on the tensors that the tape saves for the backward pass."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..tensor import Tensor, wrap
 
 
 class saved_tensors_hooks(torch.autograd.graph.saved_tensors_hooks):  # noqa: N801
-    """A block inside which what the tape saves passes through the hooks.
+    """A block inside which tensors that the tape saves pass through the hooks.
 
     Args:
-        pack_hook: takes each Tensor when it is saved, and returns whatever stands for it.
+        pack_hook: takes each Tensor when it is saved, and returns any object instead.
         unpack_hook: takes that when the backward pass needs it, and returns the Tensor to use.
 
     Raises:

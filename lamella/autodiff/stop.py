@@ -1,4 +1,4 @@
-"""Where no gradient flows: `stop_gradient` and `_no_grad`."""
+"""Stopping gradients: `stop_gradient` and `_no_grad`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def tensors(tree: Any) -> Iterator[Tensor]:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """What is in a structure, in order."""
+    """The leaves of a structure, in order."""
     if isinstance(tree, (tuple, list)):
         for branch in tree:
             yield from leaves(branch)
@@ -36,7 +36,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
-    """The same structure with each Tensor replaced by what `function` makes of it."""
+    """The same structure with each Tensor replaced by the result of `function` for it."""
     if isinstance(tree, Tensor):
         return function(tree)
     if isinstance(tree, tuple):

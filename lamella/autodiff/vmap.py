@@ -21,7 +21,7 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None
          randomness: str = "same") -> Callable[..., Any]:
     """The function that applies `fn` to each example along an axis of its inputs.
 
-    `fn` runs once, on tensors that stand for all examples: the loop is inside the kernels. It
+    `fn` runs once, on batched tensors of all examples: the loop is inside the kernels. It
     nests, and goes over and under every derivative.
 
     Args:
@@ -142,7 +142,7 @@ class _Batch:
 
     def _one(self, level: Level, given: Sequence[torch.Tensor], args: tuple,
              kwargs: dict) -> tuple[torch.Tensor, ...]:
-        """The function on tensors of one example, which stand for all."""
+        """The function on batched tensors, which look like those of one example."""
         flat = iter(given)
         level.marks = [*([] if level.outer is None else level.outer.marks), next(flat)]
         arguments = map_tensors(lambda _: wrap(next(flat)), args)
@@ -172,7 +172,7 @@ class _Batch:
         return tuple(outs)
 
     def _placed(self, outs: list[torch.Tensor]) -> Any:
-        """The outputs in their structure, with the examples' axis where it was asked for."""
+        """The outputs in their structure, with the examples' axis at the requested place."""
         count = sum(axis is not None for axis in self.axes)
         for place, raw in zip(self.assigned, outs[count:], strict=False):
             for row, cell in enumerate(self.cells or ()):

@@ -1,1 +1,1 @@
-"""Seeing what a program does: gradients and why they are zero, what limits a step, checks."""
+"""Reports on programs: gradients and why they are zero, what limits a step, gradient checks."""

@@ -52,7 +52,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
     # names of Parameters that `to_float` leaves alone, such as running statistics
     kept_in_own_type: frozenset[str] = frozenset()
 
-    _amp_level = ""  # what `auto_mixed_precision` has been asked for
+    _amp_level = ""  # the level of `auto_mixed_precision`
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Let errors about the arguments of Lamella's own Cells name them."""
@@ -293,7 +293,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         return type(self).__name__
 
     def extend_repr(self) -> str:
-        """What stands between the parentheses of the printed form; for the subclass to define."""
+        """The text between the parentheses of the printed form; for the subclass to define."""
         return ""
 
     def __repr__(self) -> str:

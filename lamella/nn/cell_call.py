@@ -207,7 +207,7 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def place_of_run(cell: Any) -> tuple[dict[Any, Any], Any]:
-    """Where the run that a call recorded is kept, and as what.
+    """Where the recorded run of a call is kept, and under which name.
 
     With the Cell; or with the trace that it is part of, which has no use for runs from outside, nor
     has the outside for its.

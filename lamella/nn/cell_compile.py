@@ -1,4 +1,4 @@
-"""What a Cell says about its own compilation: `compile`, `set_inputs`, `set_jit_config`."""
+"""The compilation settings of a Cell: `compile`, `set_inputs`, `set_jit_config`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _compiler = _Compiler()
 
 
 def register_compiler(**functions: Any) -> None:
-    """Name what compiles Cells; the compiler, which stands above this room, does so on import."""
+    """Register the compiler of Cells; `graph`, a room above this one, does so on import."""
     vars(_compiler).update(functions)
 
 
 class CellCompile(CellTree):
-    """Compilation ahead of calls, and what is declared for it."""
+    """Compilation ahead of calls, and its settings."""
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Record the graph for such inputs now, without changing anything.
@@ -195,7 +195,7 @@ OF_ONE_OBJECT = (*_GRAPHS, "_recorded")
 
 
 def without_graphs(own: dict[str, Any]) -> dict[str, Any]:
-    """A Cell's attributes without what belongs to this very object: compiled forms, records."""
+    """A Cell's attributes that its copies share: without compiled forms and records."""
     return {k: v for k, v in own.items() if k not in OF_ONE_OBJECT}
 
 

@@ -110,7 +110,7 @@ class CellState(CellTree):
         raise RuntimeError(f"{type(self).__name__} defines no 'get_extra_state'.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take over what `get_extra_state` gave; to be defined by a Cell that has some."""
+        """Restore the result of `get_extra_state`; to be defined by a Cell that has some."""
         raise RuntimeError(f"{type(self).__name__} defines no 'set_extra_state'.")
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:

@@ -12,7 +12,7 @@ from ..tensor import Tensor
 
 
 class CellTree:
-    """Registration and lookup of what a Cell owns; the part of `Cell` that never computes."""
+    """Registration and lookup of a Cell's Parameters, Cells and buffers."""
 
     _params: OrderedDict[str, Parameter | None]
     _cells: OrderedDict[str, Any]
@@ -21,7 +21,7 @@ class CellTree:
     _auto_prefix: bool
 
     # the operators that MindSpore's class keeps as attributes, where programs that derive from it
-    # call them: each is made when it is asked for
+    # call them: each is made at its first use
     _operators: dict[str, Callable[[Any], Any]] = {}
 
     def __setattr__(self, name: str, value: Any) -> None:

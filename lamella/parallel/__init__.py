@@ -1,4 +1,4 @@
-"""Work spread over processes: its settings, and checkpoints of many processes."""
+"""Parallelism over processes: its settings, and checkpoints of many processes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Gradients added up over processes in few large messages, while the backward pass goes on.
+"""Gradients summed over processes in few large messages, while the backward pass runs.
 
 The messages and their order are made from the Parameters alone, so they are the same in every
 process, whatever gradients come first, or don't come at all.

@@ -1,4 +1,4 @@
-"""Wholes of Parameters gathered where they are used, and again for the backward pass (ZeRO-3).
+"""Sharded Parameters gathered where they are used, and again for the backward pass (ZeRO-3).
 
 A `Uses` belongs to one gradient call. Each read of a Parameter that is cut gathers its whole, which
 nothing keeps: what the tape would save of it is gathered again in the backward pass. Gradients of

@@ -1,4 +1,4 @@
-"""How a program wants its work spread over processes: kept, checked, and read where it matters.
+"""The settings of parallelism over processes: kept, checked, and read where they matter.
 
 Data parallelism reads the mode, `gradients_mean`, `device_num` and `parameter_broadcast`. The modes
 that spread operators over processes mean, in a world of one, what stand-alone means. The other
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class ParallelMode:
-    """The names of the ways to spread work.
+    """The names of the parallel modes.
 
     Examples:
         >>> import lamella as ms
@@ -78,7 +78,7 @@ def _get(key: str) -> Any:
 
 
 def set_auto_parallel_context(**kwargs: Any) -> None:
-    """Say how work is to be spread over processes.
+    """Set how work is spread over processes.
 
     Args:
         parallel_mode: one of `ParallelMode`. ``"data_parallel"`` and ``"hybrid_parallel"`` have
@@ -244,7 +244,7 @@ def _world_size() -> int:
     return get_group_size() if GlobalComm.INITED else 1
 
 
-# what programs import from `mindspore.parallel._utils` and its neighbours
+# names that programs import from `mindspore.parallel._utils` and its neighbours
 
 class _AutoParallelContext:
     """The settings as an object with a setter and a getter for each."""
@@ -360,7 +360,7 @@ def _device_number_check(parallel_mode: str, device_number: int) -> None:
 
 
 def _is_role_sched() -> bool:
-    """Whether this process only arranges for others to meet; none does, here."""
+    """Whether this process is a scheduler; here none is."""
     return False
 
 

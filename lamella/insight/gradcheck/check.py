@@ -34,7 +34,7 @@ BY_PRECISION = {64: (1e-5, 1e-4, 1e-6), 32: (1e-2, 2e-2, 2e-3), 16: (0.25, 0.2, 
 
 
 class GradientError(AssertionError):
-    """A derivative is not what finite differences, or another way to compute it, say."""
+    """A derivative disagrees with finite differences, or with another way to compute it."""
 
 
 def check_grads(fn: Callable[..., Any], *args: Any, order: int = 2,
@@ -210,7 +210,7 @@ class _Check:
         return found.to(like.dtype).to(like.device)
 
     def compiled(self) -> None:
-        """Check that the compiled function, and its derivatives, give what the eager ones do."""
+        """Check that the compiled function and its derivatives agree with the eager ones."""
         subject = self.subject
         leaves, weights = subject.values, subject.weights
         count = len(subject.inputs)

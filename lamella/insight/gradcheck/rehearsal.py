@@ -1,4 +1,4 @@
-"""Running a function for what can be learnt from the run, so that nothing else comes of it."""
+"""Running a function and undoing its side effects."""
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ NORMALIZING = frozenset({"batch_norm", "native_batch_norm", "layer_norm", "group
                          "instance_norm", "native_layer_norm", "softmax", "log_softmax"})
 SUMMED = frozenset({"softmax", "batch_norm", "native_batch_norm", "layer_norm", "native_layer_norm",
                     "instance_norm", "group_norm", "Softmax"})  # of a sum that never changes
-LEAST = 1e-6  # of a gradient, relative to what it came from, that is more than rounding
+LEAST = 1e-6  # the least gradient, relative to its terms, that is more than rounding
 
 
 class Causes:
-    """Finds out, in a recorded run, what became of gradients."""
+    """Finds the causes of zero gradients in a recorded run."""
 
     def __init__(self, recorder: Recorder, cell_of: dict[int, str]):
         self.recorder = recorder
@@ -71,7 +71,7 @@ class Causes:
         return [*blocks, *telling] or list(unused)
 
     def _lost(self, start: Value) -> Iterable[tuple[Value, Step | None]]:
-        """Where the gradient of `start` ends on its way: a value, and the step that ends it."""
+        """Where the gradient of `start` ends: a value, and the step that ends it."""
         queue, seen = deque([start]), {start.number}
         while queue:
             value = queue.popleft()
@@ -98,11 +98,11 @@ class Causes:
             any(map(self._is_used, step.outputs)))
 
     def _matters(self, step: Step) -> bool:
-        """Whether the value goes on to an output behind a cut, or leaves the run."""
+        """Whether the value reaches an output behind a cut, or leaves the run."""
         return step.cut == "numpy" or any(self._is_used(out) for out in step.outputs)
 
     def _is_used(self, value: Value) -> bool:
-        """Whether a value goes on to an output, or leaves the run."""
+        """Whether a value reaches an output, or leaves the run."""
         queue, seen = [value], {value.number}
         while queue:
             value = queue.pop()
@@ -225,7 +225,7 @@ class Causes:
 
     @staticmethod
     def _factors(step: Step, value: Value, names: set[str]) -> list[Value]:
-        """What a product multiplies a value by; not what it adds."""
+        """The other factors of a product with a value, without its added term."""
         if not names & PRODUCTS:
             return []
         added = step.inputs[:1] if names & ADDED_FIRST else step.inputs[2:]

@@ -23,7 +23,7 @@ from .statistics import measure
 
 def inspect_gradients(fn_or_net: Callable[..., Any], *args: Any, weights: Any = None,
                       has_aux: bool = False, **kwargs: Any) -> GradientReport:
-    """Run a function forward and backward once, and report on every gradient on the way.
+    """Run a function forward and backward once, and report on every intermediate gradient.
 
     Nothing comes of the run: Parameters, moving statistics and random numbers are afterwards as
     before, also if the function raises. Outputs are summed, as `grad` does. The run is eager, in

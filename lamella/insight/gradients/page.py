@@ -78,7 +78,7 @@ def _known_table(report: GradientReport) -> dict[str, Any]:
 
 
 def _reason(report: GradientReport, name: str) -> str:
-    """What `why` says, without the words that the row's name stands for."""
+    """The answer of `why`, without the words that the row's name replaces."""
     if not report.mark(name):
         return ""
     sentence = report.why(name).removeprefix(f"The gradient of '{name}' ").removeprefix("is ")
@@ -181,7 +181,7 @@ def _graph(report: GradientReport) -> dict[str, Any]:
 
 
 def _state(value: Value, end: str) -> str:
-    """What comes back along an edge."""
+    """The gradient along an edge."""
     if any(s.cut for s in value.uses if s.id == end):
         return "cut"
     if value.gradient is not None:

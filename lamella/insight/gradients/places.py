@@ -1,4 +1,4 @@
-"""Where an operation comes from: the line of the user's, the operator, the Cell."""
+"""Where an operation comes from: the user's line, the operator, the Cell."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Step:
 
 
 class Recorder(TorchFunctionMode):
-    """Writes a run down while it is active; its phases are set by who runs it.
+    """Records a run while it is active; its phases are set by the caller.
 
     Attributes:
         phase: ``""``, ``"forward"`` or ``"backward"``.
@@ -127,7 +127,7 @@ class Recorder(TorchFunctionMode):
         self._alive: list[Any] = []  # so that no id is given twice
 
     def release(self) -> None:
-        """Let all tensors go; what was recorded remains."""
+        """Release all tensors; the record remains."""
         for mapping in (self._by_raw, self._by_node, self._nodes, self._opaque, self._parameters):
             mapping.clear()
         self._alive.clear()
@@ -200,7 +200,7 @@ class Recorder(TorchFunctionMode):
             value.gradient = measure(gradient)
 
     def listen(self) -> None:
-        """Have the tape tell, in the backward pass, what each step gives to each of its inputs."""
+        """Record, in the backward pass, the gradient that each step passes to each input."""
         ends: dict[int, list[Any]] = {}
         for (node, _), value in self._by_node.items():
             ends.setdefault(value.number, []).append(node)

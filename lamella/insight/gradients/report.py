@@ -1,4 +1,4 @@
-"""`GradientReport`: what became of every gradient of one run."""
+"""`GradientReport`: every gradient of one run, and why it is zero or odd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to say about a tensor in a few numbers."""
+"""A summary of a tensor in a few numbers."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(target: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> Cost:
-    """The cost of a call, from the tensors it was given and what it gave."""
+    """The cost of a call, from its arguments and results."""
     given, made = list(_tensors((args, kwargs))), list(_tensors(out))
     kind = kind_of(target)
     floats = [t.dtype for t in (*made, *given) if t.dtype.is_floating_point or t.is_complex()]
@@ -184,7 +184,7 @@ _FORMULAS: dict[str, Callable[[tuple, dict], float]] = {
 # the first argument is written, and not read
 _OVERWRITES = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "bernoulli_",
                "exponential_", "_foreach_copy_", "_foreach_zero_"}
-# of the first argument only what is asked for is read
+# only the requested elements of the first argument are read
 _PICKS = {"embedding", "index", "index_select", "gather", "take", "nll_loss_forward",
           "nll_loss2d_forward"}
 _ADDS = {"index_put_", "index_add_", "scatter_", "scatter_add_", "_index_put_impl_"}

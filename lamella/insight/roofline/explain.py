@@ -29,7 +29,7 @@ from .kernels import Record, Replayed, Watched, seconds_of
 from .report import Report
 
 FEWEST, MOST = 3, 30  # rounds
-PATIENCE = 4.0  # seconds of running, when the fewest rounds are over
+PATIENCE = 4.0  # the most seconds, unless the fewest rounds take longer
 
 
 def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
@@ -130,7 +130,7 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     with gate.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
-        with contextlib.redirect_stdout(io.StringIO()):  # what it prints has been seen before
+        with contextlib.redirect_stdout(io.StringIO()):  # its output has been printed before
             trace = run_traced(compiled.fn, args, kwargs, reach)
         if trace.refused is not None:
             raise CannotTrace(trace.refused)
@@ -139,12 +139,12 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     if values is not None and not path.settled:
         with torch.enable_grad():
             path.planned(values).run(values, path.streams)
-            path.planned(values).settle(values, hot=False)  # what an earlier process found
+            path.planned(values).settle(values, hot=False)  # the choice of an earlier process
     return path
 
 
 def _values(path: Path, inputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
-    """What a graph takes; what it would change is copied."""
+    """The inputs of a graph; those that it would mutate are copied."""
     values = path._inputs(inputs)
     return None if values is None else copies(path.graph, values)
 

@@ -17,7 +17,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from ...graph.tracing.lines import NOWHERE, Line, Lines
 from .costs import Cost, cost_of, is_free, name_of
 
-FARTHEST = 40  # nodes that are asked for a line
+FARTHEST = 40  # nodes that are searched for a line
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Record:
 
     def add(self, target: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any, line: Line,
             sources: dict[int, int]) -> int:
-        """Note what a kernel takes, in the first round; gives its number."""
+        """Note the arguments of a kernel in the first round; returns its number."""
         number = len(self._times) - 1
         if self.rounds == 0:
             self.kernels.append(Kernel(number, name_of(target), cost_of(target, tuple(args), kwargs,
@@ -89,7 +89,7 @@ class Record:
         return number
 
     def end(self) -> None:
-        """A round is over. One that took another way than the first doesn't count."""
+        """End a round. One with other kernels than the first doesn't count."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         times, self._times = self._times, []
@@ -194,7 +194,7 @@ class Watched(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # it would import the compiler that nobody asks for here
+        return False  # deciding it would import PyTorch's compiler, which isn't needed here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:

@@ -129,7 +129,7 @@ class Peaks:
         return cache.key_of("peaks", 1, where)
 
     def _read(self) -> None:
-        """What was measured in earlier processes; what can't be read counts as not there."""
+        """The measurements of earlier processes; a file that can't be read is ignored."""
         folder = cache.cache_folder()
         if folder is None:
             return

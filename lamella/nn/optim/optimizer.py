@@ -418,7 +418,7 @@ class Optimizer(Cell):
             *states: ParameterTuples, one Parameter for each parameter.
             lr: what to use for the learning rate; default `get_lr`.
             prepared: whether the gradients need no centralization and no scaling, and the rule
-                itself understands a decay that is computed anew in each step.
+                itself understands a decay that is computed again in each step.
             **options: more arguments of the rule.
 
         Returns:

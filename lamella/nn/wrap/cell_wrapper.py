@@ -203,7 +203,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
 
 
 class Identity(Cell):
-    """The reducer of gradients where there is nothing to reduce: gives them back."""
+    """The reducer of gradients in a world of one process: returns them unchanged."""
 
     def construct(self, x: Any) -> Any:
         """`x`."""

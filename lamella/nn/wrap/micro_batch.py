@@ -37,7 +37,7 @@ class _MicroBatch(Cell):
 
 
 class _SummedParts(Cell):
-    """The sum of what a network gives for each part of its inputs."""
+    """The sum of a network's results for each part of its inputs."""
 
     def __init__(self, network: Cell, parts: int, name: str):
         super().__init__(auto_prefix=False)
