@@ -266,5 +266,6 @@ def _held(result: Any) -> int:
     if isinstance(result, (tuple, list)):
         return sum(map(_held, result))
     if hasattr(result, "get_parameters"):
-        return sum(parameter._data.nbytes for parameter in result.get_parameters())
+        return sum(parameter._data.nbytes for parameter in result.get_parameters()
+                   if not parameter._data.is_meta)  # those of other stages of a pipeline
     return result._raw.nbytes if isinstance(result, Tensor) else 0

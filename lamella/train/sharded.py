@@ -21,6 +21,7 @@ from ..communication import exchange
 from ..communication.groups import Group, group_of
 from ..nn.cell import Cell
 from ..parallel.parts import PartParameter
+from ..parallel.stages import StageParameter
 from ..parameter import Parameter
 from ..tensor import wrap
 from .atomic_file import replacing
@@ -133,6 +134,9 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
 def _parameters(function: str, network: Cell) -> dict[str, Parameter]:
     found: dict[str, Parameter] = {}
     for _, parameter in network.parameters_and_names():
+        if isinstance(parameter, StageParameter):
+            raise RuntimeError(f"For '{function}', Parameter {parameter.name!r} is in a stage of a "
+                               f"pipeline. Use 'save_checkpoint', which writes wholes.")
         if found.setdefault(parameter.name, parameter.init_data()) is not parameter:
             raise ValueError(f"For '{function}', two Parameters have the name "
                              f"{parameter.name!r}. Give each a name of its own.")

@@ -154,6 +154,30 @@ def test_a_prediction():
             fitted_costs(sizes, times)
 
 
+def test_stages_of_a_pipeline():
+    stages, width, rows = 4, 32, 8
+
+    def program():
+        ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
+        communication.init()
+        net = nn.SequentialCell(*[nn.Dense(width, width, has_bias=False) for _ in range(stages)])
+        for stage, cell in enumerate(net):
+            cell.pipeline_stage = stage
+        step = nn.TrainOneStepCell(nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 4),
+                                   nn.Momentum(net.trainable_params(), 0.1, 0.9))
+        step(ms.ops.ones((rows, width)), ms.ops.ones((rows, width)))
+        return net
+
+    try:
+        found = simulate(program, stages)
+        between = 4.0 * rows * width  # bytes of what a batch has between two stages
+        assert [found.sent(rank)["message"] for rank in range(stages)] == [
+            between, 2 * between, 2 * between, between]
+        assert list(found.held.values()) == [4 * width * width] * stages
+    finally:
+        ms.reset_auto_parallel_context()
+
+
 @pytest.mark.parametrize("size, ranks, text", [
     (0, None, "'size' must be a positive int"), ("2", None, "'size' must be"),
     (2, [2], r"'ranks' must be in \[0, 2\)")])

@@ -1,6 +1,9 @@
 """What each of some processes does in the tests of pipelines, as one of several stages."""
 
 import json
+import os
+import signal
+import sys
 import warnings
 
 import numpy as np
@@ -9,6 +12,7 @@ import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.parallel.auto_parallel import AutoParallel
 from lamella.parallel.nn import Pipeline, PipelineGradReducer
+from lamella.train.sharded import save_sharded
 from tests.worlds import complaint
 
 ROWS, STEPS = 16, 4
@@ -229,12 +233,37 @@ def run(stages):
     net = AutoParallel(nn.WithLossCell(Net(stages), nn.MSELoss()))
     net.pipeline(stages)
     found["evaluated"] = float(net(*batch(0, mine)))
+    found["sharded"] = complaint(save_sharded, "nowhere", net)
     found["Adam AutoParallel"] = train("Adam", mine, stages, "AutoParallel")
     return found
 
 
+class Lost(nn.Cell):
+    """Ends its process at its fourth call."""
+
+    calls = 0
+
+    def construct(self, x):
+        self.calls += 1
+        if self.calls == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+
+def lose_a_process():
+    """Print what the process raises that is left of two."""
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=2)
+    network = Chain(0, 1, 1, cells=[
+        nn.Dense(4, 4), nn.Dense(4, 4), Lost() if communication.get_rank() else nn.ReLU()])
+    step = nn.TrainOneStepCell(nn.PipelineCell(network, 4), nn.SGD(network.trainable_params()))
+    print(complaint(lambda: [step(ops.ones((4, 4))) for _ in range(3)]), flush=True)
+    os._exit(0)  # there is nobody to take leave of
+
+
 def main():
     communication.init()
+    if sys.argv[1:] == ["lost"]:
+        lose_a_process()
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=FutureWarning)
     warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")

@@ -11,7 +11,7 @@ import lamella as ms
 from lamella.parallel.schedule import order
 from lamella.parallel.stages import Elsewhere, stand_in
 
-from ..worlds import run_world
+from ..worlds import run_world, start_world
 from . import pipeline_worker as worker
 
 SCRIPT = Path(__file__).with_name("pipeline_worker.py")
@@ -88,6 +88,23 @@ def test_where_batches_differ_all_raise_and_go_on(world):
     for answer in world[1]:
         assert "exchange different things" in answer["faults"]["shapes"]
         assert answer["faults"]["goes on"] == pytest.approx(want, rel=1e-5)
+
+
+def test_where_a_process_is_lost_the_other_raises():
+    processes = start_world(SCRIPT, 2, "lost")
+    try:
+        out = processes[0].communicate(timeout=300)[0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    assert out.startswith("RuntimeError: For 'PipelineCell', exchange ")
+    assert "in group 'mccl_world_group' of [0, 1]" in out and "pipeline_worker.py" in out
+
+
+def test_parts_of_checkpoints_are_refused(world):
+    for answer in world[1]:
+        assert "is in a stage of a pipeline. Use 'save_checkpoint'" in answer["sharded"]
 
 
 REFUSED = {
