@@ -10,7 +10,8 @@ from .settings import (
 )
 
 # of `train`, which is imported when one of them is first named
-_RESHARDING = ("build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter",
+_RESHARDING = ("build_searched_strategy", "load_distributed_checkpoint",
+               "load_segmented_checkpoints", "merge_sliced_parameter",
                "rank_list_for_transform", "restore_group_info_list",
                "transform_checkpoint_by_rank", "transform_checkpoints")
 

@@ -33,7 +33,8 @@ LAZY = {name: room for room, names in {
         Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn names
         rearrange_inputs""",
     "model": "Model",
-    "resharding": """load_distributed_checkpoint merge_sliced_parameter rank_list_for_transform
+    "resharding": """get_ckpt_path_with_strategy load_distributed_checkpoint
+        load_segmented_checkpoints merge_sliced_parameter rank_list_for_transform
         transform_checkpoint_by_rank transform_checkpoints""",
     "strategy_files": "build_searched_strategy restore_group_info_list",
     "summary": "SummaryRecord",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import math
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,7 +23,8 @@ from .checkpoint import load_checkpoint, save_checkpoint
 from .checkpoint_net import load_param_into_net
 from .strategy_files import ParameterLayout, layouts_of
 
-__all__ = ["load_distributed_checkpoint", "merge_sliced_parameter", "rank_list_for_transform",
+__all__ = ["get_ckpt_path_with_strategy", "load_distributed_checkpoint",
+           "load_segmented_checkpoints", "merge_sliced_parameter", "rank_list_for_transform",
            "transform_checkpoint_by_rank", "transform_checkpoints"]
 
 
@@ -376,3 +378,73 @@ def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Iterable[st
         merged[name] = parameter_around(raw, name)
     load_param_into_net(network, merged, strict_load)
     return merged if return_param_dict else None
+
+
+def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None,
+                               strict_load: bool = False, filter_prefix: Any = None,
+                               dec_key: bytes | None = None, dec_mode: str = "AES-GCM",
+                               specify_prefix: Any = None, choice_func: Any = None
+                               ) -> dict[str, Any]:
+    """Read all checkpoints of a folder, each of which has some of the Parameters.
+
+    Args:
+        ckpt_file_dir: the folder; of files of one name, the last by name counts.
+        net: the network that gets the values, as by `load_param_into_net`.
+        strict_load, filter_prefix, dec_key, dec_mode, specify_prefix, choice_func: as for
+            `load_checkpoint`.
+
+    Returns:
+        dict of Parameters, or str for a text, by name.
+
+    Raises:
+        TypeError: if the folder's name is no str.
+        ValueError: if there is no such folder, or a file in it is broken.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella as ms
+        >>> folder = tempfile.mkdtemp()
+        >>> for name in ("a", "b"):
+        ...     w = ms.Parameter(1.0, name=name)
+        ...     ms.save_checkpoint([w], os.path.join(folder, f"part_{name}.ckpt"))
+        >>> list(ms.load_segmented_checkpoints(folder))
+        ['a', 'b']
+    """
+    if not isinstance(ckpt_file_dir, str):
+        raise TypeError("The ckpt_file_dir should be a str.")
+    if not os.path.isdir(ckpt_file_dir):
+        raise ValueError(f"For 'load_segmented_checkpoints', there is no folder '{ckpt_file_dir}'.")
+    found: dict[str, Any] = {}
+    for path in sorted(glob.glob(os.path.join(glob.escape(ckpt_file_dir), "*.ckpt"))):
+        found.update(load_checkpoint(path, None, strict_load, filter_prefix, dec_key, dec_mode,
+                                     specify_prefix, choice_func))
+    if net is not None:
+        load_param_into_net(net, found, strict_load)
+    return found
+
+
+def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
+    """This process's checkpoint, or that of a process that holds the same.
+
+    Args:
+        cur_ckpt_path: where this process's should be, with ``rank_N`` in it.
+        cur_strategy_path: the strategy file, by which it is known who holds the same.
+
+    Returns:
+        The path of a file that is there; None if none is.
+
+    Raises:
+        TypeError, ValueError: if the strategy file isn't there, or isn't one.
+    """
+    if os.path.isfile(cur_ckpt_path):
+        return cur_ckpt_path
+    layouts, rank = layouts_of(cur_strategy_path) or {}, settings._get_global_rank()
+    stage, mine = _where(rank, layouts)
+    size = _stage_size(layouts)
+    here = [layout for layout in layouts.values() if stage in layout.stages]
+    for other in range(size):
+        if all(layout.cell(other) == layout.cell(mine) for layout in here):
+            path = re.sub(r"rank_\d+", f"rank_{stage * size + other}", cur_ckpt_path)
+            if os.path.isfile(path):
+                return path
+    return None

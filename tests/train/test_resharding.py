@@ -129,6 +129,31 @@ def text_field(number, content):
     return bytes([number << 3 | 2, len(content)]) + content
 
 
+def test_checkpoints_that_have_some_parameters_each(tmp_path):
+    net, other = nn.Dense(3, 2), nn.Dense(3, 2)
+    for parameter in net.get_parameters():
+        ms.save_checkpoint([parameter], f"{tmp_path}/{parameter.name}.ckpt")
+    assert ms.load_segmented_checkpoints(str(tmp_path), other).keys() == {"weight", "bias"}
+    for one, two in zip(net.get_parameters(), other.get_parameters(), strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), two.asnumpy())
+    with pytest.raises(ValueError, match="holds none of the names"):
+        ms.load_segmented_checkpoints(str(tmp_path), choice_func=lambda name: name == "bias")
+    with pytest.raises(ValueError, match="no folder"):
+        ms.load_segmented_checkpoints(f"{tmp_path}/none")
+
+
+def test_the_checkpoint_of_a_process_that_holds_the_same(tmp_path):
+    strategy = write_strategy(tmp_path / "s.json", {"w": ([2, 2], [0, -1], 0, 0)})
+    paths = [tmp_path / f"rank_{rank}" / "w.ckpt" for rank in range(4)]
+    for path in paths:
+        path.parent.mkdir()
+    found = [None]
+    for rank in (3, 1, 2, 0):  # rank 2 has what this process, rank 0, has
+        paths[rank].write_bytes(b"")
+        found.append(ms.get_ckpt_path_with_strategy(str(paths[0]), strategy))
+    assert found == [None, None, None, str(paths[2]), str(paths[0])]
+
+
 def test_protocol_buffers(tmp_path):
     dims = {"dev_matrix": [2, 4], "tensor_map": [1, -1]}
     layout = b"".join(text_field(i + 1, b"".join(number_field(1, n) for n in numbers))
