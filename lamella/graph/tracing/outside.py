@@ -41,6 +41,7 @@ _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
 
 OURS, TRANSPARENT, USERS, SETTINGS = range(4)
+_SWITCHES_FAST = sys.version_info < (3, 12)  # whether a profiler is set and removed in no time
 
 _of_environment = type(os.environ)
 # functions whose results are guarded: every replay calls them again
@@ -94,7 +95,8 @@ class Outside:
         self.queries: list[tuple[Callable[[], Any], Any]] = []
         self.warned = False
         self._refuse = refuse
-        self._origins: dict[CodeType, int] = {}
+        self._origins: dict[int, int] = {}  # by identity: code's hash is slow
+        self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
         self._active = False
         self._profiler = self._event  # kept alive: Python holds no reference while it calls it
@@ -120,14 +122,26 @@ class Outside:
                 self._before.enable()
             _resume_collection()
 
+    def pause(self) -> None:
+        """Detect nothing while one of PyTorch's kernels is recorded, until `resume`.
+
+        Recording one makes some 150 events. From Python 3.12 on, switching them off and on costs
+        more than they do.
+        """
+        if self._active and _SWITCHES_FAST:
+            sys.setprofile(None)
+
+    def resume(self) -> None:
+        """Detect side effects again, unless it was stopped."""
+        if self._active and _SWITCHES_FAST:
+            sys.setprofile(self._profiler)
+
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
-        if not self._active:
-            return
         code = frame.f_code
-        kind = self._origins.get(code)
+        kind = self._origins.get(id(code))
         if kind is None:
-            kind = self._origins[code] = origin_of(code.co_filename)
-        if not kind:  # ours
+            kind = self._origin(code)
+        if not kind or not self._active:  # ours
             return
         if event == "call":
             if kind == USERS:
@@ -155,6 +169,12 @@ class Outside:
             if (origin == USERS and not _is_importing(frame)
                     and not (library is not None and _takes_own_lock(arg, library))):
                 self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
+
+    def _origin(self, code: CodeType) -> int:
+        """The origin of code that is met for the first time."""
+        self._met.append(code)
+        kind = self._origins[id(code)] = origin_of(code.co_filename)
+        return kind
 
     def _is_called_by_user(self, frame: FrameType) -> bool:
         caller = frame.f_back
@@ -193,9 +213,9 @@ class Outside:
         library = None
         while frame is not None:
             code = frame.f_code
-            kind = self._origins.get(code)
+            kind = self._origins.get(id(code))
             if kind is None:
-                kind = self._origins[code] = origin_of(code.co_filename)
+                kind = self._origin(code)
             if kind == USERS:
                 logs = _log_around(frame)
                 if logs is None:

@@ -75,7 +75,17 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:
-        kwargs = kwargs or {}
+        trace = state.trace
+        if trace is None or func.namespace != "aten":  # others may be the user's, in Python
+            return self._dispatched(func, types, args, kwargs or {})
+        trace.outside.pause()
+        try:
+            return self._dispatched(func, types, args, kwargs or {})
+        finally:
+            trace.outside.resume()
+
+    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict) -> Any:
+        """What a kernel gives; it is recorded, if it can be."""
         if types and any(map(_calls_others, types)):
             return NotImplemented
         if self._paused or func.namespace == "prim":
