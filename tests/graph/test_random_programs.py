@@ -29,13 +29,13 @@ def test_each_statement(part, monkeypatch):
 
 
 def of_a_kind(kind):
-    """`plain` without the parts of containers of a kind."""
-    before = values.plain
+    """`comparable` without the parts of containers of a kind."""
+    before = values.comparable
 
-    def plain(value, *rest):
+    def comparable(value, *rest):
         return kind if isinstance(value, kind) else before(value, *rest)
 
-    return values, "plain", plain
+    return values, "comparable", comparable
 
 
 def blind(part):
@@ -57,7 +57,7 @@ BUGS = {
     "attributes of Cells": (lambda: blind(0), "by_cell derives"),
     "slots": (lambda: blind(5), "by_slot"),
     "lists": (lambda: of_a_kind(list), "by_items by_last_item"),
-    "what a run changes": (lambda: (changes.Before, "changes", lambda self: iter(())),
+    "what a run changes": (lambda: (changes.Snapshot, "changes", lambda self: iter(())),
                            "counts keeps_a_pair notes"),
     "conditions on numbers": (lambda: (numbers.Numbers, "condition", lambda self, text: None),
                               "computes_in_numbers every_third"),
