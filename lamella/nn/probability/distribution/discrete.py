@@ -25,7 +25,27 @@ def _clamped(probs: Tensor) -> Tensor:
     return ops.clip_by_value(probs, eps, 1 - eps)
 
 
-class Bernoulli(Distribution):
+class _OfTrials(Distribution):
+    """A distribution of trials that succeed with the probability `probs`."""
+
+    arguments = ("probs1",)
+
+    def __init__(self, probs: Any, seed: int | None, dtype: Type, name: str):
+        super().__init__(seed, dtype, name,
+                         made_with(dtype, (*WHOLE, *FLOATING), name, probs=probs))
+        self._probs = self._add_parameter(probs, "probs")
+        require_probabilities(self._probs)
+
+    @property
+    def probs(self) -> Tensor | None:
+        """The probability of a success, which for `Bernoulli` is 1."""
+        return self._probs
+
+    def extend_repr(self) -> str:
+        return self._shown(probs=self._probs)
+
+
+class Bernoulli(_OfTrials):
     """0 or 1.
 
     Args:
@@ -44,22 +64,11 @@ class Bernoulli(Distribution):
         [0.75 0.25]
     """
 
-    family, arguments = "Bernoulli", ("probs1",)
+    family = "Bernoulli"
 
     def __init__(self, probs: Any = None, seed: int | None = None, dtype: Type = int32,
                  name: str = "Bernoulli"):
-        super().__init__(seed, dtype, name,
-                         made_with(dtype, (*WHOLE, *FLOATING), name, probs=probs))
-        self._probs = self._add_parameter(probs, "probs")
-        require_probabilities(self._probs)
-
-    @property
-    def probs(self) -> Tensor | None:
-        """The probability of 1."""
-        return self._probs
-
-    def extend_repr(self) -> str:
-        return self._shown(probs=self._probs)
+        super().__init__(probs, seed, dtype, name)
 
     def _mean(self, probs1: Any = None) -> Tensor:
         return self._check_param_type(probs1)
@@ -96,7 +105,7 @@ class Bernoulli(Distribution):
         return self._drawn(shape, p.shape, lambda whole: self._uniform(whole) < p)
 
 
-class Geometric(Distribution):
+class Geometric(_OfTrials):
     """The number of failures before the first success.
 
     Args:
@@ -115,22 +124,11 @@ class Geometric(Distribution):
         [0.    0.5   0.125]
     """
 
-    family, arguments = "Geometric", ("probs1",)
+    family = "Geometric"
 
     def __init__(self, probs: Any = None, seed: int | None = None, dtype: Type = int32,
                  name: str = "Geometric"):
-        super().__init__(seed, dtype, name,
-                         made_with(dtype, (*WHOLE, *FLOATING), name, probs=probs))
-        self._probs = self._add_parameter(probs, "probs")
-        require_probabilities(self._probs)
-
-    @property
-    def probs(self) -> Tensor | None:
-        """The probability of a success."""
-        return self._probs
-
-    def extend_repr(self) -> str:
-        return self._shown(probs=self._probs)
+        super().__init__(probs, seed, dtype, name)
 
     def _mean(self, probs1: Any = None) -> Tensor:
         p = self._check_param_type(probs1)

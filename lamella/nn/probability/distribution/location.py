@@ -12,7 +12,36 @@ from ..checks import FLOATING, require_positive, require_same_family
 from .base import Distribution, made_with
 
 
-class Cauchy(Distribution):
+class _LocationScale(Distribution):
+    """A distribution with a middle, `loc`, and a width, `scale`."""
+
+    arguments = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, seed: int | None, dtype: Type, name: str):
+        super().__init__(seed, dtype, name, made_with(dtype, FLOATING, name, loc=loc, scale=scale))
+        self._loc = self._add_parameter(loc, "loc")
+        self._scale = self._add_parameter(scale, "scale")
+        require_positive(self._scale, "scale")
+
+    @property
+    def loc(self) -> Tensor | None:
+        """Its middle."""
+        return self._loc
+
+    @property
+    def scale(self) -> Tensor | None:
+        """Its width; for Cauchy's distribution half of that at half its height."""
+        return self._scale
+
+    def extend_repr(self) -> str:
+        return self._shown(location=self._loc, scale=self._scale)
+
+    def _standard(self, value: Any, loc: Any, scale: Any) -> tuple[Tensor, Tensor]:
+        loc, scale = self._check_param_type(loc, scale)
+        return (self._value(value) - loc) / scale, scale
+
+
+class Cauchy(_LocationScale):
     """Cauchy's distribution, which has no mean and no variance.
 
     Args:
@@ -32,27 +61,11 @@ class Cauchy(Distribution):
         [0.5  0.75]
     """
 
-    family, arguments = "Cauchy", ("loc", "scale")
+    family = "Cauchy"
 
     def __init__(self, loc: Any = None, scale: Any = None, seed: int | None = None,
                  dtype: Type = float32, name: str = "Cauchy"):
-        super().__init__(seed, dtype, name, made_with(dtype, FLOATING, name, loc=loc, scale=scale))
-        self._loc = self._add_parameter(loc, "loc")
-        self._scale = self._add_parameter(scale, "scale")
-        require_positive(self._scale, "scale")
-
-    @property
-    def loc(self) -> Tensor | None:
-        """Its middle."""
-        return self._loc
-
-    @property
-    def scale(self) -> Tensor | None:
-        """Half its width at half its height."""
-        return self._scale
-
-    def extend_repr(self) -> str:
-        return self._shown(location=self._loc, scale=self._scale)
+        super().__init__(loc, scale, seed, dtype, name)
 
     def _undefined(self, what: str) -> NoReturn:
         raise ValueError(f"{what} is undefined for Cauchy distribution.")
@@ -71,10 +84,6 @@ class Cauchy(Distribution):
 
     def _entropy(self, loc: Any = None, scale: Any = None) -> Tensor:
         return ops.log(self._check_param_type(loc, scale)[1]) + math.log(4 * math.pi)
-
-    def _standard(self, value: Any, loc: Any, scale: Any) -> tuple[Tensor, Tensor]:
-        loc, scale = self._check_param_type(loc, scale)
-        return (self._value(value) - loc) / scale, scale
 
     def _log_prob(self, value: Tensor, loc: Any = None, scale: Any = None) -> Tensor:
         z, scale = self._standard(value, loc, scale)
@@ -101,7 +110,7 @@ class Cauchy(Distribution):
             math.pi * (self._uniform(whole) - 0.5)))
 
 
-class Logistic(Distribution):
+class Logistic(_LocationScale):
     """The logistic distribution.
 
     Args:
@@ -121,27 +130,11 @@ class Logistic(Distribution):
         [0.5       0.7310586]
     """
 
-    family, arguments = "Logistic", ("loc", "scale")
+    family = "Logistic"
 
     def __init__(self, loc: Any = None, scale: Any = None, seed: int | None = None,
                  dtype: Type = float32, name: str = "Logistic"):
-        super().__init__(seed, dtype, name, made_with(dtype, FLOATING, name, loc=loc, scale=scale))
-        self._loc = self._add_parameter(loc, "loc")
-        self._scale = self._add_parameter(scale, "scale")
-        require_positive(self._scale, "scale")
-
-    @property
-    def loc(self) -> Tensor | None:
-        """Its middle."""
-        return self._loc
-
-    @property
-    def scale(self) -> Tensor | None:
-        """Its width."""
-        return self._scale
-
-    def extend_repr(self) -> str:
-        return self._shown(location=self._loc, scale=self._scale)
+        super().__init__(loc, scale, seed, dtype, name)
 
     def _mean(self, loc: Any = None, scale: Any = None) -> Tensor:
         return self._check_param_type(loc, scale)[0]
@@ -153,10 +146,6 @@ class Logistic(Distribution):
 
     def _entropy(self, loc: Any = None, scale: Any = None) -> Tensor:
         return ops.log(self._check_param_type(loc, scale)[1]) + 2.0
-
-    def _standard(self, value: Any, loc: Any, scale: Any) -> tuple[Tensor, Tensor]:
-        loc, scale = self._check_param_type(loc, scale)
-        return (self._value(value) - loc) / scale, scale
 
     def _log_prob(self, value: Tensor, loc: Any = None, scale: Any = None) -> Tensor:
         z, scale = self._standard(value, loc, scale)
