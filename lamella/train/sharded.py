@@ -190,7 +190,7 @@ def _state(folder: str, rank: int) -> tuple[int, dict[str, Any]]:
 
 @contextmanager
 def _as_errors(function: str, folder: str) -> Iterator[None]:
-    """Raise what torch's checkpoints raise, which no ``except Exception`` would catch."""
+    """Name the function in errors; torch's own no ``except Exception`` would catch."""
     from torch.distributed.checkpoint.api import CheckpointException
 
     try:
@@ -201,3 +201,6 @@ def _as_errors(function: str, folder: str) -> Iterator[None]:
         causes = {str(cause[0]) for cause in error.failures.values()}
         raise RuntimeError(f"For '{function}', the checkpoint in '{folder}' failed in processes "
                            f"{sorted(error.failures)}: {'; '.join(sorted(causes))}") from error
+    except RuntimeError as error:  # as when another process has ended
+        raise RuntimeError(f"For '{function}', the checkpoint in '{folder}' failed: "
+                           f"{error}") from error

@@ -31,7 +31,7 @@ class CheckpointConfig:
         keep_checkpoint_max: how many files to keep; the oldest are removed.
         keep_checkpoint_per_n_minutes: keep one file of each so many minutes, unless
             `keep_checkpoint_max` is above 0.
-        integrated_save: accepted as MindSpore does.
+        integrated_save: as for `save_checkpoint`.
         async_save: whether to write in the background, as for `save_checkpoint`.
         saved_network: the Cell to save; None for the whole training step, with the optimizer.
         append_info: more to save: ``"epoch_num"``, ``"step_num"``, and one dict of numbers, texts,
