@@ -92,12 +92,15 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
             ``parallel_optimizer_config`` says from how many KB on, in how many parts, and with
             ``optimizer_level="level3"`` that wholes are gathered where they are used, and kept
             neither there nor for the backward pass.
+        pipeline_stages: in how many stages the network of an `nn.PipelineCell` is run, with
+            ``"semi_auto_parallel"`` or ``"auto_parallel"``; processes are shared out among them.
+        pipeline_config: ``{"pipeline_scheduler": "1f1b"}`` or ``"gpipe"``: in what order.
         **kwargs: MindSpore's other settings are kept and have no effect.
 
     Raises:
         ValueError: for a name that MindSpore doesn't have, or a value outside its range.
         TypeError: for a value of the wrong type.
-        RuntimeError: for stages of a pipeline with several processes.
+        RuntimeError: if the number of processes is no multiple of ``pipeline_stages``.
 
     Examples:
         >>> import lamella as ms

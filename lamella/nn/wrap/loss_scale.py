@@ -29,8 +29,9 @@ def has_overflow(gradients: Any) -> torch.Tensor:
     every = [t._raw for t in tensors(gradients) if t._raw.numel()]
     raws = [raw for raw in local(every) if not raw.is_meta]
     floating = [r for r in raws if r.is_floating_point() or r.is_complex()]
-    found = torch.zeros((), dtype=torch.bool, device=context.current_device())
-    if floating:
+    if not floating:
+        found = torch.zeros((), dtype=torch.bool, device=context.current_device())
+    else:
         # the largest magnitude stays infinite or NaN, and can't overflow itself
         largest = kernels._foreach_norm(floating, float("inf"))
         place = largest[0].device
