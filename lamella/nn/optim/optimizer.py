@@ -10,7 +10,7 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -27,6 +27,7 @@ from ..cell_tree import operator
 from ..checks import non_negative_float, of_type, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
+from .grouping import Group, Grouping
 from .settings import (
     _ConvertToCell,
     _IteratorLearningRate,
@@ -38,28 +39,6 @@ from .settings import (
 )
 
 __all__ = ["Optimizer", "opt_init_args_register"]
-
-
-class _Group(NamedTuple):
-    """Parameters that one call of a rule updates."""
-
-    indices: tuple[int, ...] | None  # None for all
-    rate: int  # which learning rate, where each parameter has one
-    decay: float
-
-
-class _Grouping:
-    """The groups that were worked out last, and of what.
-
-    It is the same object in all steps and has slots, so that working them out changes no attribute
-    that a compiled step looks at.
-    """
-
-    __slots__ = ("cause", "groups")
-
-    def __init__(self) -> None:
-        self.cause: tuple[Any, ...] | None = None
-        self.groups: list[_Group] = []
 
 
 class Optimizer(Cell):
@@ -143,7 +122,7 @@ class Optimizer(Cell):
         self.param_length = len(self.parameters)
         self.optim_filter = (True,) * self.param_length
         self._fitting = FittingStates()
-        self._grouping = _Grouping()
+        self._grouping = Grouping()
         if settings.shards_optimizer():
             parts.place(self.parameters, parts.placement_of())
             parts.check_elementwise(self)
@@ -479,7 +458,7 @@ class Optimizer(Cell):
                     and kind.scale_grad is Optimizer.scale_grad
                     and kind.gradients_centralization is Optimizer.gradients_centralization)
 
-    def _groups(self, explicit: bool) -> list[_Group]:
+    def _groups(self, explicit: bool) -> list[Group]:
         cause = (self.decay_flags, self.weight_decay, self.exec_weight_decay, explicit,
                  self.parameters, self.learning_rate)
         kept = self._grouping
@@ -487,7 +466,7 @@ class Optimizer(Cell):
             kept.cause, kept.groups = cause, self._new_groups(explicit)
         return kept.groups
 
-    def _new_groups(self, explicit: bool) -> list[_Group]:
+    def _new_groups(self, explicit: bool) -> list[Group]:
         found: dict[Any, list[int]] = {}
         for i, parameter in enumerate(self.parameters):
             raw = parameter._data
@@ -498,7 +477,7 @@ class Optimizer(Cell):
                 decay = id(decay) if is_cell else decay.item() / self.loss_scale
             rate = id(self.group_lr[i]) if self.is_group_lr else 0
             found.setdefault((raw.dtype, raw.device, rate, decay), []).append(i)
-        return [_Group(None if len(found) == 1 else tuple(indices), indices[0],
+        return [Group(None if len(found) == 1 else tuple(indices), indices[0],
                        key[3] if isinstance(key[3], float) else 0.0)
                 for key, indices in found.items()]
 
