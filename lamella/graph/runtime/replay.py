@@ -254,6 +254,8 @@ class Path:
                 elif plan is self.plan and (hot or self.nodes <= MOST_AT_ONCE):
                     plan.settle(values, hot)
                     self.settled = plan.settled and (self._measured or not hot)
+                    if self.settled and hot:
+                        release()  # the memory that the comparisons took
         except Exception as error:  # the call itself has succeeded
             self.settled, self.trouble = True, error
         finally:
