@@ -11,6 +11,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread 
 
 import lamella  # noqa: E402
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # else a thread imports them during some test, and two threads can't use Python 3.11's `ast`
+    import torch._dynamo.source
+    import torch._subclasses.fake_tensor
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401
+
 
 @pytest.fixture(autouse=True)
 def _seeded():

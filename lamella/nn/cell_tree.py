@@ -84,7 +84,9 @@ class CellTree:
             if entries is not None and name in entries:
                 return entries[name]
         if name in type(self)._operators:
-            return type(self)._operators[name](self)
+            made = type(self)._operators[name](self)
+            made.__dict__["owner"] = self, name  # for strategies that it may be given
+            return made
         if "_params" not in own and not name.startswith("__"):
             raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'; "
                                  f"call super().__init__() first in its __init__.")

@@ -78,6 +78,15 @@ class Dense(Cell):
             return self.activation(out)
         return self.activation(out.reshape(-1, self.out_channels)).reshape(out.shape)
 
+    def by_operators(self, x: Tensor) -> Tensor:
+        """What `construct` gives, by the operators, some of which have strategies."""
+        out = self.matmul(x.reshape(-1, self.in_channels), self.weight)
+        if self.has_bias:
+            out = self.bias_add(out, self.bias)
+        if self.activation_flag:
+            out = self.activation(out)
+        return out if x.ndim == 2 else out.reshape((*x.shape[:-1], self.out_channels))
+
     def extend_repr(self) -> str:
         s = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
         if self.has_bias:

@@ -393,10 +393,24 @@ def shard_cell(cell: Any) -> None:
         cell.__class__ = mixed(_ShardedCell, type(cell))
 
 
+class _ByOperators:
+    """Mixed into the class of a layer of which an operator was given strategies."""
+
+    def construct(self, *args: Any) -> Any:
+        """As without them."""
+        call: Any = super().construct  # type: ignore[misc]
+        return self.by_operators(*args) if in_region() else call(*args)  # type: ignore[attr-defined]
+
+
 def _on_shard(operator: Any) -> None:
     """Have an operator lay out its inputs where operators are spread over processes."""
     if not isinstance(operator, _Sharded) and operator.attrs["in_strategy"] is not None:
         operator.__class__ = mixed(_Sharded, type(operator))
+    cell, name = operator.__dict__.get("owner", (None, ""))
+    if hasattr(cell, "by_operators"):
+        cell.__dict__[name] = operator
+        if not isinstance(cell, _ByOperators):
+            cell.__class__ = mixed(_ByOperators, type(cell))
 
 
 primitive.on_shard = _on_shard

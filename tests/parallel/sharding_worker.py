@@ -92,6 +92,45 @@ def refused(size, rows):
         "strategies": complaint(shard(ops.relu, ((1, 1), (1, 1))), x)}
 
 
+class Layers(nn.Cell):
+    """Layers of which a strategy cuts the operators that they are made of."""
+
+    def __init__(self, size=0):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, has_bias=True, bias_init="ones",
+                              weight_init=parameter(0, 4, 2, 3, 3))
+        self.dense = nn.Dense(4, 8, weight_init=parameter(1, 8, 4), bias_init="ones",
+                              activation="relu")
+        self.norm = nn.LayerNorm((8,))
+        self.shapes = []
+        if size:
+            self.conv.conv2d.shard(((2, 1, 1, 1), (1, 1, 1, 1)))
+            self.dense.matmul.shard(((1, 1), (size, 1)))
+            self.dense.bias_add.shard(((1, size), (size,)))
+            self.norm.layer_norm.shard(((size, 1, 1), (1,), (1,)))
+
+    def construct(self, x):
+        pictures = self.conv(x)
+        out = self.dense(pictures.transpose(0, 2, 3, 1).mean(2))
+        found = self.norm(out)
+        self.shapes = [list(getattr(each._raw, "_local_tensor", each._raw).shape)
+                       for each in (pictures, out, found)]
+        return found ** 2 * ops.arange(8)
+
+
+def layers(size):
+    """The gradients of layers in one process and in all, and what each process computes."""
+    x = parameter(3, 4, 2, 5, 5).value()
+    auto = [AutoParallel(nn.WithLossCell(net, lambda out, _: out.sum()))
+            for net in (Layers(), Layers(size))]
+    found = []
+    for net in auto:
+        net.dataset_strategy("full_batch")
+        gradients = ms.grad(net, None, net.trainable_params())(x, x)
+        found.append([each.asnumpy().tolist() for each in gradients])
+    return found, auto[1].network.backbone_network.shapes
+
+
 def held(size):
     """The shapes of what each process holds of a network's values."""
     first, second = ops.MatMul().shard(((1, 1), (1, size))), ops.MatMul().shard(
@@ -190,6 +229,7 @@ def main(folder):
     found["large"] = float((shard(ops.matmul, ((2, 1), (1, 1)))(large, large)).sum())
     ms.reset_auto_parallel_context()
     found["held"] = held(size)
+    found["layers"] = layers(size)
     found["ignored"] = train("Adam", slice(None), size, "tuples")
     found["Adam AutoParallel"] = train("Adam", mine, size, "tuples", auto=AutoParallel)
     for level in ("level1", "level3"):
