@@ -135,6 +135,8 @@ def _guarded(value: Any, paths: list[tuple]) -> Any:
         return AnyOf(type(value))
     if not _is_container(value):
         return value
+    if isinstance(value, (dict, list)):  # other threads may change it meanwhile
+        value = dict(parts_of(value)) if isinstance(value, dict) else value[:]
     parts = {}
     for step in dict.fromkeys(path[0] for path in paths):
         if step in value if type(value) is dict else step < len(value):
