@@ -8,8 +8,10 @@ result never depends on a number that is neither guarded nor computed again.
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -57,7 +59,7 @@ class Numbers:
     """
 
     def __init__(self, given: Sequence[Any], spots: Sequence[Spot], lists: Sequence[Spot] = ()):
-        self.lists = [(spot, Growing()) for spot in lists]
+        self.lists = [(spot, Growing(spot.get())) for spot in lists]
         self.given = [Number(self, value, f"n{i}") for i, value in enumerate(given)]
         self.spots = list(spots)
         self.held = [Number(self, spot.get(), f"n{len(given) + i}") for i, spot in enumerate(spots)]
@@ -367,35 +369,53 @@ def mathematics_recorded(reach: Reach) -> Iterator[None]:
 class Growing:
     """A stand-in for a list that a run appends to; any other use of it ends the rehearsal.
 
+    Other threads that meet it meanwhile use the list itself.
+
     Attributes:
         items: what has been appended.
     """
 
-    __slots__ = ("items",)
+    __slots__ = ("items", "_own", "_thread")
 
-    def __init__(self) -> None:
+    def __init__(self, own: list[Any]) -> None:
         self.items: list[Any] = []
+        self._own, self._thread = own, threading.get_ident()
+
+    def elsewhere(self) -> bool:
+        """Whether another thread uses it."""
+        return threading.get_ident() != self._thread
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
         return list
 
     def append(self, item: Any) -> None:
-        self.items.append(item)
+        (self._own if self.elsewhere() else self.items).append(item)
 
     def extend(self, items: Any) -> None:
-        self.items.extend(items)
+        (self._own if self.elsewhere() else self.items).extend(items)
 
     def __iadd__(self, items: Any) -> Growing:
         self.extend(items)
         return self
 
     def __getattr__(self, name: str) -> Any:
+        if self.elsewhere():
+            return getattr(self._own, name)
         raise CannotTrace(f"uses {name} of a list that it appends to")
 
 
+_OF_LISTS: dict[str, Callable[..., Any]] = {  # what a list has under other names
+    "__bool__": bool, "__hash__": hash, "__copy__": copy.copy, "__deepcopy__": copy.deepcopy,
+    "__radd__": lambda own, other: other + own}
+
+
 def _reading(name: str) -> None:
+    function = _OF_LISTS.get(name) or getattr(list, name)
+
     def read(self: Growing, *args: Any) -> Any:
+        if self.elsewhere():
+            return function(self._own, *args)
         raise CannotTrace(f"uses {name} of a list that it appends to")
 
     setattr(Growing, name, read)

@@ -1,6 +1,9 @@
 """Compiled functions called by several threads, and arguments that share memory."""
 
+import copy
+import itertools
 import threading
+import time
 from functools import partial
 
 import numpy as np
@@ -9,6 +12,8 @@ import pytest
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.graph.runtime.gate import Gate
+from lamella.graph.tracing.numbers import Growing
+from lamella.graph.tracing.recorder import CannotTrace
 from lamella.graph.tracing.symbolic import preparation
 
 THREADS = 4
@@ -234,3 +239,45 @@ def test_the_same_argument_twice_is_one_more_replay():
     compiled(x, Tensor([3.0, 4.0]))
     np.testing.assert_array_equal(compiled(x, x).asnumpy(), [1, 4])
     assert compiled.report()["replays"] == 1
+
+
+def test_what_another_thread_appends_meanwhile_is_not_lost():
+    log, count, over = [], itertools.count(), threading.Event()
+
+    def append():
+        while not over.is_set():
+            log.append(next(count))
+            time.sleep(1e-4)
+
+    def run():
+        try:
+            for _ in range(20):
+                @ms.jit
+                def step(x):
+                    log.append("step")
+                    return x * 2
+
+                for _ in range(4):
+                    step(Tensor([1.0]))
+        finally:
+            over.set()
+
+    together(append, run)
+    assert log.count("step") == 80
+    assert [each for each in log if each != "step"] == list(range(next(count)))
+
+
+def test_other_threads_use_the_list_that_a_stand_in_stands_for():
+    own = [1]
+    stand_in = Growing(own)
+    stand_in.append(2)
+
+    def use():
+        stand_in.append(3)
+        return [len(stand_in), [*stand_in], stand_in + [4], [0] + stand_in, stand_in[1:],
+                copy.deepcopy(stand_in), bool(stand_in), stand_in == own, stand_in.index(3)]
+
+    assert together(use) == [[2, [1, 3], [1, 3, 4], [0, 1, 3], [3], [1, 3], True, True, 1]]
+    assert own == [1, 3] and stand_in.items == [2]
+    with pytest.raises(CannotTrace, match="__len__"):
+        len(stand_in)
