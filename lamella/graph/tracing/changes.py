@@ -120,18 +120,23 @@ class Snapshot:
         if any(bytes(buffer) != before for buffer, before in self.buffers):
             raise CannotTrace("changes an array of bytes or numbers")
 
-    def restore(self) -> None:
-        """Restore everything, so that the function can be called again."""
-        for _, place, before in self.places:
+    def restore(self) -> list[tuple[Change, Any]]:
+        """Restore everything, so that the function can be called again.
+
+        Only what differs is touched: other threads may use the rest meanwhile.
+
+        Returns:
+            What was undone in the places of the reach: assignments, each with its value.
+        """
+        undone = []
+        for number, place, before in self.places:
             thing = place.thing
-            if isinstance(thing, dict):
-                kept = {k: v for k, v in parts_of(thing) if k in OF_ONE_OBJECT}
-                before = {**before, **kept}
-                if list(thing) == list(before) and all(thing[k] is v for k, v in before.items()):
-                    continue
-            if isinstance(thing, types.CellType):
-                Change(thing, _WHOLE).apply(before, self.reach)
-            else:
+            for key, value in list(_differences(thing, before)):
+                old = before if key is _WHOLE else before.get(key, _DELETED)
+                Change(thing, key).apply(old, self.reach)
+                holder = number if place.around is not None else thing
+                undone.append((Change(holder, key), value))
+            if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
                 _refill(thing, before)
         for owner, space, before in self.spaces:
             for key, value in before.items():
@@ -147,6 +152,7 @@ class Snapshot:
         for stream, position in self.streams:
             _reposition(stream, position)
         self.put_streams_back()
+        return undone
 
 
 def check_givable(value: Any, reach: Reach, what: str) -> None:
@@ -192,8 +198,9 @@ def _refill(thing: Any, content: Any) -> None:
             thing.clear()
             thing.extend(content)
     elif isinstance(thing, dict):
+        kept = {key: value for key, value in parts_of(thing) if key in OF_ONE_OBJECT}
         thing.clear()
-        thing.update(content)
+        thing.update({**content, **kept})
     else:
         thing.clear()
         thing |= set(content)
