@@ -382,7 +382,6 @@ class Compiled(FunctionWrapper):
                 varying.refused = f"{type(reason).__name__}: {reason}"
                 return None
             trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
-            rehearsal.repeat_others(trace, reach)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
         elif not rehearsal.agrees(trace):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -143,7 +142,7 @@ class Rehearsal:
                     self.trace, [grown.items for _, grown in self.numbers.lists]))
                 self.trace.undo()
             finally:
-                self.undone = before.restore()
+                before.restore()
                 for spot, value in reversed(real):
                     spot.put(value)
         if self.trace.refused is not None or self.trace.outside.warned:
@@ -151,25 +150,12 @@ class Rehearsal:
         if checks_classes(self.trace.outside.codes):
             raise CannotTrace("asks for the class of a number")
 
-    def repeat_others(self, real: Trace, reach: Reach) -> None:
-        """Repeat what other threads changed meanwhile, which was undone with the rehearsal."""
-        if real.refused is not None or threading.active_count() == 1:
-            return
-        own = {(_identity(change.holder), change.key) for change in real.changes}
-        for change, value in self.undone:
-            if (_identity(change.holder), change.key) not in own:
-                change.apply(value, reach)
-
     def agrees(self, real: Trace) -> bool:
         """Whether its results and changes are those of the real run."""
         tails = [spot.get()[-len(grown.items):] if grown.items else []
                  for spot, grown in self.numbers.lists]
         return ([c.key for c in self.trace.changes if c.key is not APPENDED]
                 == [c.key for c in real.changes] and alike(self.found, _seen(real, tails)))
-
-
-def _identity(holder: Any) -> Any:
-    return holder if isinstance(holder, int) else id(holder)
 
 
 def _seen(trace: Trace, appended: list[list]) -> tuple[Any, ...]:

@@ -120,22 +120,16 @@ class Snapshot:
         if any(bytes(buffer) != before for buffer, before in self.buffers):
             raise CannotTrace("changes an array of bytes or numbers")
 
-    def restore(self) -> list[tuple[Change, Any]]:
+    def restore(self) -> None:
         """Restore everything, so that the function can be called again.
 
         Only what differs is touched: other threads may use the rest meanwhile.
-
-        Returns:
-            What was undone in the places of the reach: assignments, each with its value.
         """
-        undone = []
-        for number, place, before in self.places:
+        for _, place, before in self.places:
             thing = place.thing
-            for key, value in list(_differences(thing, before)):
+            for key, _ in list(_differences(thing, before)):
                 old = before if key is _WHOLE else before.get(key, _DELETED)
                 Change(thing, key).apply(old, self.reach)
-                holder = number if place.around is not None else thing
-                undone.append((Change(holder, key), value))
             if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
                 _refill(thing, before)
         for owner, space, before in self.spaces:
@@ -152,7 +146,6 @@ class Snapshot:
         for stream, position in self.streams:
             _reposition(stream, position)
         self.put_streams_back()
-        return undone
 
 
 def check_givable(value: Any, reach: Reach, what: str) -> None:

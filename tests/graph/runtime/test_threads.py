@@ -241,14 +241,12 @@ def test_the_same_argument_twice_is_one_more_replay():
     assert compiled.report()["replays"] == 1
 
 
-def test_what_another_thread_appends_and_assigns_meanwhile_is_not_lost():
-    log, names, count, over = [], {}, itertools.count(), threading.Event()
+def test_what_another_thread_appends_meanwhile_is_not_lost():
+    log, count, over = [], itertools.count(), threading.Event()
 
     def change():
         while not over.is_set():
-            number = next(count)
-            log.append(number)
-            names[number] = number
+            log.append(next(count))
             time.sleep(1e-4)
 
     def run():
@@ -257,8 +255,7 @@ def test_what_another_thread_appends_and_assigns_meanwhile_is_not_lost():
                 @ms.jit
                 def step(x):
                     log.append("step")
-                    names["steps"] = names.get("steps", 0) + 1
-                    return x * names["steps"]
+                    return x * 2
 
                 for _ in range(4):
                     step(Tensor([1.0]))
@@ -266,8 +263,8 @@ def test_what_another_thread_appends_and_assigns_meanwhile_is_not_lost():
             over.set()
 
     together(change, run)
-    assert log.count("step") == names.pop("steps") == 80
-    assert [each for each in log if each != "step"] == sorted(names) == list(range(next(count)))
+    assert log.count("step") == 80
+    assert [each for each in log if each != "step"] == list(range(next(count)))
 
 
 def test_other_threads_use_the_list_that_a_stand_in_stands_for():
