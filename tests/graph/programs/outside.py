@@ -448,9 +448,10 @@ def socketp(wrap):
         a.send(b"x")
         return x * 2
 
-    call = wrap(f)
-    [call(X()) for _ in range(4)]
-    return b.recv(100)
+    with a, b:
+        call = wrap(f)
+        [call(X()) for _ in range(4)]
+        return b.recv(100)
 
 
 @program
