@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 
 from .. import log as messages
@@ -21,6 +22,7 @@ PATIENCE_AT_EXIT = 30.0  # seconds
 _jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None is the last one
 _running: list[subprocess.Popen] = []
 _threads: list[threading.Thread] = []
+_awaited: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 _server: list[threading.Thread] = []
 
 
@@ -31,9 +33,11 @@ def submit(job: Callable[[], None]) -> None:
         _server[:] = [start("lamella-background", _serve)]
 
 
-def start(name: str, work: Callable[[], None]) -> threading.Thread:
-    """Call `work` in a new thread, which is interrupted at the end of the program."""
+def start(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
+    """Call `work` in a new thread; at its end the program interrupts it, or else waits for it."""
     thread = threading.Thread(target=work, name=name, daemon=True)
+    if not interrupted:
+        _awaited.add(thread)
     _threads[:] = [each for each in _threads if each.is_alive()] + [thread]
     thread.start()
     return thread
@@ -102,8 +106,9 @@ def _stop() -> None:
         for process in list(_running):
             _end(process)
         for thread in alive:  # repeatedly, since a job may catch the exception
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
-                                                       ctypes.py_object(SystemExit))
+            if thread not in _awaited:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0),
+                                                           ctypes.py_object(SystemExit))
             thread.join(0.1)
 
 

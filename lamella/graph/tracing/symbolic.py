@@ -51,7 +51,7 @@ class Preparation:
         """Begin it, once."""
         if not self._begun:
             self._begun = True
-            background.start("lamella-import", self._run)
+            background.start("lamella-import", self._run, interrupted=False)
 
     def _run(self) -> None:
         try:

@@ -43,6 +43,7 @@ def together(*functions):
     return found
 
 
+@pytest.mark.filterwarnings("ignore:For 'jit'")
 def test_no_update_is_lost_while_another_thread_records():
     weight = Parameter(np.zeros((), np.float32), name="w")
 
