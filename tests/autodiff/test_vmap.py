@@ -8,17 +8,11 @@ import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.state import state
 
+from .arrays import arrays
+
 M = Tensor(np.arange(6).reshape(2, 3), ms.float32)
 B = Tensor([1.0, 2.0, 3.0])
 DOUBLE, DOUBLE_T = [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]], [[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]]
-
-
-def arrays(tree):
-    if isinstance(tree, (tuple, list)):
-        return [arrays(t) for t in tree]
-    if isinstance(tree, dict):
-        return {key: arrays(t) for key, t in tree.items()}
-    return tree.asnumpy().tolist()
 
 
 def twice(r):

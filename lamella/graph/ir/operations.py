@@ -147,3 +147,14 @@ def must_stay(node: Node) -> bool:
     known = effects_of(node.target)
     return (bool(known.written) or known.is_random or known.is_impure or known.is_check
             or known.is_exchange)
+
+
+def last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+    """For each node the values whose last use it is (liveness)."""
+    seen: set[Node] = set()
+    found: dict[Node, list[Node]] = {}
+    for node in reversed(list(nodes)):
+        mine = [n for n in (*node.all_input_nodes, node) if n not in seen]
+        found[node] = list(dict.fromkeys(mine)) if node.op != "placeholder" else []
+        seen.update(mine)
+    return found

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 
 from ..ir.draft import Kernels
-from ..ir.operations import all_written_by
+from ..ir.operations import all_written_by, last_uses
 from ..ir.streams import generators_restored, streams_of
 from .forms import form_of, form_of_value
 from .memory import Memory
@@ -87,11 +87,11 @@ class _Rewriting:
         self.new: dict[Node, Node] = {}
         self.values: dict[Node, Any] = {}
         self.restored: dict[Node, tuple[Node, Any]] = {}
-        self.last = _last_uses(module.graph)
+        self.last = last_uses(module.graph.nodes)
         given = iter(copies(module, inputs))
         # nothing requires a gradient
         with torch.enable_grad(), generators_restored(streams_of(module)):
-            for place, node in enumerate(module.graph.nodes):
+            for node in module.graph.nodes:
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))
                 elif node.op == "get_attr":
@@ -101,7 +101,7 @@ class _Rewriting:
                     self.graph.output(found)
                 else:
                     self._call(node)
-                for dead in self.last.get(place, ()):  # frees them, as a usual run does
+                for dead in self.last[node]:  # frees them, as a usual run does
                     self.values.pop(dead, None)
                     self.restored.pop(dead, None)
 
@@ -186,15 +186,3 @@ def _is_first(value: Any) -> bool:
 
 def _planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
     return node.target in wanting and _has_planes(node, wanting)
-
-
-def _last_uses(graph: Graph) -> dict[int, list[Node]]:
-    """By position, the nodes whose last use is there (liveness)."""
-    seen: set[Node] = set()
-    found: dict[int, list[Node]] = {}
-    for place, node in reversed(list(enumerate(graph.nodes))):
-        for argument in node.all_input_nodes:
-            if argument not in seen:
-                seen.add(argument)
-                found.setdefault(place, []).append(argument)
-    return found

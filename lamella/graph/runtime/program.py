@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import operator
 import pathlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
 from ...machine.extension import Extension
-from ..ir.operations import bases_of, nodes_in, written_by
+from ..ir.operations import bases_of, last_uses, nodes_in, written_by
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
@@ -41,7 +41,7 @@ def program(module: GraphModule) -> Run:
 def in_python(module: GraphModule) -> Run:
     """A function that runs a graph, with every kernel bound to a variable."""
     nodes = list(module.graph.nodes)
-    last = _last_uses(nodes)
+    last = last_uses(nodes)
     names = {node: f"v{i}" for i, node in enumerate(nodes)}
     bound: list[Any] = []
     lines: list[str] = []
@@ -221,14 +221,3 @@ class _Constant:
 
 def _attribute(module: GraphModule, node: Node) -> Any:
     return getattr(module, str(node.target))
-
-
-def _last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
-    """For each node the values whose last use it is (liveness)."""
-    seen: set[Node] = set()
-    found: dict[Node, list[Node]] = {}
-    for node in reversed(list(nodes)):
-        mine = [n for n in (*node.all_input_nodes, node) if n not in seen]
-        found[node] = list(dict.fromkeys(mine)) if node.op != "placeholder" else []
-        seen.update(mine)
-    return found

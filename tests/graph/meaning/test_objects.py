@@ -129,16 +129,7 @@ def test_copies_and_pickles_of_compiled_functions():
 
 
 def test_compiled_cells_are_freed():
-    class Net(nn.Cell):
-        def __init__(self):
-            super().__init__()
-            self.w = Parameter(Tensor([1.0, 2.0, 3.0]))
-
-        @jit
-        def construct(self, x):
-            return x * self.w
-
-    net = Net()
+    net = Compiled()
     around = jit(net)
     gradient = jit(ms.grad(net, None, net.trainable_params()))
     for call in (net, around, gradient):
