@@ -30,7 +30,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "one type is needed, but got {0} and {1}."),
     (r"(?:same|mixed) (?:data ?)?(?:d?type|scalar type)", "the tensors must have one type."),
     (r"to have (?:one of the following )?scalar types?:? ?(Long|Int)",
-     "whole numbers of type Int32 or Int64 are needed."),
+     "integers of type Int32 or Int64 are needed."),
     (r"bool(?:ean)? tensor|two bool tensors", "tensors of type Bool are not supported."),
     (r"argument '\w+' (?:\(position \d+\) )?must be (.+?), (?:not (.+?)|but .*type (\S+).*)$",
      "where a value of type {0} is needed, one of type {1} was given."),
@@ -56,7 +56,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "a mode has a value that is not known."),
     (r"SymInt|IntArrayRef", "a number is too large or too small."),
     (r"MKL FFT", "a signal without elements can't be transformed."),
-    (r"alpha must not be a floating", "with whole numbers, 'alpha' must be a whole number."),
+    (r"alpha must not be a floating", "with integers, 'alpha' must be an integer."),
     (r"of empty list", "a tensor of rank 1 or more is needed."),
     # places
     (rf"Dimension out of range \(expected to be in range of (\[.*?\]), but got {_NUMBER}\)",

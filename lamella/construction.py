@@ -13,7 +13,7 @@ from .dtype import NARROW, to_raw
 from .symbol import Symbol
 
 NUMBERS = (bool, int, float, complex)
-# whole types that PyTorch has few kernels for, and signed ones of the same width or wider
+# integer types that PyTorch has few kernels for, and signed ones of the same width or wider
 WIDE_UNSIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
@@ -62,7 +62,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
             return _number(data, torch.float64).to(raw_type or torch.float32)
         if isinstance(data, int) and not -2**63 <= data < 2**63:
             if not 0 <= data < 2**64:
-                raise TypeError(f"For 'Tensor', the number {data} is too large for any whole type.")
+                raise TypeError(f"For 'Tensor', the number {data} is too large for any integer "
+                                "type.")
             raw = torch.from_numpy(np.array([data], np.uint64)).reshape(())
             return raw.to(raw_type or torch.uint64)
         if raw_type in WIDE_UNSIGNED:
@@ -73,7 +74,7 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         return converted(raw, raw_type)
     array = data if isinstance(data, np.ndarray) else _nested_array(data)
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"For 'Tensor', the data must be numbers or truth values, but got elements "
+        raise TypeError(f"For 'Tensor', the data must be numbers or booleans, but got elements "
                         f"of type {array.dtype}.")
     native = f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind != "b" else "bool"
     array = array.astype(native, order="C", copy=True)

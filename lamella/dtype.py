@@ -61,25 +61,25 @@ class Type:
 
 
 class Number(Type):
-    """A type whose elements are numbers or truth values."""
+    """A type whose elements are numbers or booleans."""
 
     __slots__ = ()
 
 
 class Bool(Number):
-    """Truth values."""
+    """Booleans."""
 
     __slots__ = ()
 
 
 class Int(Number):
-    """Signed whole numbers."""
+    """Signed integers."""
 
     __slots__ = ()
 
 
 class UInt(Number):
-    """Unsigned whole numbers."""
+    """Unsigned integers."""
 
     __slots__ = ()
 

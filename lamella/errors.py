@@ -68,7 +68,7 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
         return ValueError(f"For '{name}', an argument has a value or type that doesn't fit. "
                           f"Arguments: {given}.")
     if text == "ZeroDivisionError" or isinstance(error, ZeroDivisionError):
-        return ZeroDivisionError(f"For '{name}', whole numbers can't be divided by zero. Convert "
+        return ZeroDivisionError(f"For '{name}', integers can't be divided by zero. Convert "
                                  f"them to a floating type first. Arguments: {given}.")
     if isinstance(error, OverflowError) or "Overflow when unpacking" in text:
         return ValueError(f"For '{name}', a number is too large for the type it is needed in. "

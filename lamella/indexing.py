@@ -159,7 +159,7 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
             small = -(2 ** 7) if raw.dtype.is_signed else 0
             if small <= value < 128 or raw.is_floating_point():
                 return value
-            # whole numbers that don't fit wrap around, as MindSpore's do
+            # integers that don't fit wrap around, as MindSpore's do
             wrapped = value & (2 ** 64 - 1)
             return torch.tensor(wrapped - 2 ** 64 if wrapped >= 2 ** 63 else wrapped).to(
                 raw.dtype).to(raw.device)
@@ -341,8 +341,8 @@ def _part(part: Any, device: torch.device) -> Any:
             part = list(part)
         if not isinstance(part, (list, tuple, np.ndarray)):
             raise IndexError(
-                f"an index must be made of integers, slices, None, '...', truth values, and "
-                f"tensors, arrays or lists of integers or truth values, but got "
+                f"an index must be made of integers, slices, None, '...', booleans, and "
+                f"tensors, arrays or lists of integers or booleans, but got "
                 f"{part!r} of type {type(part).__name__}")
         from .tensor import as_raw
 
@@ -354,7 +354,7 @@ def _part(part: Any, device: torch.device) -> Any:
     if raw.dtype is torch.bool:
         raw = raw if raw.dim() else bool(raw)
     elif raw.is_floating_point() or raw.is_complex():
-        raise IndexError(f"tensors used as an index must hold integers or truth values, but got "
+        raise IndexError(f"tensors used as an index must hold integers or booleans, but got "
                          f"{describe(part)}")
     elif raw.dtype is not torch.int64:
         raw = raw.long()

@@ -100,7 +100,7 @@ def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None)
 
 @op
 def random_(self: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random whole numbers in [`from_`, `to`).
+    """Fill the tensor with random integers in [`from_`, `to`).
 
     Args:
         to: default: as far as the tensor's type reaches (2**24 for float32).

@@ -17,9 +17,9 @@ power_of_any_order: Any = None  # `a` ** `b` with right derivatives; `autodiff.p
 
 
 def minus(a: Any, b: Any) -> torch.Tensor:
-    """`a` - `b`, of truth values too, which PyTorch refuses.
+    """`a` - `b`, of booleans too, which PyTorch refuses.
 
-    Of two of them the difference is a truth value; with a number they count as 0 and 1.
+    Of two of them the difference is a boolean; with a number they count as 0 and 1.
     """
     try:
         return a - b
@@ -110,7 +110,7 @@ def comparison(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any
 def floor_quotient(a: Any, b: Any) -> torch.Tensor:
     """`a` // `b`, with the gradient zero that PyTorch's own ``//`` lacks.
 
-    Whole numbers by 0 are as far as the type reaches, with the sign of `a`, and 0 by 0 is 0.
+    Integers by 0 are as far as the type reaches, with the sign of `a`, and 0 by 0 is 0.
     """
     if not isinstance(a, torch.Tensor):
         a = _like(a, b)
@@ -122,10 +122,10 @@ def floor_quotient(a: Any, b: Any) -> torch.Tensor:
 
 def trunc_quotient(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
                    ) -> torch.Tensor:
-    """`a` / `b` rounded towards 0; whole numbers by 0 are what `by_zero` says, or `lowest`.
+    """`a` / `b` rounded towards 0; integers by 0 are what `by_zero` says, or `lowest`.
 
-    The least number of a whole type by -1 wraps around to itself; PyTorch's kernel ends the process
-    there, with the processor's trap.
+    The least number of an integer type by -1 wraps around to itself; PyTorch's kernel ends the
+    process there, with the processor's trap.
     """
     if not isinstance(a, torch.Tensor):
         a = _like(a, b)
@@ -163,7 +163,7 @@ def trunc_rest(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] |
 
 
 def lowest(a: torch.Tensor) -> torch.Tensor:
-    """What 2.10 gives for the rest of a division of whole numbers by 0.
+    """What 2.10 gives for the rest of a division of integers by 0.
 
     It is the least number of int32 and int64, and 0 in the other types: what the processor makes of
     a number that isn't one.
@@ -202,7 +202,7 @@ def _like(number: Any, other: torch.Tensor) -> torch.Tensor:
 
 def _rescued(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any, error: RuntimeError,
              by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """`kernel` of whole numbers and truth values where PyTorch has refused.
+    """`kernel` of integers and booleans where PyTorch has refused.
 
     Where `b` is 0 it is `by_zero` of `a`.
 
@@ -230,7 +230,7 @@ def _rescued(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any, error: 
 
 
 def _unsigned(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
-    """A quotient or rest of numbers of 64 bits without a sign, which come and go as int64."""
+    """A quotient or rest of unsigned 64-bit integers, which come and go as int64."""
     def quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         least = torch.iinfo(torch.int64).min
         half = ((a >> 1) & ~least) // b.masked_fill(b < 0, 1) << 1  # right, or one too little

@@ -1,7 +1,7 @@
-"""Floating numbers of 16 bits, which PyTorch's kernels for matrices don't take.
+"""16-bit floating-point numbers, which PyTorch's kernels for matrices don't take.
 
 An operator that PyTorch refuses for them is called again on float32, and what comes out is brought
-back, as `unsigned` does for numbers without a sign: nothing is asked before PyTorch has refused.
+back, as `unsigned` does for unsigned integers: nothing is asked before PyTorch has refused.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ _REFUSALS = re.compile(r"not implemented for '(Half|BFloat16)'|Low precision dty
 
 
 def refused(error: BaseException) -> bool:
-    """Whether PyTorch said that it has no kernel for floating numbers of 16 bits."""
+    """Whether PyTorch said that it has no kernel for 16-bit floating-point numbers."""
     return isinstance(error, RuntimeError) and _REFUSALS.search(str(error)) is not None
 
 
 def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `function` gives of float32, in the type of the first argument of 16 bits."""
-    twins: list[_Twin] = []
-    given = _widened(args, twins), {name: _widened(value, twins) for name, value in kwargs.items()}
-    out = function(*given[0], **given[1])
-    if any(twin.tensor._raw is not twin.raw or twin.raw._version != twin.version
-           for twin in twins):
-        raise TypeError("in-place operators take floating numbers of 32 bits or more here.")
-    return _narrowed(out, twins[0].narrow) if twins else out
+    """What `function` gives of float32, in the type of the first 16-bit argument."""
+    copies: list[_Copy] = []
+    wide = _widened(args, copies)
+    named = {name: _widened(value, copies) for name, value in kwargs.items()}
+    out = function(*wide, **named)
+    if any(copy.tensor._raw is not copy.raw or copy.raw._version != copy.version
+           for copy in copies):
+        raise TypeError("in-place operators take floating-point numbers of 32 bits or more here.")
+    return _narrowed(out, copies[0].narrow) if copies else out
 
 
-class _Twin(NamedTuple):
-    """An argument in float32: its type before, and its data with their version."""
+class _Copy(NamedTuple):
+    """A float32 copy of an argument: the argument's type, and the version of the copy's data."""
 
     narrow: torch.dtype
     tensor: Any
@@ -44,22 +45,22 @@ class _Twin(NamedTuple):
     version: int
 
 
-def _widened(value: Any, twins: list[_Twin]) -> Any:
-    """The arguments with those of 16 bits in float32, which are added to `twins`."""
+def _widened(value: Any, copies: list[_Copy]) -> Any:
+    """The arguments, 16-bit ones copied to float32; the copies are added to `copies`."""
     from .tensor import wrap
 
     if isinstance(value, (tuple, list)):
-        return type(value)(_widened(part, twins) for part in value)
+        return type(value)(_widened(part, copies) for part in value)
     raw = getattr(value, "_raw", None)
     if not isinstance(raw, torch.Tensor) or raw.dtype not in NARROW:
         return value
-    twin = wrap(raw.float())
-    twins.append(_Twin(raw.dtype, twin, twin._raw, twin._raw._version))
-    return twin
+    copy = wrap(raw.float())
+    copies.append(_Copy(raw.dtype, copy, copy._raw, copy._raw._version))
+    return copy
 
 
 def _narrowed(value: Any, narrow: torch.dtype) -> Any:
-    """A result with its float32 tensors converted to a type of 16 bits."""
+    """A result with its float32 tensors converted to a 16-bit type."""
     from .tensor import Tensor, wrap
 
     if isinstance(value, (tuple, list)):

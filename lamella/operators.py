@@ -70,7 +70,7 @@ def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tens
     if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
         return kernel(a, float(b))
     if name in _OF_BITS and (a.is_floating_point() or a.is_complex()):
-        raise TypeError(f"For '{name}', the tensors must hold whole numbers or truth values, "
+        raise TypeError(f"For '{name}', the tensors must hold integers or booleans, "
                         f"but got {a.dtype}.")
     if whole and any(words in complaint for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
         return unsigned.binary(kernel, name, a, b)

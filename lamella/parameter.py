@@ -232,7 +232,7 @@ class Parameter(Tensor):
             The Parameter.
 
         Raises:
-            TypeError: if `data` is no Tensor or number, or a float for whole numbers.
+            TypeError: if `data` is no Tensor or number, or a float for integers.
             ValueError: if the shapes differ.
 
         Examples:

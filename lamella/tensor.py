@@ -45,7 +45,7 @@ class Tensor:
     Args:
         input_data: numbers, nested lists (also of Tensors) or a NumPy array, whose data is copied,
             or another Tensor, whose memory is shared unless `dtype` asks for another type.
-            Whole numbers become int64, others float32 or complex128; NumPy arrays keep their type.
+            Integers become int64, others float32 or complex128; NumPy arrays keep their type.
         dtype: the data type; default: that of `input_data`.
         shape: without `input_data`, the shape of data made later by `init_data`. With None in it,
             the Tensor has no data and stands for one of any length there (``Cell.set_inputs``).
@@ -54,7 +54,7 @@ class Tensor:
         device: ``"CPU"`` or ``"GPU"``; default: the device of `set_device`.
 
     Raises:
-        TypeError: if `input_data` holds something else than numbers or truth values, if nested
+        TypeError: if `input_data` holds something else than numbers or booleans, if nested
             lists are ragged, or if `dtype` is no type of tensors.
         ValueError: if `shape` or `init` come together with `input_data`.
 
@@ -241,8 +241,8 @@ class Tensor:
             raise TypeError(f"For 'Tensor.from_numpy', the argument must be a numpy.ndarray, "
                             f"but got {type(array).__name__}.")
         if not holds(array.dtype):
-            raise TypeError(f"For 'Tensor.from_numpy', the array must hold numbers or truth "
-                            f"values, but got elements of type {array.dtype}.")
+            raise TypeError(f"For 'Tensor.from_numpy', the array must hold numbers or "
+                            f"booleans, but got elements of type {array.dtype}.")
         if not array.flags.writeable or not array.dtype.isnative or min((0, *array.strides)) < 0:
             array = array.astype(array.dtype.newbyteorder("="), order="C")
         return wrap(torch.from_numpy(array).to(context.current_device()))
@@ -364,7 +364,7 @@ class Tensor:
         try:
             return int(number)
         except (TypeError, OverflowError) as error:
-            raise type(error)(f"For 'int', {number!r} is not a whole number.") from None
+            raise type(error)(f"For 'int', {number!r} is not an integer.") from None
 
     def __float__(self) -> float:
         number = self._one("float")
@@ -377,7 +377,7 @@ class Tensor:
 
     def __index__(self) -> int:
         if self._raw.is_floating_point() or self._raw.is_complex():
-            raise ValueError(f"Only a Tensor of whole numbers can be an index, "
+            raise ValueError(f"Only a Tensor of integers can be an index, "
                              f"but got {self.dtype}.")
         return int(self._one("an index"))
 

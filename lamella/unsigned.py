@@ -1,4 +1,4 @@
-"""Whole numbers of 16, 32 and 64 bits without a sign, for which PyTorch has few kernels.
+"""Unsigned integers of 16, 32 and 64 bits, for which PyTorch has few kernels.
 
 An operator that PyTorch refuses for them is called again, on signed numbers that hold them, and
 what comes out is brought back; it wraps around as the numbers do. Nothing is asked for this before
@@ -26,7 +26,7 @@ _HIGHEST = -2**63
 _WRAPS = re.compile(r"add|sub|mul|neg|square|prod|sum|pow|xor|and$|or$|not$|invert|left|lshift|^eq|"
                     r"^ne$|^(not_)?equal$|where|select|gather|scatter|mask|tri[lu]|eye|trace|take|fill|"
                     r"index|update|item|copy|assign|diag|setitem|clone|unsorted|nonzero|one_hot")
-# operators whose results are places or counts, all of them or all but the first
+# operators whose results are indices or counts, all of them or all but the first
 _COUNTS = frozenset(("arg_max", "arg_min", "argmax", "argmin", "argsort", "argwhere", "bincount",
                      "bucketize", "count_nonzero", "nonzero", "searchsorted"))
 _PAIRS = frozenset(("cummax", "cummin", "max", "median", "min", "nanmedian", "sort", "topk",
@@ -37,7 +37,7 @@ _OF_TWO = re.compile(r"less|greater|^(tensor_)?[lg][te]$|imum$|^f(max|min)$")
 
 
 def refused(error: BaseException) -> bool:
-    """Whether PyTorch said that it has no kernel for whole numbers without a sign."""
+    """Whether PyTorch said that it has no kernel for unsigned integers."""
     return isinstance(error, RuntimeError) and _REFUSALS.search(str(error)) is not None
 
 
@@ -53,16 +53,17 @@ def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     kind = kinds.pop()
     for other in kinds:
         kind = promote_types(kind, other)
-    change = _Change(kind, name, [raw for raw in _raws((args, kwargs)) if raw.dtype is kind])
-    out = function(*change.forth(args), **change.forth(kwargs))
-    change.settle()
+    raws = [raw for raw in _raws((args, kwargs)) if raw.dtype is kind]
+    conversion = _Conversion(kind, name, raws)
+    out = function(*conversion.to_signed(args), **conversion.to_signed(kwargs))
+    conversion.write_back()
     if name in _COUNTS:
         return out
     if name in _PAIRS and isinstance(out, tuple):
-        return (change.back(out[0]), *out[1:])
-    if name.endswith("_with_value"):  # the place comes first
-        return out[0], change.back(out[1])
-    return change.back(out)
+        return (conversion.to_unsigned(out[0]), *out[1:])
+    if name.endswith("_with_value"):  # the index comes first
+        return out[0], conversion.to_unsigned(out[1])
+    return conversion.to_unsigned(out)
 
 
 def binary(kernel: Callable[[Any, Any], torch.Tensor], name: str, a: torch.Tensor,
@@ -88,13 +89,13 @@ def _raws(value: Any) -> list[torch.Tensor]:
     return [raw] if isinstance(raw, torch.Tensor) else []
 
 
-class _Change:
-    """From numbers without a sign to signed ones, and back.
+class _Conversion:
+    """From unsigned integers to signed ones, and back.
 
     Attributes:
         kind: the type that results come back in.
         signed: the type to compute in.
-        twins: the signed Tensor that replaces each argument, by the id of the argument.
+        copies: the signed Tensor that replaces each argument, by the id of the argument.
     """
 
     def __init__(self, kind: torch.dtype, name: str, raws: list[torch.Tensor]):
@@ -108,48 +109,48 @@ class _Change:
                 raise TypeError("uint64 numbers of 2**63 and above are more than this operator "
                                 "computes with; convert them to float64 first.")
             self.by_order, self.numbers = True, _OF_TWO.search(name) is not None
-        self.twins: dict[int, tuple[Any, Any, tuple[Any, int]]] = {}
+        self.copies: dict[int, tuple[Any, Any, tuple[Any, int]]] = {}
 
-    def forth(self, value: Any) -> Any:
-        """`value` with a signed twin for each Tensor without a sign."""
+    def to_signed(self, value: Any) -> Any:
+        """`value` with a signed copy for each unsigned Tensor."""
         from .tensor import wrap
 
         if isinstance(value, (tuple, list)):
-            return type(value)(self.forth(part) for part in value)
+            return type(value)(self.to_signed(part) for part in value)
         if isinstance(value, dict):
-            return {key: self.forth(part) for key, part in value.items()}
+            return {key: self.to_signed(part) for key, part in value.items()}
         if self.numbers and type(value) is int:
             return wrap(torch.tensor(min(max(value, 0), 2**64 - 1) + _HIGHEST))
         raw = getattr(value, "_raw", None)
         if not isinstance(raw, torch.Tensor) or raw.dtype not in SIGNED:
             return value
-        if id(value) not in self.twins:
+        if id(value) not in self.copies:
             wide = raw.view(torch.int64) if raw.dtype is torch.uint64 else raw.to(self.signed)
             wide = wide ^ _HIGHEST if self.by_order else wide.clone()
-            twin = _twin(value, wide)
-            self.twins[id(value)] = (value, twin, (twin._raw, twin._raw._version))
-        return self.twins[id(value)][1]
+            copy = _like(value, wide)
+            self.copies[id(value)] = (value, copy, (copy._raw, copy._raw._version))
+        return self.copies[id(value)][1]
 
-    def back(self, value: Any) -> Any:
-        """`value` as unsigned numbers; a twin becomes the argument that it replaces."""
+    def to_unsigned(self, value: Any) -> Any:
+        """`value` as unsigned numbers; a copy becomes the argument that it replaces."""
         from .tensor import Tensor, wrap
 
         if isinstance(value, (tuple, list)):
-            return type(value)(self.back(part) for part in value)
+            return type(value)(self.to_unsigned(part) for part in value)
         if not isinstance(value, Tensor):
             return value
-        for own, twin, _before in self.twins.values():
-            if value is twin:
+        for own, copy, _before in self.copies.values():
+            if value is copy:
                 return own
         raw = value._raw
         return wrap(self._narrow(raw)) if raw.dtype is self.signed else value
 
-    def settle(self) -> None:
+    def write_back(self) -> None:
         """Write what an operator changed in place into the arguments themselves."""
         from .inplace import in_place
 
-        for own, twin, (before, version) in self.twins.values():
-            raw = twin._raw
+        for own, copy, (before, version) in self.copies.values():
+            raw = copy._raw
             if raw is not before or raw._version != version:
                 changed = self._narrow(raw).to(own._raw.dtype)
                 in_place(own, lambda old, new=changed: old.copy_(new))
@@ -159,7 +160,7 @@ class _Change:
         return raw.view(torch.uint64) if self.kind is torch.uint64 else raw.to(self.kind)
 
 
-def _twin(value: Any, raw: torch.Tensor) -> Any:
+def _like(value: Any, raw: torch.Tensor) -> Any:
     """A Tensor around `raw`; a Parameter if `value` is one."""
     from .parameter import Parameter
     from .tensor import wrap

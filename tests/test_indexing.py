@@ -203,7 +203,7 @@ def test_rank_zero():
     (slice(None, None, 0), ValueError, "step"),
     (([0, 1], [0, 1, 2]), ValueError, "shape mismatch"),
     ([True, False, True], IndexError, "mask"),
-    ([1.0], IndexError, "must hold integers or truth values"),
+    ([1.0], IndexError, "must hold integers or booleans"),
 ], ids=repr)
 def test_bad_indices(index, kind, message):
     x = Tensor(_fresh())

@@ -275,7 +275,7 @@ def test_whole_powers():
     assert (Tensor([1, 2, 3]) ** Tensor([-1, 0, 2])).tolist() == [1, 1, 9]
 
 
-def test_whole_numbers_divided_by_zero_are_what_mindspore_gives():
+def test_integers_divided_by_zero_are_what_mindspore_gives():
     most, least = 2**31 - 1, -2**31
     x, zero = Tensor([7, -7, 0], ms.int32), Tensor(0, ms.int32)
     assert (x // zero).tolist() == (x // 0).tolist() == [most, least, 0]

@@ -31,7 +31,7 @@ from tests.tensor_cases import (
 )
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy casting infinities to whole numbers
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy casting infinities to integers
 @pytest.mark.parametrize(("source", "expected"), RECORDED)
 def test_recorded_answers(source, expected):
     assert show(run(source)) == expected
@@ -47,7 +47,7 @@ def test_recorded_errors(source, kind):
     ("Tensor()", TypeError, "'input_data' must be a Tensor, an array, a list.*but got None"),
     ("Tensor({1: 2})", TypeError, "'input_data' should be one of Tensor.*but got 'dict'"),
     ("Tensor([1, [2, 3]])", TypeError, "nested lists must have one shape"),
-    ("Tensor([1, 'a'])", TypeError, "must be numbers or truth values, but got elements of type"),
+    ("Tensor([1, 'a'])", TypeError, "must be numbers or booleans, but got elements of type"),
     ("Tensor(np.array([1.5], np.longdouble))", TypeError, "arrays of type .* can't be held"),
     ("Tensor(2**64)", TypeError, "the number 18446744073709551616 is too large"),
     ("Tensor([1], ms.string)", TypeError, "must be one that a tensor can hold"),
@@ -58,11 +58,11 @@ def test_recorded_errors(source, kind):
     ("Tensor(1, const_arg=1)", TypeError, "'const_arg' must be a bool, but got 1"),
     ("Tensor(1, device='TPU')", ValueError, "must be 'CPU', 'GPU' or 'Ascend', but got 'TPU'"),
     ("Tensor.from_numpy([1])", TypeError, "must be a numpy.ndarray, but got list"),
-    ("Tensor.from_numpy(np.array(['a']))", TypeError, "must hold numbers or truth values"),
+    ("Tensor.from_numpy(np.array(['a']))", TypeError, "must hold numbers or booleans"),
     ("Tensor([1, 2]).item()", ValueError, r"one element.*but got shape \(2,\)"),
     ("int(Tensor([1, 2]))", ValueError, "Only a Tensor with one element can be turned into int"),
     ("bool(Tensor([1, 2]))", ValueError, "ambiguous.*Use .any"),
-    ("[1][Tensor(0.5)]", ValueError, "Only a Tensor of whole numbers can be an index"),
+    ("[1][Tensor(0.5)]", ValueError, "Only a Tensor of integers can be an index"),
     ("len(Tensor(1))", TypeError, "rank 0 has no len"),
     ("list(Tensor(1))", TypeError, "rank 0 can't be iterated"),
     ("Tensor([1]).astype('foo')", TypeError, "one that a tensor can hold.*but got 'foo'"),

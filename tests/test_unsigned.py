@@ -1,4 +1,4 @@
-"""Whole numbers of 16, 32 and 64 bits without a sign, against NumPy."""
+"""Unsigned integers of 16, 32 and 64 bits, against NumPy."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,7 @@ def all_finite(inputs: Any) -> Tensor:
         inputs: a Tensor, or a tuple or list of them, such as gradients.
 
     Returns:
-        Tensor of a truth value.
+        Tensor of a boolean.
 
     Examples:
         >>> import lamella as ms

@@ -62,7 +62,7 @@ def _alive(raw: torch.Tensor) -> torch.Tensor:
 def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
     """The values `outs`, depending on `inputs` by the rule and on nothing else.
 
-    Outputs of whole numbers or truth values have no derivative; the rule sees the others only.
+    Outputs of integers or booleans have no derivative; the rule sees the others only.
     """
     level = current()
     cut = [out.detach() for out in outs]

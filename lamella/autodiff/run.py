@@ -28,8 +28,8 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[i
            weights: tuple[Parameter, ...], outer: Level | None) -> Run:
     """Run `fn`, recorded for the gradient by the arguments at `positions` and by `weights`.
 
-    Whole numbers among them are differentiated by as if they were floating, unless `fn` needs whole
-    numbers there, as for an index: nothing flows back through them.
+    Integers among them are differentiated by as if they were floating, unless `fn` needs integers
+    there, as for an index: nothing flows back through them.
 
     Args:
         outer: the level around.
@@ -105,7 +105,7 @@ class Run:
         else:
             alias = raw.detach()
             if not differentiable(raw) and self.whole_numbers:
-                alias = alias.float()  # the gradient by whole numbers is computed as if floating
+                alias = alias.float()  # the gradient by integers is computed as if floating
             if differentiable(alias) and getattr(tensor, "requires_grad", True):
                 alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
         if "hooks" in tensor.__dict__ and alias.requires_grad:

@@ -25,7 +25,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     Args:
         fn: a function or Cell of Tensors.
-        primals: the input, or a tuple or list of inputs; whole numbers count as float32.
+        primals: the input, or a tuple or list of inputs; integers count as float32.
         series: for each input a Tensor of its shape after one dimension more, in front: the
             derivatives of order 1, 2, ... of the path.
 
@@ -71,7 +71,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
 
     Args:
         fn: a function or Cell of Tensors.
-        primals: the input, or a tuple of inputs; whole numbers count as float32.
+        primals: the input, or a tuple of inputs; integers count as float32.
         order: which derivative, from 1 to 12: each doubles the work.
 
     Returns:

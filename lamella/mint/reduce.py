@@ -52,7 +52,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """As `ops.cumsum`; whole numbers are summed in int64, as everywhere in PyTorch."""
+    """As `ops.cumsum`; integers are summed in int64, as everywhere in PyTorch."""
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = int64
     return ops.cumsum(input, dim, dtype)

@@ -374,7 +374,7 @@ class ClipByNorm(Cell):
 
 
 class OneHot(Cell):
-    """A row for each whole number: `on_value` at its place, `off_value` elsewhere.
+    """A row for each integer: `on_value` at its place, `off_value` elsewhere.
 
     Args:
         axis: where the new dimension goes.

@@ -237,7 +237,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         """Convert Parameters and buffers to another floating type.
 
         Args:
-            dtype: the type; also by position. Whole numbers and truth values keep theirs.
+            dtype: the type; also by position. Integers and booleans keep theirs.
         """
         dtype = kwargs.get("dtype", args[0] if args else None)
         if not isinstance(dtype, mstype.Type):

@@ -28,7 +28,7 @@ class Embedding(Cell):
         padding_idx: a row that starts as zeros.
 
     Inputs:
-        - **ids** - Tensor of whole numbers below `vocab_size`, of any shape.
+        - **ids** - Tensor of integers below `vocab_size`, of any shape.
 
     Outputs:
         Tensor (*ids.shape, embedding_size).
@@ -145,7 +145,7 @@ class EmbeddingLookup(Cell):
         dtype: type of the table.
 
     Inputs:
-        - **indices** - Tensor of whole numbers, of any shape.
+        - **indices** - Tensor of integers, of any shape.
 
     Outputs:
         Tensor (*indices.shape, embedding_size).

@@ -1,6 +1,6 @@
 """Learning rates as functions of the step: Cells that an optimizer calls with its `global_step`.
 
-The step is a Tensor of whole numbers; the rate comes as a float32 Tensor of the same shape.
+The step is a Tensor of integers; the rate comes as a float32 Tensor of the same shape.
 """
 
 from __future__ import annotations

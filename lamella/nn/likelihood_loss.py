@@ -98,8 +98,8 @@ class CrossEntropyLoss(LossBase):
                              f"probabilities, or that without the classes' dimension, "
                              f"but got {given}.")
         if (len(shape) == len(given)) != labels._raw.is_floating_point():
-            raise TypeError(f"For '{name}', 'labels' must be floating for probabilities and whole "
-                            f"numbers for classes, but got {labels.dtype} with shapes {shape} "
+            raise TypeError(f"For '{name}', 'labels' must be floating for probabilities and "
+                            f"integers for classes, but got {labels.dtype} with shapes {shape} "
                             f"and {given}.")
         return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction,
                                  self.label_smoothing)

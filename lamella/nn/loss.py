@@ -49,7 +49,7 @@ class LossBase(Cell):
         return tuple(range(x.ndim))
 
     def get_loss(self, x: Tensor, weights: Any = 1.0) -> Tensor:
-        """`x` times `weights`, reduced; half precision and whole numbers are computed in float32.
+        """`x` times `weights`, reduced; half precision and integers are computed in float32.
 
         Args:
             x: the loss of each element.

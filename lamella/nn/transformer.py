@@ -53,7 +53,7 @@ class MultiheadAttention(Cell):
         a tuple of one without `need_weights`.
 
     Raises:
-        ValueError: if `num_heads` does not divide `embed_dim`, or a mask is of whole numbers.
+        ValueError: if `num_heads` does not divide `embed_dim`, or a mask is of integers.
 
     Examples:
         >>> import lamella as ms

@@ -65,7 +65,7 @@ def multiply(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
 
 
 def divide(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.div`: whole numbers are divided as float32."""
+    """As `ops.div`: integers are divided as float32."""
     a, b = together(*as_tensors("divide", x1=x1, x2=x2))
     return typed(ops.div(floating(a), floating(b)), dtype)
 
@@ -82,7 +82,7 @@ def floor_divide(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
 
 
 def remainder(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """What `floor_divide` leaves, with the sign of the divisor; 0 for whole numbers over 0."""
+    """What `floor_divide` leaves, with the sign of the divisor; 0 for integers over 0."""
     return typed(_left_over("remainder", torch.remainder, x1, x2), dtype)
 
 
@@ -90,7 +90,7 @@ mod = remainder
 
 
 def fmod(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """What a division towards 0 leaves, with the sign of the dividend; 0 for whole numbers over 0.
+    """What a division towards 0 leaves, with the sign of the dividend; 0 for integers over 0.
 
     Examples:
         >>> import lamella.numpy as np
@@ -153,7 +153,7 @@ def _extremum(where: str, function: Any, x1: Any, x2: Any, dtype: Any) -> Tensor
 def clip(x: Any, xmin: Any, xmax: Any, dtype: Any = None) -> Tensor:
     """`x` with what is below `xmin` or above `xmax` replaced by that; None stands for no bound.
 
-    Whole numbers stay whole.
+    Integers stay whole.
 
     Raises:
         ValueError: if both bounds are None.
@@ -187,7 +187,7 @@ def heaviside(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
 
 
 def hypot(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.hypot`; whole numbers as float32."""
+    """As `ops.hypot`; integers as float32."""
     a, b = together(*as_tensors("hypot", x1=x1, x2=x2))
     return typed(ops.hypot(floating(a), floating(b)), dtype)
 
@@ -204,7 +204,7 @@ def copysign(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
 
 @op
 def gcd(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.gcd`, also of truth values and of floating types (by Euclid's algorithm)."""
+    """As `ops.gcd`, also of booleans and of floating types (by Euclid's algorithm)."""
     a, b = together(*as_tensors("gcd", x1=x1, x2=x2))
     if not a._raw.is_floating_point():
         return typed(cast(ops.gcd(cast(a, int64), cast(b, int64)), a.dtype), dtype)
@@ -216,7 +216,7 @@ def gcd(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
 
 @op
 def lcm(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.lcm`, also of truth values and of floating types."""
+    """As `ops.lcm`, also of booleans and of floating types."""
     a, b = together(*as_tensors("lcm", x1=x1, x2=x2))
     if not a._raw.is_floating_point():
         return typed(cast(ops.lcm(cast(a, int64), cast(b, int64)), a.dtype), dtype)
@@ -237,7 +237,7 @@ def positive(a: Any, dtype: Any = None) -> Tensor:
 
 @op
 def reciprocal(x: Any, dtype: Any = None) -> Tensor:
-    """1 / `x`; of whole numbers without its fraction, in their type.
+    """1 / `x`; of integers without its fraction, in their type.
 
     Examples:
         >>> import lamella.numpy as np
@@ -253,10 +253,10 @@ def reciprocal(x: Any, dtype: Any = None) -> Tensor:
 
 
 def sign(x: Any, dtype: Any = None) -> Tensor:
-    """-1, 0 or 1; of whole numbers as float32.
+    """-1, 0 or 1; of integers as float32.
 
     Raises:
-        TypeError: if `x` holds truth values.
+        TypeError: if `x` holds booleans.
     """
     x = as_tensor(x, "sign")
     if x.dtype is bool_:
@@ -265,7 +265,7 @@ def sign(x: Any, dtype: Any = None) -> Tensor:
 
 
 def sqrt(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.sqrt`; whole numbers as float32."""
+    """As `ops.sqrt`; integers as float32."""
     return typed(ops.sqrt(floating(as_tensor(x, "sqrt"))), dtype)
 
 

@@ -64,7 +64,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
 
 @op
 def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
-    """The integral along an axis by the trapezoidal rule; whole numbers as float32.
+    """The integral along an axis by the trapezoidal rule; integers as float32.
 
     Args:
         y: samples of the function.
@@ -145,7 +145,7 @@ def unwrap(p: Any, discont: float = pi, axis: int = -1) -> Tensor:
     """Phases without their jumps: those of more than `discont` change by a multiple of 2 pi.
 
     Args:
-        p: phases, in radians; whole numbers as float32.
+        p: phases, in radians; integers as float32.
         discont: the greatest difference of neighbours that stays.
         axis: the axis that they run along.
 

@@ -1,6 +1,6 @@
 """Arrays from data, from a shape, from a range; random ones.
 
-Python's whole numbers make int32 here and its floats float32; what is made from a shape is float32.
+Python's integers make int32 here and its floats float32; what is made from a shape is float32.
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ def randn(*shape: Any, dtype: Any = float32) -> Tensor:
 
 def randint(minval: int, maxval: int | None = None, shape: Any = None,
             dtype: Any = int32) -> Tensor:
-    """Random whole numbers of [minval, maxval), or of [0, minval) without `maxval`.
+    """Random integers of [minval, maxval), or of [0, minval) without `maxval`.
 
     Args:
         minval: the least number.
@@ -362,7 +362,7 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None,
             raise TypeError(f"For 'randint', '{name}' must be an int, but got {value!r}.")
     low, high = (0, minval) if maxval is None else (minval, maxval)
     if low >= high:
-        raise ValueError(f"For 'randint', there must be a whole number of [{low}, {high}), "
+        raise ValueError(f"For 'randint', there must be an integer of [{low}, {high}), "
                          f"but there is none.")
     kind = _random_type(dtype, "randint", (int8, int16, int32, int64))
     size = (1,) if shape is None else as_shape(shape, "randint")

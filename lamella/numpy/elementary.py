@@ -1,7 +1,7 @@
 """Exponentials, logarithms, rounding and trigonometric functions, element by element.
 
 Every function is the one of `ops` of that name or meaning; `dtype` is the type of the result.
-Trigonometric functions of bool, int8 and uint8 are float16, of other whole numbers float32.
+Trigonometric functions of bool, int8 and uint8 are float16, of other integers float32.
 """
 
 from __future__ import annotations
@@ -99,17 +99,17 @@ def _single(kind: Type) -> Type:
 
 
 def fix(x: Any) -> Tensor:
-    """As `ops.trunc`; whole numbers as float32."""
+    """As `ops.trunc`; integers as float32."""
     return ops.trunc(floating(as_tensor(x, "fix")))
 
 
 def trunc(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.trunc`; whole numbers as float32."""
+    """As `ops.trunc`; integers as float32."""
     return typed(fix(x), dtype)
 
 
 def rint(x: Any, dtype: Any = None) -> Tensor:
-    """To the nearest whole number, of two the even one."""
+    """To the nearest integer, of two the even one."""
     return typed(ops.round(floating(as_tensor(x, "rint"))), dtype)
 
 

@@ -85,19 +85,19 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
 
 @op
 def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None = None) -> Tensor:
-    """How often each whole number from 0 on comes, or the sum of its weights, in float32.
+    """How often each integer from 0 on comes, or the sum of its weights, in float32.
 
     Numbers below 0 count as 0.
 
     Args:
-        x: a vector of whole numbers.
+        x: a vector of integers.
         weights: what each element counts; default: 1.
         minlength: the least number of counts.
         length: the number of counts; what is above isn't counted.
 
     Raises:
         ValueError: if `x` is no vector, or `weights` has another shape.
-        TypeError: if `x` isn't of whole numbers.
+        TypeError: if `x` isn't of integers.
 
     Examples:
         >>> import lamella.numpy as np
@@ -108,7 +108,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
     if x.ndim != 1:
         raise ValueError(f"For 'bincount', 'x' must be a vector, but got shape {x.shape}.")
     if x._raw.is_floating_point() or x.dtype is bool_:
-        raise TypeError(f"For 'bincount', 'x' must be whole numbers, but got {x.dtype}.")
+        raise TypeError(f"For 'bincount', 'x' must be integers, but got {x.dtype}.")
     raw = x._raw.long().clamp(min=0)
     share = torch.ones_like(raw, dtype=torch.float32)
     if weights is not None:

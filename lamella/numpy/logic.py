@@ -1,4 +1,4 @@
-"""Comparison, truth values, bits, and questions about elements.
+"""Comparison, booleans, bits, and questions about elements.
 
 Every function is the one of `ops` of that name or meaning; `dtype` is the type of the result.
 """
@@ -117,7 +117,7 @@ def isneginf(x: Any) -> Tensor:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether it is a number, a truth value or text of Python's.
+    """Whether it is a number, a boolean or text of Python's.
 
     Examples:
         >>> import lamella.numpy as np

@@ -51,7 +51,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal; of whole numbers in int64, unless `dtype` is given."""
+    """The sum of a diagonal; of integers in int64, unless `dtype` is given."""
     kept = ops.diagonal(as_tensor(a, "trace", "a"), offset, axis1, axis2)
     return ops.sum(kept, -1, dtype=None if dtype is None else as_type(dtype, "trace"))
 
@@ -70,7 +70,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Tenso
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """As `ops.tril`, also of whole types and truth values; a vector stands for each row.
+    """As `ops.tril`, also of integer types and booleans; a vector stands for each row.
 
     Raises:
         ValueError: if `m` has no dimensions.
@@ -79,7 +79,7 @@ def tril(m: Any, k: int = 0) -> Tensor:
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """As `ops.triu`, also of whole types and truth values; a vector stands for each row.
+    """As `ops.triu`, also of integer types and booleans; a vector stands for each row.
 
     Raises:
         ValueError: if `m` has no dimensions.

@@ -173,7 +173,7 @@ def multi_dot(arrays: Any) -> Tensor:
 
 
 def matrix_power(a: Any, n: int) -> Tensor:
-    """As `ops.matrix_power`, of whole numbers too; `n` is 0 or more.
+    """As `ops.matrix_power`, of integers too; `n` is 0 or more.
 
     Raises:
         TypeError: if `n` is no int.
@@ -289,7 +289,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     """The cross-correlation of two vectors: sums of products of `a` with `v` moved along it.
 
-    Whole numbers give float32, int64 gives float64.
+    Integers give float32, int64 gives float64.
 
     Args:
         a: a vector.

@@ -98,7 +98,7 @@ def argmin(a: Any, axis: Any = None) -> Tensor:
 
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
         initial: Any = None) -> Tensor:
-    """As `ops.sum`: whole numbers add up in int64.
+    """As `ops.sum`: integers add up in int64.
 
     Args:
         a: any shape.
@@ -114,7 +114,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
 
 
 def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
-    """The mean over axes in the type of `a`, then in `dtype`; of whole numbers without a fraction.
+    """The mean over axes in the type of `a`, then in `dtype`; of integers without a fraction.
 
     Examples:
         >>> import lamella.numpy as np
@@ -125,12 +125,12 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """As `ops.std`; whole numbers as float32."""
+    """As `ops.std`; integers as float32."""
     return ops.std(floating(as_tensor(x, "std")), axis, ddof, keepdims)
 
 
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """As `ops.var`; whole numbers as float32."""
+    """As `ops.var`; integers as float32."""
     return ops.var(floating(as_tensor(x, "var")), axis, ddof, keepdims)
 
 
@@ -141,7 +141,7 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """As `ops.cumsum`; without `axis` of the flattened array, and of narrow whole types in int32.
+    """As `ops.cumsum`; without `axis` of the flattened array, and of narrow integer types in int32.
 
     Examples:
         >>> import lamella.numpy as np

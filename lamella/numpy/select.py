@@ -110,12 +110,12 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     """At each place the element of the array whose number `a` says there.
 
     Args:
-        a: whole numbers.
+        a: integers.
         choices: the arrays, which broadcast with `a`, or a Tensor of them along its first axis.
         mode: what becomes of numbers outside: ``"clip"`` to the nearest, ``"wrap"`` round.
 
     Raises:
-        ValueError: if `a` isn't of whole numbers, or `mode` is another.
+        ValueError: if `a` isn't of integers, or `mode` is another.
         NotImplementedError: if `mode` is ``"raise"``, as in MindSpore.
 
     Examples:
@@ -130,7 +130,7 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
         raise ValueError(f"For 'choose', 'mode' must be 'clip' or 'wrap', but got {mode!r}.")
     a = as_tensor(a, "choose", "a")
     if a._raw.is_floating_point() or a.dtype is bool_:
-        raise ValueError(f"For 'choose', 'a' must be whole numbers, but got {a.dtype}.")
+        raise ValueError(f"For 'choose', 'a' must be integers, but got {a.dtype}.")
     parts = (list(ops.unbind(choices)) if isinstance(choices, Tensor)
              else together(*[as_tensor(c, "choose", "choices") for c in choices]))
     shape = broadcast_shape("choose", a.shape, *[p.shape for p in parts])
@@ -238,7 +238,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     Those outside are moved to the nearest end.
 
     Args:
-        indices: whole numbers.
+        indices: integers.
         shape: the shape of the array.
         order: ``"C"``: the last axis runs fastest, ``"F"``: the first one.
 
@@ -274,13 +274,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     """The places in the flat array that places in an array of `dims` stand for, in float32.
 
     Args:
-        multi_index: whole numbers, one array an axis.
+        multi_index: integers, one array an axis.
         dims: the shape of the array.
         mode: what becomes of places outside: ``"clip"`` to the nearest, ``"wrap"`` round.
         order: ``"C"``: the last axis runs fastest, ``"F"``: the first one.
 
     Raises:
-        TypeError: if `multi_index` isn't of whole numbers.
+        TypeError: if `multi_index` isn't of integers.
         ValueError: if `mode` or `order` is another, or there isn't one array an axis.
         NotImplementedError: if `mode` is ``"raise"``, as in MindSpore.
 
@@ -298,7 +298,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     lengths = as_ints(dims, "ravel_multi_index", "dims")
     places = as_tensor(multi_index, "ravel_multi_index", "multi_index")
     if places._raw.is_floating_point():
-        raise TypeError(f"For 'ravel_multi_index', 'multi_index' must be whole numbers, "
+        raise TypeError(f"For 'ravel_multi_index', 'multi_index' must be integers, "
                         f"but got {places.dtype}.")
     if places.ndim == 0 or places.shape[0] != len(lengths):
         raise ValueError(f"For 'ravel_multi_index', 'multi_index' must have one array for each of "

@@ -71,7 +71,7 @@ def _rows(m: Any, rowvar: Any, where: str) -> Tensor:
 def _weights(weights: Any, count: int, name: str, like: Tensor) -> Tensor:
     weights = as_tensor(weights, "cov", name)
     if weights._raw.is_floating_point() or weights._raw.is_complex():
-        raise TypeError(f"For 'cov', '{name}' must be whole numbers, but got {weights.dtype}.")
+        raise TypeError(f"For 'cov', '{name}' must be integers, but got {weights.dtype}.")
     if weights.shape != (count,):
         raise RuntimeError(f"For 'cov', '{name}' must have one number for each of the {count} "
                            f"observations, but got shape {weights.shape}.")
@@ -94,7 +94,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
 
     Raises:
         ValueError: if `m` or `y` has more than two dimensions, or no elements.
-        TypeError: if `rowvar` is no bool, or weights are no whole numbers.
+        TypeError: if `rowvar` is no bool, or weights are no integers.
         RuntimeError: if there isn't one weight for each observation.
 
     Examples:

@@ -1,6 +1,6 @@
 """Types and numbers of `mindspore.numpy`: what Python's data becomes, and what two types become.
 
-Python's whole numbers are int32 here and its floats float32 (int64 and float32 elsewhere in
+Python's integers are int32 here and its floats float32 (int64 and float32 elsewhere in
 MindSpore); everything else in this room asks `as_tensor`, `promoted` and `typed`.
 """
 
@@ -83,7 +83,7 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
 
 
 def _fits_int32(value: Any) -> bool:
-    """Whether whole numbers are small; asked of Python's, so that a graph need not be asked."""
+    """Whether integers are small; asked of Python's, so that a graph need not be asked."""
     if isinstance(value, (list, tuple)):
         return all(_fits_int32(v) for v in value)
     return -2**31 <= value < 2**31
@@ -162,18 +162,18 @@ def together(*tensors: Tensor) -> list[Tensor]:
 
 
 def floating(x: Tensor) -> Tensor:
-    """`x`, whole numbers and truth values as float32."""
+    """`x`, integers and booleans as float32."""
     return x if x._raw.is_floating_point() or x._raw.is_complex() else cast(x, float32)
 
 
 def trigonometric(x: Any, where: str) -> Tensor:
-    """`x` in the type of its sine: float16 for types of one byte, float32 for other whole ones."""
+    """`x` in the type of its sine: float16 for types of one byte, float32 for other integers."""
     x = as_tensor(x, where)
     return cast(x, float16) if x._raw.dtype in _HALF else floating(x)
 
 
 def summed_type(x: Tensor) -> Type:
-    """The type that running sums and products of `x` have: int32 for narrower whole ones."""
+    """The type that running sums and products of `x` have: int32 for narrower integers."""
     return int32 if x._raw.dtype in (torch.bool, torch.int8, torch.int16, torch.uint8,
                                      torch.uint16) else x.dtype
 

@@ -48,7 +48,7 @@ def selu(input_x: Tensor) -> Tensor:
     The derivative at 0 is that of the right side.
 
     Args:
-        input_x: any shape, floating or whole numbers.
+        input_x: any shape, floating or integers.
 
     Returns:
         Tensor of the shape and type of `input_x`.
@@ -189,7 +189,7 @@ def sigmoid(input: Tensor) -> Tensor:
         input: any shape.
 
     Returns:
-        Tensor of the shape of `input`; whole numbers give float32.
+        Tensor of the shape of `input`; integers give float32.
 
     Examples:
         >>> import lamella as ms
@@ -216,7 +216,7 @@ def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent of each element.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.

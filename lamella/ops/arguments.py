@@ -15,7 +15,7 @@ from ..tensor import as_raw
 
 
 def as_int(value: Any, where: str, name: str = "axis") -> Any:
-    """An int from an int, a NumPy int or a Tensor of one whole number."""
+    """An int from an int, a NumPy int or a Tensor of one integer."""
     if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
         return value
     if isinstance(value, np.integer):
@@ -28,7 +28,7 @@ def as_int(value: Any, where: str, name: str = "axis") -> Any:
 
 
 def as_ints(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
-    """A tuple of ints from an int, a tuple, a list or a Tensor of whole numbers."""
+    """A tuple of ints from an int, a tuple, a list or a Tensor of integers."""
     raw = getattr(value, "_raw", None)
     if raw is not None and not raw.is_floating_point():
         value = numbers(raw)
@@ -138,10 +138,10 @@ def raw_or_number(value: Any, like: torch.Tensor | None = None) -> torch.Tensor:
 
 
 def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
-    """A raw tensor of whole numbers, as int64: what PyTorch's kernels take for indices."""
+    """A raw tensor of integers, as int64: what PyTorch's kernels take for indices."""
     raw = raw_or_number(value)
     if raw.is_floating_point() or raw.is_complex() or raw.dtype is torch.bool:
-        raise TypeError(f"For '{where}', '{name}' must be whole numbers, "
+        raise TypeError(f"For '{where}', '{name}' must be integers, "
                         f"but got a Tensor of {raw.dtype}.")
     return raw.long()
 
@@ -162,7 +162,7 @@ def require(holds: bool, error: Callable[[str], Exception], message: str) -> Non
 
 
 def require_values(holds: torch.Tensor, message: str) -> None:
-    """Raise ValueError unless a raw truth value of rank 0, a condition on a tensor's values, holds.
+    """Raise ValueError unless a raw boolean of rank 0, a condition on a tensor's values, holds.
 
     In a graph the answer is a guard.
     """

@@ -136,7 +136,7 @@ def neg(input: Tensor) -> Tensor:
         Tensor of the shape of `input`.
 
     Raises:
-        TypeError: if `input` is not a Tensor, or holds truth values.
+        TypeError: if `input` is not a Tensor, or holds booleans.
 
     Examples:
         >>> import lamella as ms
@@ -271,7 +271,7 @@ def sqrt(x: Tensor) -> Tensor:
     """Square root of each element; that of a negative one is nan.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -292,7 +292,7 @@ def rsqrt(input: Tensor) -> Tensor:
     """One over the square root of each element.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -313,7 +313,7 @@ def reciprocal(input: Tensor) -> Tensor:
     """One over each element.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -331,7 +331,7 @@ def reciprocal(input: Tensor) -> Tensor:
 
 @op
 def inv(x: Tensor) -> Tensor:
-    """One over each element, in the type of `x`: whole numbers stay whole.
+    """One over each element, in the type of `x`: integers stay whole.
 
     Args:
         x: any shape.
@@ -397,7 +397,7 @@ def float_power(input: Tensor, exponent: Tensor | float) -> Tensor:
         [0.5        0.33333333]
     """
     if type(exponent) is int:
-        exponent = float(exponent)  # types without a sign don't hold numbers below 0
+        exponent = float(exponent)  # unsigned types don't hold numbers below 0
     a, b = both(input, exponent)
     return wrap(torch.float_power(a, b))
 

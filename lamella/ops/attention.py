@@ -444,7 +444,7 @@ def multi_scale_deformable_attn_function(value: Tensor, shape: Tensor, offset: T
 
     Args:
         value: the pictures one behind the other, shape (N, pixels, heads, D).
-        shape: (height, width) of each picture, whole numbers, shape (levels, 2).
+        shape: (height, width) of each picture, integers, shape (levels, 2).
         offset: where each picture begins among the pixels, shape (levels,).
         locations: (x, y) from 0 to 1 over the pictures' edges, shape (N, queries, heads, levels,
             points, 2); features between pixels are interpolated, those outside are 0.

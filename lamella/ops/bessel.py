@@ -75,7 +75,7 @@ def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -96,7 +96,7 @@ def bessel_i0(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -117,7 +117,7 @@ def bessel_i0e(x: Tensor) -> Tensor:
     """`bessel_i0` times e^-|x|.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -138,7 +138,7 @@ def bessel_i1(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -159,7 +159,7 @@ def bessel_i1e(x: Tensor) -> Tensor:
     """`bessel_i1` times e^-|x|.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -180,7 +180,7 @@ def bessel_j0(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -201,7 +201,7 @@ def bessel_j1(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -222,7 +222,7 @@ def bessel_y0(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -243,7 +243,7 @@ def bessel_y1(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -264,7 +264,7 @@ def bessel_k0(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -285,7 +285,7 @@ def bessel_k1(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -306,7 +306,7 @@ def bessel_k0e(x: Tensor) -> Tensor:
     """`bessel_k0` times e^x.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -327,7 +327,7 @@ def bessel_k1e(x: Tensor) -> Tensor:
     """`bessel_k1` times e^x.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.

@@ -1,4 +1,4 @@
-"""Operations on the bits of whole numbers."""
+"""Operations on the bits of integers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shi
 def _whole(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tensor]:
     a, b = both(input, other)
     if a.is_floating_point() or a.is_complex():
-        raise TypeError(f"For '{where}', the tensors must hold whole numbers or truth values, "
+        raise TypeError(f"For '{where}', the tensors must hold integers or booleans, "
                         f"but got {from_raw.get(a.dtype, a.dtype)}.")
     return a, b
 
@@ -29,7 +29,7 @@ def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in both numbers.
 
     Args:
-        input: whole numbers or truth values.
+        input: integers or booleans.
         other: a Tensor that broadcasts with the first one, or a number.
 
     Returns:
@@ -52,7 +52,7 @@ def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in either number.
 
     Args:
-        input: whole numbers or truth values.
+        input: integers or booleans.
         other: a Tensor that broadcasts with the first one, or a number.
 
     Returns:
@@ -75,7 +75,7 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in exactly one of the numbers.
 
     Args:
-        input: whole numbers or truth values.
+        input: integers or booleans.
         other: a Tensor that broadcasts with the first one, or a number.
 
     Returns:
@@ -98,7 +98,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits moved to the left by `other` places, modulo the number of bits.
 
     Args:
-        input: whole numbers or truth values.
+        input: integers or booleans.
         other: a Tensor that broadcasts with the first one, or a number.
 
     Returns:
@@ -121,7 +121,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits moved to the right by `other` places, modulo their number; the sign stays.
 
     Args:
-        input: whole numbers or truth values.
+        input: integers or booleans.
         other: a Tensor that broadcasts with the first one, or a number.
 
     Returns:
@@ -144,7 +144,7 @@ def invert(x: Tensor) -> Tensor:
     """Each bit changed.
 
     Args:
-        x: whole numbers or truth values.
+        x: integers or booleans.
 
     Returns:
         Tensor of the shape of `x`.
@@ -162,10 +162,10 @@ def invert(x: Tensor) -> Tensor:
 
 @op
 def population_count(input_x: Tensor) -> Tensor:
-    """The number of bits set in each whole number.
+    """The number of bits set in each integer.
 
     Args:
-        input_x: whole numbers.
+        input_x: integers.
 
     Returns:
         UInt8 Tensor of the shape of `input_x`

@@ -186,7 +186,7 @@ def copysign(x: Tensor, other: Tensor | float) -> Tensor:
     if type(sign) not in (int, float):
         return wrap(torch.copysign(*both(x, other)))
     raw = raw.float() if raw.dtype is _BRAIN else raw
-    return wrap(torch.copysign(raw, float(sign)))  # types without a sign don't hold -1
+    return wrap(torch.copysign(raw, float(sign)))  # unsigned types don't hold -1
 
 
 @op
@@ -209,7 +209,7 @@ def ldexp(x: Tensor, other: Tensor | float) -> Tensor:
         [4. 6.]
     """
     if type(other) is int:
-        other = float(other)  # types without a sign don't hold numbers below 0
+        other = float(other)  # unsigned types don't hold numbers below 0
     return wrap(torch.ldexp(*both(x, other)))
 
 

@@ -225,7 +225,7 @@ def cast(input: Any, dtype: Any) -> Tensor:
 
     Args:
         input: a Tensor or a number.
-        dtype: the type; numbers lose their fraction on the way to whole types.
+        dtype: the type; numbers lose their fraction on the way to integer types.
 
     Raises:
         TypeError: if `dtype` is no type of tensors.

@@ -28,7 +28,7 @@ __all__ = ["div", "divide", "floor_div", "floor_divide", "floor_mod", "floordiv"
 
 @op
 def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
-    """Quotient of two tensors; of whole numbers too it is floating, unless it is rounded.
+    """Quotient of two tensors; of integers too it is floating, unless it is rounded.
 
     Args:
         input: any shape.
@@ -63,13 +63,13 @@ divide = div
 
 def _quotient(a: Any, b: Any) -> torch.Tensor:
     if type(a) is int and not getattr(b, "_raw", torch.empty(())).dtype.is_signed:
-        a = float(a)  # types without a sign don't hold numbers below 0
+        a = float(a)  # unsigned types don't hold numbers below 0
     return torch.div(*factors(a, b))
 
 
 @op
 def true_divide(dividend: Tensor, divisor: Tensor | float) -> Tensor:
-    """Quotient of two tensors; of whole numbers too it is floating.
+    """Quotient of two tensors; of integers too it is floating.
 
     Args:
         dividend: any shape.
@@ -142,7 +142,7 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
 def floor_mod(x: Tensor, y: Tensor | float) -> Tensor:
     """What is left of `x` after floor division by `y`; it has the sign of `y`.
 
-    As `remainder`; whole numbers by 0 leave the least number of int32 and int64, and 0 otherwise.
+    As `remainder`; integers by 0 leave the least number of int32 and int64, and 0 otherwise.
 
     Args:
         x: any shape.
@@ -235,7 +235,7 @@ def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
 
 @op
 def tensor_div(x: Tensor, y: Tensor) -> Tensor:
-    """Quotient of two tensors in their own type: whole numbers stay whole, rounded towards 0.
+    """Quotient of two tensors in their own type: integers stay whole, rounded towards 0.
 
     Args:
         x: any shape.
@@ -258,10 +258,10 @@ def tensor_div(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _whole(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both sides, if they are of whole numbers."""
+    """Both sides, if they are of integers."""
     a, b = both(input, other)
     if a.is_floating_point() or a.is_complex() or a.dtype is torch.bool:
-        raise TypeError(f"For '{name}', the tensors must hold whole numbers, but got "
+        raise TypeError(f"For '{name}', the tensors must hold integers, but got "
                         f"{from_raw.get(a.dtype, a.dtype)}.")
     if a.dtype is torch.uint64 and bool(wrap((a.long() | b.long()).lt(0).any())):
         raise TypeError(f"For '{name}', uint64 numbers of 2**63 and above are more than it "
@@ -277,7 +277,7 @@ def _divisor(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 @op
 def gcd(input: Tensor, other: Tensor | float) -> Tensor:
-    """Greatest common divisor of whole numbers.
+    """Greatest common divisor of integers.
 
     Args:
         input: any shape.
@@ -300,7 +300,7 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
 
 @op
 def lcm(input: Tensor, other: Tensor | float) -> Tensor:
-    """Least common multiple of whole numbers.
+    """Least common multiple of integers.
 
     Args:
         input: any shape.

@@ -16,7 +16,7 @@ __all__ = ["ceil", "eps", "exp", "exp2", "expm1", "floor", "frac", "log", "log10
 
 
 def _rounded(kernel: Callable[[torch.Tensor], torch.Tensor], raw: torch.Tensor) -> torch.Tensor:
-    """`kernel` of a floating tensor; truth values and whole numbers are round already."""
+    """`kernel` of a floating tensor; booleans and integers are round already."""
     return kernel(raw) if raw.is_floating_point() else raw.clone()
 
 
@@ -25,7 +25,7 @@ def exp(input: Tensor) -> Tensor:
     """e to the power of each element.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -49,7 +49,7 @@ def expm1(input: Tensor) -> Tensor:
     """exp(x) - 1, accurate near 0.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -73,7 +73,7 @@ def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -95,7 +95,7 @@ def log(input: Tensor) -> Tensor:
     """Natural logarithm; -inf at 0, nan below.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -116,7 +116,7 @@ def log1p(input: Tensor) -> Tensor:
     """log(1 + x), accurate near 0.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -137,7 +137,7 @@ def log2(input: Tensor) -> Tensor:
     """Logarithm to base 2.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -158,7 +158,7 @@ def log10(input: Tensor) -> Tensor:
     """Logarithm to base 10.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -198,7 +198,7 @@ def logit(input: Tensor, eps: Any = None) -> Tensor:
 
 @op
 def ceil(input: Tensor) -> Tensor:
-    """The least whole number not below each element.
+    """The least integer not below each element.
 
     Args:
         input: any shape.
@@ -219,7 +219,7 @@ def ceil(input: Tensor) -> Tensor:
 
 @op
 def floor(input: Tensor) -> Tensor:
-    """The largest whole number not above each element.
+    """The largest integer not above each element.
 
     Args:
         input: any shape.
@@ -283,7 +283,7 @@ def frac(x: Tensor) -> Tensor:
 
 @op
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest whole number, of two the even one.
+    """The nearest integer, of two the even one.
 
     Args:
         input: any shape.

@@ -32,7 +32,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None,
         Tensor of the shape of `input` and one dimension more.
 
     Raises:
-        TypeError: if `input` is not of whole numbers.
+        TypeError: if `input` is not of integers.
         RuntimeError: if a row is out of range.
 
     Examples:
@@ -75,7 +75,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0,
     """`on_value` where a new dimension's index is the one given, `off_value` elsewhere.
 
     Args:
-        indices: whole numbers, any shape; those outside [0, depth) have no on-value.
+        indices: integers, any shape; those outside [0, depth) have no on-value.
         depth: the new dimension's length.
         on_value, off_value: numbers, or Tensors whose type the result gets; ints give int64.
         axis: where the new dimension goes.
@@ -84,7 +84,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0,
         Tensor with one dimension more than `indices`.
 
     Raises:
-        TypeError: if `indices` are not whole numbers.
+        TypeError: if `indices` are not integers.
         ValueError: if `axis` or `depth` is out of range.
 
     Examples:
@@ -95,7 +95,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0,
     """
     raw = indices._raw
     if raw.is_floating_point() or raw.is_complex() or raw.dtype is torch.bool:
-        raise TypeError(f"For 'one_hot', 'indices' must hold whole numbers, "
+        raise TypeError(f"For 'one_hot', 'indices' must hold integers, "
                         f"but got {indices.dtype}.")
     depth = int(depth)
     if depth < 0:

@@ -169,7 +169,7 @@ def max(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         axis: the axis, an int; None: the largest element of all, with index 0.
         keepdims: whether reduced axes stay, with length 1.
         initial: a value that takes part as if it were an element.
-        where: truth values that pick the elements that count; needs `initial`.
+        where: booleans that pick the elements that count; needs `initial`.
 
     Returns:
         (values, indices of int64)
@@ -199,7 +199,7 @@ def min(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         axis: the axis, an int; None: the smallest element of all, with index 0.
         keepdims: whether reduced axes stay, with length 1.
         initial: a value that takes part as if it were an element.
-        where: truth values that pick the elements that count; needs `initial`.
+        where: booleans that pick the elements that count; needs `initial`.
 
     Returns:
         (values, indices of int64)
@@ -226,7 +226,7 @@ def amax(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         axis: the axis or axes to reduce; None or () stands for all.
         keepdims: whether reduced axes stay, with length 1.
         initial: a value that takes part as if it were an element.
-        where: truth values that pick the elements that count; needs `initial`.
+        where: booleans that pick the elements that count; needs `initial`.
 
     Returns:
         Tensor without the reduced axes, or with length 1 there.
@@ -253,7 +253,7 @@ def amin(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         axis: the axis or axes to reduce; None or () stands for all.
         keepdims: whether reduced axes stay, with length 1.
         initial: a value that takes part as if it were an element.
-        where: truth values that pick the elements that count; needs `initial`.
+        where: booleans that pick the elements that count; needs `initial`.
 
     Returns:
         Tensor without the reduced axes, or with length 1 there.

@@ -23,7 +23,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
 
     Args:
         input_params: any shape and type.
-        input_indices: whole numbers in ``[-n, n)`` for the n slices, any shape.
+        input_indices: integers in ``[-n, n)`` for the n slices, any shape.
         axis: an int or a Tensor of one.
         batch_dims: how many leading dimensions both tensors share, gathered entry by entry.
 
@@ -32,7 +32,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
         input_params.shape[axis + 1:]``.
 
     Raises:
-        TypeError: if `input_indices` is no Tensor of whole numbers.
+        TypeError: if `input_indices` is no Tensor of integers.
         ValueError: if `axis` or `batch_dims` is out of range.
         RuntimeError: if a place is out of range.
 
@@ -108,13 +108,13 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     Args:
         input: any type.
         dim: in ``[-rank, rank)``.
-        index: whole numbers in ``[-n, n)`` for n elements along `dim`, of the rank of `input`.
+        index: integers in ``[-n, n)`` for n elements along `dim`, of the rank of `input`.
 
     Returns:
         Tensor of the shape of `index`.
 
     Raises:
-        TypeError: if `index` is not of whole numbers.
+        TypeError: if `index` is not of integers.
         ValueError: if the shapes do not fit, or `dim` or a place is out of range.
 
     Examples:
@@ -145,7 +145,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
 
     Args:
         input_x: any shape and type.
-        indices: whole numbers, of shape ``(..., k)``; k is at most the rank of `input_x`. Negative
+        indices: integers, of shape ``(..., k)``; k is at most the rank of `input_x`. Negative
             ones, which MindSpore refuses, count from the end.
 
     Returns:

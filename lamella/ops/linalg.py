@@ -273,7 +273,7 @@ def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
 
 @op
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """Square matrices to a whole power; negative ones are powers of the inverse.
+    """Square matrices to an integer power; negative ones are powers of the inverse.
 
     Args:
         input: shape (..., N, N).

@@ -45,7 +45,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
 
     Args:
         input: unnormalized scores, shape (C,), (N, C) or (N, C, ...).
-        target: classes, whole numbers of shape (), (N,) or (N, ...), or probabilities of the shape
+        target: classes, integers of shape (), (N,) or (N, ...), or probabilities of the shape
             of `input`.
         weight: a weight a class, shape (C,).
         ignore_index: the class that doesn't count.
@@ -68,7 +68,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
     check_reduction("cross_entropy", reduction)
     raw, classes = input._raw, target._raw
     if classes.is_floating_point() or classes.shape == raw.shape:
-        # probabilities, of whole numbers too
+        # probabilities, of integers too
         classes = classes if classes.is_floating_point() else classes.to(raw.dtype)
         if classes.shape != raw.shape:
             raise ValueError(f"For 'cross_entropy', 'target' of probabilities must have the shape "
@@ -88,7 +88,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
 
     Args:
         inputs: log probabilities, shape (C,), (N, C) or (N, C, ...).
-        target: classes, whole numbers of shape (), (N,) or (N, ...).
+        target: classes, integers of shape (), (N,) or (N, ...).
         weight, ignore_index, reduction, label_smoothing: as `cross_entropy`.
 
     Returns:
@@ -252,7 +252,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         The loss, and the log forward probabilities of shape (N, T, 2 S + 1).
 
     Raises:
-        TypeError: if `log_probs` is not floating, or labels or lengths are not whole numbers.
+        TypeError: if `log_probs` is not floating, or labels or lengths are not integers.
         ValueError: if `reduction` is unknown, shapes don't fit, or a label, a length or `blank` is
             out of range.
 

@@ -47,7 +47,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
     Where a 2-norm or Frobenius norm is 0 its gradient is nan, as in MindSpore.
 
     Args:
-        A: any shape; whole numbers are computed in float32.
+        A: any shape; integers are computed in float32.
         ord: a number, inf, -inf, ``"fro"`` or ``"nuc"``; None: the 2-norm of all elements over
             `dim`.
         dim: the axis of vectors, or the two axes of matrices; None: the tensor itself is the
@@ -121,7 +121,7 @@ def matrix_norm(A: Tensor, ord: Any = 'fro', axis: Any = (-2, -1),
     """Norm of matrices.
 
     Args:
-        A: at least two dimensions; whole numbers are computed in float32.
+        A: at least two dimensions; integers are computed in float32.
         ord: 1, -1, 2, -2, inf, -inf, ``"fro"`` or ``"nuc"``.
         axis: the two axes of the matrices.
         keepdims: whether reduced axes stay, with length 1.

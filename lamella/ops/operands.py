@@ -74,8 +74,8 @@ def both(input: Any, other: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def floats(input: Any, other: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """As `both`, with whole numbers turned to float32."""
-    if type(other) is int and other < 0:  # types without a sign don't hold it
+    """As `both`, with integers turned to float32."""
+    if type(other) is int and other < 0:  # unsigned types don't hold it
         other = float(other)
     a, b = both(input, other)
     return floating(a), floating(b)

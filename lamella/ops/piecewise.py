@@ -154,7 +154,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
     """x / 6 + 1 / 2, kept within 0 and 1.
 
     Args:
-        input: any shape, floating or whole numbers.
+        input: any shape, floating or integers.
 
     Returns:
         Tensor of the shape and type of `input`.
@@ -173,7 +173,7 @@ def _hardsigmoid_slope(x: torch.Tensor) -> torch.Tensor:
 
 
 def _floating(kernel: Callable, raw: torch.Tensor) -> torch.Tensor:
-    """A floating kernel on whole numbers: the result is cut to their type, as MindSpore's is."""
+    """A floating kernel on integers: the result is cut to their type, as MindSpore's is."""
     return kernel(raw) if raw.is_floating_point() else kernel(raw.float()).to(raw.dtype)
 
 
@@ -186,7 +186,7 @@ def hardswish(input: Tensor) -> Tensor:
     """x times `hardsigmoid` of x; the derivative at -3 and 3 is that of the middle piece.
 
     Args:
-        input: any shape, floating or whole numbers.
+        input: any shape, floating or integers.
 
     Returns:
         Tensor of the shape and type of `input`.

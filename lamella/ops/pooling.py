@@ -28,7 +28,7 @@ def _avg_pool3d(raw: torch.Tensor, *options: Any) -> torch.Tensor:
 
 def _max_pool1d(raw: torch.Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any,
                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """The kernel, which takes whole numbers only where it gives places as well."""
+    """The kernel, which takes integers only where it gives places as well."""
     options = (raw, kernel, stride, padding, dilation, ceil_mode)
     if return_indices:
         return F.max_pool1d(*options, True)

@@ -227,7 +227,7 @@ def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
     a, b = both(x, y)
     if a.is_floating_point() or a.is_complex():
         return wrap(torch.linalg.vecdot(a, b, dim=axis))
-    if a.dtype in SIGNED:  # these stay, where other whole numbers widen
+    if a.dtype in SIGNED:  # these stay, where other integers widen
         return wrap((a.long() * b.long()).sum(axis).to(a.dtype))
     return wrap((a * b).sum(axis))
 

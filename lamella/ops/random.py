@@ -142,7 +142,7 @@ def _integers(low: Any, high: Any, shape: tuple[int, ...], kind: torch.dtype, se
 @op
 def randint(low: int, high: int, size: tuple, seed: int | None = None, *,
             dtype: Any = None) -> Tensor:
-    """Whole numbers evenly distributed over ``[low, high)``.
+    """Integers evenly distributed over ``[low, high)``.
 
     Args:
         low, high: ints.
@@ -168,7 +168,7 @@ def randint(low: int, high: int, size: tuple, seed: int | None = None, *,
 @op
 def randint_like(input: Tensor, low: int, high: int, seed: int | None = None, *,
                  dtype: Any = None) -> Tensor:
-    """Whole numbers evenly distributed over ``[low, high)``, in the shape and type of `input`.
+    """Integers evenly distributed over ``[low, high)``, in the shape and type of `input`.
 
     Raises:
         ValueError: if the type is no int type.

@@ -134,7 +134,7 @@ def logspace(start: Any, end: Any, steps: int, base: int = 10, *,
     Args:
         start, end: Tensors of one number, or numbers.
         steps: how many, 0 or more.
-        base: a whole number.
+        base: an integer.
         dtype: float16, float32 or float64.
 
     Raises:

@@ -20,7 +20,7 @@ __all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mea
 
 
 def _prod_type(raw: torch.Tensor, axis: Any) -> torch.dtype:
-    # over a tuple of axes MindSpore stays in the type of whole numbers, over one axis it does not
+    # over a tuple of axes MindSpore stays in the integer type, over one axis it does not
     kept = (raw.is_floating_point() or raw.is_complex() or isinstance(axis, (tuple, list))
             or raw.dtype in SIGNED)
     return raw.dtype if kept else torch.int64
@@ -60,7 +60,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         input: any shape.
         dim: the axis or axes to reduce; None or () stands for all.
         keepdim: whether reduced axes stay, with length 1.
-        dtype: the type to sum in and return; default: that of `input`, int64 for whole numbers.
+        dtype: the type to sum in and return; default: that of `input`, int64 for integers.
 
     Returns:
         Tensor without the reduced axes, or with length 1 there.
@@ -76,7 +76,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         [4 6]
     """
     raw = input._raw
-    if dtype is None and raw.dtype in SIGNED:  # these stay, where other whole numbers widen
+    if dtype is None and raw.dtype in SIGNED:  # these stay, where other integers widen
         return wrap(torch.sum(raw.long(), axes(dim, raw), keepdim).to(raw.dtype))
     kind = kind_or(dtype, None, "sum")
     return wrap(torch.sum(raw, axes(dim, raw), keepdim, dtype=kind))
@@ -84,7 +84,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 @op
 def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
-    """Mean over axes; of whole numbers it is whole, rounded towards 0.
+    """Mean over axes; of integers it is whole, rounded towards 0.
 
     Args:
         x: any shape.
@@ -119,8 +119,7 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
         input: any shape.
         axis: the axis or axes to reduce; None or () stands for all.
         keep_dims: whether reduced axes stay, with length 1.
-        dtype: the type to multiply in and return; default: that of `input`, int64 for whole
-            numbers.
+        dtype: the type to multiply in and return; default: that of `input`, int64 for integers.
 
     Returns:
         Tensor without the reduced axes, or with length 1 there.
@@ -289,7 +288,7 @@ def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
 
 @op
 def reduce_sum(x: Tensor, axis: Any = ()) -> Tensor:
-    """Sum over axes, in the type of `x`; of truth values, whether any is true.
+    """Sum over axes, in the type of `x`; of booleans, whether any is true.
 
     Args:
         x: any shape.

@@ -22,7 +22,7 @@ def cumsum(x: Tensor, axis: Any, dtype: Any = None) -> Tensor:
     Args:
         x: any shape.
         axis: the axis, an int or a Tensor of one.
-        dtype: the type to sum in and return; default: that of `x`, whole numbers too.
+        dtype: the type to sum in and return; default: that of `x`, integers too.
 
     Returns:
         Tensor of the shape of `x`
@@ -48,8 +48,7 @@ def cumprod(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
     Args:
         input: any shape.
         dim: the axis, an int.
-        dtype: the type to multiply in and return; default: that of `input`, int64 for whole
-            numbers.
+        dtype: the type to multiply in and return; default: that of `input`, int64 for integers.
 
     Returns:
         Tensor of the shape of `input`

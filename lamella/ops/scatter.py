@@ -52,7 +52,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
 
     Args:
         input_x: rank 1 or more.
-        indices: whole numbers in ``[-n, n)`` for n elements along `axis`, of the rank of `input_x`;
+        indices: integers in ``[-n, n)`` for n elements along `axis`, of the rank of `input_x`;
             updates with others are left out.
         updates: of the shape of `indices`.
         axis: in ``[-rank, rank)``.
@@ -140,7 +140,7 @@ def index_fill(x: Tensor, axis: int, index: Any, value: Any) -> Tensor:
     Args:
         x: any type.
         axis: in ``[-rank, rank)``.
-        index: whole numbers, of rank 0 or 1.
+        index: integers, of rank 0 or 1.
         value: a number, or a Tensor of rank 0.
 
     Examples:
@@ -281,7 +281,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: Any
 
     Args:
         input_x: any shape.
-        segment_ids: whole numbers below `num_segments`, of the shape of the first dimensions of
+        segment_ids: integers below `num_segments`, of the shape of the first dimensions of
             `input_x`; slices with a negative one are left out.
         num_segments: how many segments, an int or a Tensor of one.
 

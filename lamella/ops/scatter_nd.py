@@ -84,7 +84,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
     """Zeros of the given shape with `updates` added at the places that rows of `indices` name.
 
     Args:
-        indices: whole numbers, of shape ``(..., k)``.
+        indices: integers, of shape ``(..., k)``.
         updates: of shape ``indices.shape[:-1] + shape[k:]``.
         shape: a tuple of ints.
 
@@ -109,7 +109,7 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
 
     Args:
         input_x: any shape.
-        indices: whole numbers, of shape ``(..., k)``.
+        indices: integers, of shape ``(..., k)``.
         updates: of shape ``indices.shape[:-1] + input_x.shape[k:]``.
 
     Raises:

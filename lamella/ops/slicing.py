@@ -218,7 +218,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """Which places lie within each length: True for the first ``lengths[i]`` of `maxlen`.
 
     Args:
-        lengths: whole numbers, any shape.
+        lengths: integers, any shape.
         maxlen: the length of the last dimension of the result; default: the greatest length.
 
     Returns:

@@ -125,7 +125,7 @@ def erf(input: Tensor) -> Tensor:
     """The error function.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -146,7 +146,7 @@ def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), accurate for large x.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -167,7 +167,7 @@ def erfinv(input: Tensor) -> Tensor:
     """The inverse of the error function on (-1, 1).
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -188,7 +188,7 @@ def lgamma(input: Tensor) -> Tensor:
     """Logarithm of the magnitude of the gamma function.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -209,7 +209,7 @@ def digamma(input: Tensor) -> Tensor:
     """Derivative of `lgamma`.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.

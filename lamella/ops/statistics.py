@@ -260,7 +260,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each number occurs, or the sum of its weights.
 
     Args:
-        input: whole numbers, none negative, of one dimension.
+        input: integers, none negative, of one dimension.
         weights: a weight for each element.
         minlength: the least length of the result.
 
@@ -331,7 +331,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     Args:
         input: of one or two dimensions.
         correction: what to subtract from the count in the divisor.
-        fweights: how often each observation counts, whole numbers.
+        fweights: how often each observation counts, integers.
         aweights: the weight of each observation.
 
     Returns:

@@ -19,7 +19,7 @@ def sin(input: Tensor) -> Tensor:
     """Sine of each element, in radians.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -40,7 +40,7 @@ def cos(input: Tensor) -> Tensor:
     """Cosine of each element, in radians.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -61,7 +61,7 @@ def tan(input: Tensor) -> Tensor:
     """Tangent of each element, in radians.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -82,7 +82,7 @@ def asin(input: Tensor) -> Tensor:
     """The angle whose sine each element is; nan outside [-1, 1].
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -103,7 +103,7 @@ def acos(input: Tensor) -> Tensor:
     """The angle whose cosine each element is; nan outside [-1, 1].
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -127,7 +127,7 @@ def atan(input: Tensor) -> Tensor:
     """The angle whose tangent each element is.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -151,7 +151,7 @@ def arcsin(x: Tensor) -> Tensor:
     """The angle whose sine each element is; nan outside [-1, 1].
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -197,7 +197,7 @@ def sinh(input: Tensor) -> Tensor:
     """Hyperbolic sine.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -218,7 +218,7 @@ def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -239,7 +239,7 @@ def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -263,7 +263,7 @@ def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; nan below 1.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -287,7 +287,7 @@ def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; nan outside [-1, 1].
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -311,7 +311,7 @@ def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0.
 
     Args:
-        input: any shape; whole numbers are computed in float32.
+        input: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `input`.
@@ -339,7 +339,7 @@ def deg2rad(x: Tensor) -> Tensor:
     """Radians from degrees.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.
@@ -360,7 +360,7 @@ def rad2deg(x: Tensor) -> Tensor:
     """Degrees from radians.
 
     Args:
-        x: any shape; whole numbers are computed in float32.
+        x: any shape; integers are computed in float32.
 
     Returns:
         Tensor of the shape of `x`.

@@ -1,6 +1,6 @@
 """Linear algebra with SciPy's names: decompositions, and what is solved with them.
 
-Whole numbers are computed as float64. `overwrite_a`, `overwrite_b` and `check_finite` are accepted
+Integers are computed as float64. `overwrite_a`, `overwrite_b` and `check_finite` are accepted
 and have no effect, as in MindSpore.
 """
 
@@ -24,7 +24,7 @@ _TRANSPOSED = {"N": 0, "T": 1, "C": 2}
 
 def _checked(where: str, name: str, a: Any, square: bool = True,
              types: tuple[torch.dtype, ...] = _REAL, **flags: Any) -> torch.Tensor:
-    """The raw tensor of a matrix, whole numbers as float64.
+    """The raw tensor of a matrix, integers as float64.
 
     Raises:
         TypeError: if it is no Tensor of `types`, or a flag no bool.

@@ -19,7 +19,7 @@ class COOTensor(Held):
     """A sparse tensor as the coordinates of each value.
 
     Args:
-        indices: the coordinates: (n, rank) whole numbers.
+        indices: the coordinates: (n, rank) integers.
         values: the n values.
         shape: the shape of the dense tensor.
         coo_tensor: a COOTensor to take all of it from, instead of the three.

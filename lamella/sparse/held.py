@@ -97,7 +97,7 @@ def summed(places: torch.Tensor, values: torch.Tensor, lengths: tuple[int, ...]
     """Places in ascending order, each once, with the sums of their values.
 
     Args:
-        places: (n, rank) whole numbers.
+        places: (n, rank) integers.
         values: n values, or n rows of values.
         lengths: the shape that the places lie in.
     """

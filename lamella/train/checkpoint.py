@@ -49,7 +49,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
         async_save: True, ``"thread"`` or ``"process"`` copies the values now and writes them in a
             thread, which the program waits for at its end. An error there is raised by the next
             call of `save_checkpoint` or `load_checkpoint`.
-        append_dict: more to save: numbers, truth values, texts, Tensors and Parameters by name.
+        append_dict: more to save: numbers, booleans, texts, Tensors and Parameters by name.
         enc_key, enc_mode: encryption is not supported; `enc_key` must be None.
         choice_func: called with each parameter's name; says whether it is saved, or, with a str,
             under what name.
@@ -174,7 +174,7 @@ def _appended(more: Any) -> dict[str, Any]:
         if hasattr(value, "get_state"):  # a random Generator
             value = value.get_state()
         if not isinstance(name, str) or not isinstance(value, (int, float, str, Tensor)):
-            raise TypeError("For 'save_checkpoint', 'append_dict' must hold numbers, truth values, "
+            raise TypeError("For 'save_checkpoint', 'append_dict' must hold numbers, booleans, "
                             "texts, Tensors or Parameters by name, "
                             f"but got {name!r}: {type(value).__name__}.")
         values[name] = _plain(value)

@@ -28,9 +28,9 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
     Args:
         net: the network.
         parameter_dict: Parameters by name, as `load_checkpoint` returns; texts are passed over.
-        strict_load: if False, a value of another floating-point type, or another signed whole type,
-            is converted; and parameters left over are looked for under a common prefix, such as
-            ``"network."``. If True, types must be the same and names too.
+        strict_load: if False, a value of another floating-point type, or another signed integer
+            type, is converted; and parameters left over are looked for under a common prefix, such
+            as ``"network."``. If True, types must be the same and names too.
         remove_redundancy: accepted for MindSpore's sake; one process holds everything.
 
     Returns:

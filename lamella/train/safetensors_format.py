@@ -135,7 +135,7 @@ def _checksum(name: str, raw: torch.Tensor, checksum: int) -> int:
     checksum = zlib.crc32(name.encode(), checksum)
     content = raw.contiguous().reshape(-1).view(torch.uint8).numpy().data
     if raw.dim() == 0 and raw.dtype in _COUNTED and 0 <= raw.item() < 1 << 24:
-        # MindSpore takes bytes(array), which for a whole number n of rank 0 are n zeros
+        # MindSpore takes bytes(array), which for an integer n of rank 0 are n zeros
         content = bytes(int(raw))
     return zlib.crc32(content, checksum)
 

@@ -43,7 +43,7 @@ def test_what_comes_back(call, expected):
     assert arrays(call()) == expected
 
 
-def test_whole_numbers_keep_their_type():
+def test_integers_keep_their_type():
     value, tangent = ms.jvp(square, Tensor([1, 2], ms.int32), Tensor([1, 2], ms.int32))
     assert value.dtype is ms.int32 and tangent.dtype is ms.int32
 

@@ -1,6 +1,6 @@
 """Arrays from a line of text, the same ones wherever they are made.
 
-``float32[2,3]`` is eighths between -3 and 3, which every floating type holds exactly; whole numbers
+``float32[2,3]`` is eighths between -3 and 3, which every floating type holds exactly; integers
 lie between -9 and 9 (from 0 where unsigned). What follows the shape changes that: ``!`` the values
 at which functions do something special, ``+`` values above 0, ``^`` values that all differ,
 ``=1,2`` the values given, ``~`` a transposed view, ``/`` every second element of a longer array.

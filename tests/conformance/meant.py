@@ -134,18 +134,18 @@ MEANT: tuple[Meant, ...] = (
         r"^graph of (items = .*sum\(|slice\(0, 2\), range|print\()",
         "structure",
     ),
-    Meant("padding is never the maximum of whole numbers", r"MaxPool[123]d\(.*pad.*= int"),
+    Meant("padding is never the maximum of integers", r"MaxPool[123]d\(.*pad.*= int"),
     Meant("float16 is interpolated, turned to colours and summed in float32",
           r"(ResizeBicubic|Conv3DTranspose|conv3d_transpose|RGBToHSV|AdjustHue|AdjustSaturation)"
           r".*= float16"),
-    Meant("dropout's whole numbers are floating when it has scaled them",
+    Meant("dropout's integers are floating when it has scaled them",
           r"P\.Dropout[23]D.*= int", "dtype"),
     Meant("singular vectors have either sign", r"P\.Svd\(False\)"),
     Meant("the transpose of a complex matrix is not its conjugate", r"BatchMatMul\(False, True"),
     Meant("bidense keeps the type of its arguments", r"ops\.bidense", "dtype"),
-    Meant("numbers without a sign by 0 are 0 in scatter_nd_div", r"([nN]d_?[dD]iv)\(.*uint"),
+    Meant("unsigned integers by 0 are 0 in scatter_nd_div", r"([nN]d_?[dD]iv)\(.*uint"),
     Meant("gradients have the shape of their arguments", r"^grad of P\.EmbeddingLookup", "shape"),
-    Meant("EmbeddingLookup of truth values is of whole numbers", r"EmbeddingLookup.*bool", "dtype"),
+    Meant("EmbeddingLookup of booleans is of integers", r"EmbeddingLookup.*bool", "dtype"),
     Meant("values in one place of a sparse tensor add up", r"SparseToDense"),
     Meant("gradients of operators that 2.10 has none for",
           r"^grad of (P\.RGBToHSV|P\.Inplace|P\.IOU|ops\.iou|P\.ROIAlign)"),
@@ -156,27 +156,27 @@ MEANT: tuple[Meant, ...] = (
         at=_special,
     ),
     Meant(
-        "whole numbers are divided as such, not by way of floating ones",
+        "integers are divided as such, not by way of floating ones",
         rf"(//|%|[dD]iv|divide|remainder|[mM]od|xdivy).*{WHOLE}",
         at=_special,
     ),
-    Meant("means of whole numbers are not summed in floating ones", rf"[mM]ean.*{WHOLE}.*!"),
+    Meant("means of integers are not summed in floating ones", rf"[mM]ean.*{WHOLE}.*!"),
     Meant(
         "remainders of infinite numbers follow IEEE 754",
         rf"(%|remainder|[mM]od).*{FLOAT}",
         at=_special,
     ),
     Meant(
-        "powers of whole numbers wrap around, as their products do", rf"(\*\*|[pP]ow).*{WHOLE}.*!"
+        "powers of integers wrap around, as their products do", rf"(\*\*|[pP]ow).*{WHOLE}.*!"
     ),
     Meant(
-        "whole numbers are not read as floating ones on the way",
+        "integers are not read as floating ones on the way",
         rf"(real|round|sum|norm|matmul|clip_by_norm|[hH]ard|HSwish|HSigmoid|hinge|SeLU|selu|"
         rf"hswish).*{WHOLE}.*!",
     ),
     Meant(
-        "Tensor.std and var of whole numbers take the deviations from the mean, not from the "
-        "whole number below it",
+        "Tensor.std and var of integers take the deviations from the mean, not from the "
+        "integer below it",
         r"(Tensor|x)\.(std|var)\(.*(= int|= uint)",
         "value dtype shape",
     ),
@@ -211,7 +211,7 @@ MEANT: tuple[Meant, ...] = (
         "value dtype refused",
     ),
     Meant(
-        "numbers below 0 are what they are beside types without a sign",
+        "numbers below 0 are what they are beside unsigned types",
         r"(-1|initial=-1|clip).*= uint",
     ),
     Meant(
@@ -236,7 +236,7 @@ MEANT: tuple[Meant, ...] = (
     Meant("the real transforms take real numbers", rf"(rfft|ihfft).*{COMPLEX}", "refused"),
     Meant("cholesky_inverse takes one triangle", r"[cC]holesky_?[iI]nverse", "value refused"),
     Meant(
-        "a cast to whole numbers has no gradient",
+        "a cast to integers has no gradient",
         r"grad.*(cast|astype|byte|int32|bool)",
         "value dtype structure",
     ),
@@ -247,7 +247,7 @@ MEANT: tuple[Meant, ...] = (
         "structure value refused",
     ),
     Meant(
-        "values of functions differentiated by whole numbers are floating",
+        "values of functions differentiated by integers are floating",
         r"(value_and_grad|has_aux|vjp|jvp|jac|GradOp|ms\.grad).*= (int|bool)",
         "dtype value structure",
     ),
@@ -265,16 +265,16 @@ MEANT: tuple[Meant, ...] = (
     Meant("bfloat16 with float16, which 2.10 reads past the end of", r"bfloat16\[\], y = float16"),
     Meant("views are read as such", r"nextafter.*/"),
     Meant("norms of complex matrices", rf"'nuc'.*{COMPLEX}", "value dtype"),
-    Meant("norms of whole numbers are floating", r"norm.*(bool|= u?int)", "dtype"),
+    Meant("norms of integers are floating", r"norm.*(bool|= u?int)", "dtype"),
     Meant("every floating type has a sign", r"is_signed"),
     Meant("outer products are of vectors", r"x\.outer", "refused"),
-    Meant("truth values are equal or not", r"approximate_equal.*bool", "refused"),
+    Meant("booleans are equal or not", r"approximate_equal.*bool", "refused"),
     Meant("determinants are of float32 and float64", r"Determinant.*float16", "refused"),
     Meant("resizing is of floating numbers", r"Resize.*= int", "refused"),
     Meant("the statistics of P.LayerNorm are in the type of its input", r"P.LayerNorm", "dtype"),
-    Meant("norms of whole numbers are not cut to whole ones", r"clip_by_norm.*= u?int"),
+    Meant("norms of integers are not cut to integers", r"clip_by_norm.*= u?int"),
     Meant(
-        "bounds below 0 of unsigned numbers and truth values are no bounds",
+        "bounds below 0 of unsigned numbers and booleans are no bounds",
         r"hardtanh.*= (uint|bool)",
     ),
     Meant("trapz of complex numbers is complex", r"trapz.*complex", "dtype"),
@@ -288,7 +288,7 @@ MEANT: tuple[Meant, ...] = (
     Meant("the smallest of unsigned numbers are the smallest", r"topk.*[fF]alse.*uint"),
     Meant("bincount counts what it can count", r"bincount", "value refused"),
     Meant(
-        "truth values are subtracted alike by functions and methods",
+        "booleans are subtracted alike by functions and methods",
         r"(subtract|x\.sub\().*bool",
         "dtype value",
     ),

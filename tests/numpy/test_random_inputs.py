@@ -170,7 +170,7 @@ def test_lists_of_tensors_keep_their_gradient() -> None:
     assert float(ms.grad(function)(ms.Tensor(2.0))) == 12.0
 
 
-def test_whole_numbers_too_large_for_int32_stay_what_they_are() -> None:
+def test_integers_too_large_for_int32_stay_what_they_are() -> None:
     assert np.array(2**31 - 1).dtype is ms.int32
     assert int(np.array([[2**40], [1]])[0, 0]) == 2**40
 

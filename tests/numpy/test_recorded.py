@@ -22,7 +22,7 @@ for _call in all_calls():
 # Where MindSpore 2.10 is wrong or contradicts its documentation: what is given there instead is
 # compared with NumPy.
 _MEANT = "|".join([
-    r"np\.(std|var)\((\[1|T\(\[1, 0, 3\])",  # it divides whole numbers' sums by n - 1
+    r"np\.(std|var)\((\[1|T\(\[1, 0, 3\])",  # it divides integers' sums by n - 1
     r"np\.(ceil|fix|trunc|trapz|nanstd|nanvar|divide|true_divide|float_power).*'float64'",
     r"np\.take\(.*\[7, -1\]",  # mode 'clip' is said to disable numbers from the end
     r"np\.fft\.ihfftn",  # it is hfftn
@@ -31,7 +31,7 @@ _MEANT = "|".join([
     r"np\.(remainder|mod|fmod|divmod)\(T\(\[True.*\[True",  # False % False is True
     r"np\.unwrap\(.*uint8",  # differences wrap around
 ])
-# Where MindSpore means something else than NumPy: whole numbers stay whole (means, clip), other
+# Where MindSpore means something else than NumPy: integers stay whole (means, clip), other
 # order (unique), lists, text and types.
 _OTHER_THAN_NUMPY = re.compile(
     r"np\.(mean|average|unique|indices|promote_types|result_type|empty_like|nansum|array_str|copy)"

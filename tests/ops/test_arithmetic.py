@@ -57,7 +57,7 @@ WHOLE = [ops.add, ops.sub, ops.mul, ops.floor_divide, ops.remainder, ops.fmod, o
 
 
 @pytest.mark.parametrize("function", WHOLE, ids=lambda f: f.__name__)
-def test_whole_numbers_stay_whole(function):
+def test_integers_stay_whole(function):
     reference = getattr(np, function.__name__, np.subtract if function is ops.sub else np.multiply)
     check_op(function, reference, (K, J))
 
@@ -85,7 +85,7 @@ def test_promotion(a, b, dtype):
         assert str(function(Tensor(b), a).dtype) == dtype, function.__name__
 
 
-def test_truth_values_count_in_differences():
+def test_booleans_count_in_differences():
     mask = Tensor([True, False])
     assert (1 - mask).tolist() == [0, 1]
     assert (mask - 2.5).tolist() == [-1.5, -2.5]

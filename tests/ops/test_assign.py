@@ -80,7 +80,7 @@ def test_scatter_into_parameters() -> None:
         ops.scatter_update(w, Tensor([0]), Tensor([1.0]))
 
 
-def test_whole_numbers_divide_towards_zero() -> None:
+def test_integers_divide_towards_zero() -> None:
     out = ops.tensor_scatter_div(Tensor([7, -7, 9]), Tensor([[0], [1]]), Tensor([2, 2]))
     np.testing.assert_array_equal(out.asnumpy(), [3, -3, 9])
 

@@ -41,7 +41,7 @@ def test_function(function, reference, x):
 
 @pytest.mark.parametrize("function", [f for f, _, _ in FUNCTIONS if f is not ops.logit],
                          ids=lambda f: f.__name__)
-def test_whole_numbers_become_float32(function):
+def test_integers_become_float32(function):
     assert function(Tensor([1, 1])).dtype is ms.float32
 
 

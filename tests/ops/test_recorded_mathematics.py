@@ -1,9 +1,9 @@
 """Values, shapes, types and gradients of mathematics, as MindSpore 2.10 gives them on a CPU.
 
 `recorded_mathematics.json` holds expressions and their results, recorded with float32 kernels.
-Left out is what MindSpore gets wrong there: `any` of numbers, extremes next to nan, `std` of whole
-numbers, gradients of ReduceProd and cumprod at zeros, reductions of nothing, L2Normalize's gradient
-at 0.
+Left out is what MindSpore gets wrong there: `any` of numbers, extremes next to nan, `std` of
+integers, gradients of ReduceProd and cumprod at zeros, reductions of nothing, the gradient of
+L2Normalize at 0.
 """
 
 from __future__ import annotations

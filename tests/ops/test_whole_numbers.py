@@ -1,4 +1,4 @@
-"""Whole numbers, unsigned numbers and places where PyTorch's kernels differ, as MindSpore 2.10."""
+"""Integers, unsigned numbers and places where PyTorch's kernels differ, as MindSpore 2.10."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_shifts_count_modulo_the_width():
     assert (most >> 1).tolist() == [2**63 - 1, 2]
 
 
-def test_negative_powers_of_whole_numbers():
+def test_negative_powers_of_integers():
     x = Tensor([2, 1, -1, 0], ms.int32)
     assert ops.pow(x, -1).tolist() == (x ** -1).tolist() == [0, 1, -1, -2**31]
     powers = Tensor([True, False]) ** -1
@@ -35,7 +35,7 @@ def test_numbers_below_zero_beside_unsigned_tensors():
     assert ops.float_power(Tensor([8], ms.uint8), -1).tolist() == [0.125]
 
 
-def test_activations_of_whole_numbers_cut_their_slope():
+def test_activations_of_integers_cut_their_slope():
     x = Tensor([-7, 100, 3], ms.int32)
     assert ops.leaky_relu(x).tolist() == ops.selu(x).tolist() == [0, 100, 3]
     assert ops.hardtanh(x, -2.5, 2.5).tolist() == [-2, 2, 2]
@@ -96,7 +96,7 @@ def test_divergence_where_targets_are_zero():
     assert np.isfinite(by_target.asnumpy()).all()
 
 
-def test_probabilities_in_whole_numbers():
+def test_probabilities_in_integers():
     scores = Tensor([[1.0, 2.0], [0.5, 0.0]])
     one_hot = Tensor([[0, 1], [1, 0]])
     np.testing.assert_allclose(ops.cross_entropy(scores, one_hot).asnumpy(),

@@ -73,7 +73,7 @@ def test_decompositions() -> None:
     np.testing.assert_allclose(found, np.sort_complex(np.linalg.eigvals(SQUARE)))
 
 
-def test_whole_numbers_are_computed_as_float64() -> None:  # recorded from MindSpore 2.10
+def test_integers_are_computed_as_float64() -> None:  # recorded from MindSpore 2.10
     whole = Tensor([[1, 2], [3, 4]])
     same(linalg.inv(whole), [[-2, 1], [1.5, -0.5]])
     lu, pivots = linalg.lu_factor(whole)

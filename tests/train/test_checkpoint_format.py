@@ -171,7 +171,7 @@ def test_round_trip(tmp_path, raw):
                        raw.view(torch.uint8) if raw.itemsize == 1 else raw)
 
 
-def test_bytes_of_truth_values_other_than_0_and_1_are_true(tmp_path):
+def test_bytes_of_booleans_other_than_0_and_1_are_true(tmp_path):
     message = Checkpoint()
     value = message.value.add(tag="m")
     value.tensor.dims.append(3)

@@ -147,7 +147,7 @@ class Fade(AudioOperation):
 
 
 class MuLawEncoding(AudioOperation):
-    """Values in [-1, 1] as whole numbers, by the mu law (ITU-T G.711).
+    """Values in [-1, 1] as integers, by the mu law (ITU-T G.711).
 
     Args:
         quantization_channels: how many numbers there are.

@@ -73,7 +73,7 @@ def number(operation: Any, argument: str, value: Any, low: float | None = None,
 
 
 def whole(operation: Any, argument: str, value: Any, low: int = 1) -> int:
-    """A whole number.
+    """An integer.
 
     Raises:
         TypeError, ValueError: if it isn't.

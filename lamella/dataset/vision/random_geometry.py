@@ -402,5 +402,5 @@ class RandomPerspective(PyTensorOperation):
 
 
 def round_half_up(value: float) -> int:
-    """The nearest whole number, as C rounds."""
+    """The nearest integer, as C rounds."""
     return int(math.floor(value + 0.5))

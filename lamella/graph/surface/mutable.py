@@ -14,7 +14,7 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     the data is checked and returned unchanged.
 
     Args:
-        input_data: a Tensor, a number, a truth value, or tuples, lists and dicts of them.
+        input_data: a Tensor, a number, a boolean, or tuples, lists and dicts of them.
         dynamic_len: whether the length of a tuple or list may change, too.
 
     Returns:

@@ -140,9 +140,9 @@ class Causes:
                      f"nothing is recorded there",
             "no_grad": f"'{name}'{self.where(step)} runs inside _no_grad, where nothing is "
                        f"recorded",
-            "cast": f"it is cut by an integer cast, '{name}'{to}{self.where(step)}: whole numbers "
+            "cast": f"it is cut by an integer cast, '{name}'{to}{self.where(step)}: integers "
                     f"have no gradient",
-            "discrete": f"'{name}'{self.where(step)} gives whole numbers or truth values "
+            "discrete": f"'{name}'{self.where(step)} gives integers or booleans "
                         f"({', '.join(kinds)}), which have no gradient",
             "other": f"'{name}'{self.where(step)} has no gradient"}[step.cut or "discrete"]
 

@@ -164,7 +164,7 @@ class GradientReport:
                     f"computed for it.")
         if mark == "not floating":
             kind = value.numbers.dtype if value.numbers is not None else "another type"
-            return (f"{zero}it holds whole numbers or truth values ({kind}), which have no "
+            return (f"{zero}it holds integers or booleans ({kind}), which have no "
                     f"gradient.")
         if mark == "unused":
             return zero + self._unused_text(name)

@@ -77,7 +77,7 @@ def _clippings(function: Any) -> Iterator[str]:
             start = instruction.starts_line
             if start is not None and not isinstance(start, bool):
                 line = start
-            elif start:  # Python 3.13 has a truth value there
+            elif start:  # Python 3.13 has a boolean there
                 line = getattr(instruction, "line_number", line)
             name = instruction.argval
             if isinstance(name, str) and name.startswith(("clip", "clamp")) and (

@@ -25,7 +25,7 @@ __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell",
 
 
 def has_overflow(gradients: Any) -> torch.Tensor:
-    """A truth value: whether some element of some Tensor is infinite or no number."""
+    """A boolean: whether some element of some Tensor is infinite or no number."""
     every = [t._raw for t in tensors(gradients) if t._raw.numel()]
     raws = [raw for raw in local(every) if not raw.is_meta]
     floating = [r for r in raws if r.is_floating_point() or r.is_complex()]

@@ -261,7 +261,7 @@ class SampleDistortedBoundingBoxV2(Primitive):
         use_image_if_no_bounding_boxes: whether no boxes mean the whole image, or else an error.
 
     Inputs:
-        image_size: (height, width, channels), whole numbers.
+        image_size: (height, width, channels), integers.
         bounding_boxes: (y0, x0, y1, x1) in [0, 1], float32, shape (N, boxes, 4).
         min_object_covered: which share of a box has to be inside, a Tensor of one element.
 

@@ -94,7 +94,7 @@ def equal_count(x: Tensor, y: Tensor) -> Tensor:
 
 @op
 def truncated_mod(x: Any, y: Any) -> Tensor:
-    """What division rounded towards 0 leaves; of whole numbers by 0 what the processor makes."""
+    """What division rounded towards 0 leaves; of integers by 0 what the processor makes."""
     return wrap(trunc_rest(*sides(x, y), lowest))
 
 
@@ -112,7 +112,7 @@ def make_complex(real: Tensor, imag: Tensor) -> Tensor:
 
 @op
 def rint(input_x: Tensor) -> Tensor:
-    """The nearest whole number, of two the even one."""
+    """The nearest integer, of two the even one."""
     return elementary.round(input_x)
 
 

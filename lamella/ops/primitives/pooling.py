@@ -252,7 +252,7 @@ class FractionalMaxPool(_FractionalPool):
 
 
 class FractionalAvgPool(_FractionalPool):
-    """As `FractionalMaxPool`, with means instead of maxima; those of whole numbers are cut off.
+    """As `FractionalMaxPool`, with means instead of maxima; those of integers are cut off.
 
     Examples:
         >>> import lamella as ms

@@ -123,7 +123,7 @@ class UniformReal(_Seeded):
 
 
 class UniformInt(_Seeded):
-    """Whole numbers evenly distributed over ``[minval, maxval)``, int32, of the shape given.
+    """Integers evenly distributed over ``[minval, maxval)``, int32, of the shape given.
 
     Examples:
         >>> import lamella as ms
@@ -178,7 +178,7 @@ class ParameterizedTruncatedNormal(_Seeded):
 
 
 class NonDeterministicInts(Primitive):
-    """Whole numbers evenly from all that the type has.
+    """Integers evenly from all that the type has.
 
     Args:
         dtype: int32 or int64.
@@ -444,7 +444,7 @@ class Randperm(Primitive):
     Args:
         max_length: the length of the result.
         pad: what follows the numbers.
-        dtype: a type of whole numbers.
+        dtype: an integer type.
 
     Examples:
         >>> import lamella as ms

@@ -207,7 +207,7 @@ class ConfusionMatrix(Primitive):
         dtype: the result's type, by name.
 
     Inputs:
-        labels, predictions: classes, whole numbers, shape (n,).
+        labels, predictions: classes, integers, shape (n,).
         weights: how much each counts, shape (n,); None for 1.
 
     Outputs:

@@ -85,7 +85,7 @@ def test_integer_cast():
 
 
 def test_comparison_and_argmax():
-    assert "gives whole numbers or truth values (bool)" in why(lambda x, w: x * (w > 1))
+    assert "gives integers or booleans (bool)" in why(lambda x, w: x * (w > 1))
     assert "'argmax'" in why(lambda x, w: x * ops.argmax(w))
 
 
@@ -132,11 +132,11 @@ def test_requires_grad_false():
     assert "requires_grad=False" in report.why("w") and report.mark("w") == "frozen"
 
 
-def test_whole_numbers():
+def test_integers():
     net = One(lambda x, w: x * w)
     net.count = Parameter(Tensor([1, 2]), name="count")
     report = inspect_gradients(net, X)
-    assert "holds whole numbers or truth values (int64)" in report.why("count")
+    assert "holds integers or booleans (int64)" in report.why("count")
 
 
 def test_dead_relu():
@@ -220,8 +220,8 @@ def through_an_assignment(x, w):
     (through_an_assignment, "all of it is overwritten by 'zero_'"),
     (lambda x, w: half(w) * 1e-4 * 1e-4, "it underflows in 'mul' .* is 0.0001 or less, .* 6e-08"),
     (lambda x, w: (half(w).float() * 1e-8), "it underflows in 'to' .* is 1e-08 or less"),
-    (lambda x, w: ops.topk(w, 2)[1].sum() * 1.0, "'topk' in .* gives whole numbers or .*int64"),
-    (lambda x, w: x[0][ops.argsort(w)], "'argsort' in .* gives whole numbers or .*int64"),
+    (lambda x, w: ops.topk(w, 2)[1].sum() * 1.0, "'topk' in .* gives integers or .*int64"),
+    (lambda x, w: x[0][ops.argsort(w)], "'argsort' in .* gives integers or .*int64"),
     (lambda x, w: ops.dense(x, ops.outer(w, w) * 1e-30 * 1e-30, ops.zeros(3)),
      "it underflows in 'mul'"),
     (lambda x, w: ops.smooth_l1_loss(w - w.asnumpy(), ops.zeros(3)),
@@ -378,7 +378,7 @@ def test_relu_like_layers_of_ours():
 def test_inputs_too():
     report = inspect_gradients(lambda x, y, i: x * ops.stop_gradient(y) + i, X, X, Tensor([1]))
     assert "is not zero: norm" in report.why("x") and "cut by" in report.why("y")
-    assert "whole numbers" in report.why("i")
+    assert "integers" in report.why("i")
 
 
 def test_inputs_in_structures_have_paths():

@@ -1,4 +1,4 @@
-"""Distributions of whole numbers: Bernoulli, Categorical, Geometric, Poisson."""
+"""Distributions of integers: Bernoulli, Categorical, Geometric, Poisson."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of whole numbers and truth values, by which there is nothing to differentiate."""
+"""Inputs of integers and booleans, by which there is nothing to differentiate."""
 
 import numpy as np
 
