@@ -26,7 +26,7 @@ NAMESPACES = ("lamella", "lamella.amp", "lamella.common.initializer", "lamella.c
               "lamella.nn.probability.bijector", "lamella.nn.probability.distribution",
               "lamella.scipy.linalg", "lamella.scipy.optimize", "lamella.sparse", "lamella.train")
 BY_FAMILY = ("lamella.nn", "lamella.ops", "lamella.numpy")
-# after those whose functions they show: under their own names, or as faces
+# after those whose functions they show: under their own names, or as adapters
 OF_OTHERS = ("lamella.mint", "lamella.mint.nn", "lamella.mint.nn.functional", "lamella.mint.linalg",
              "lamella.mint.special", "lamella.mint.optim")
 
@@ -62,7 +62,7 @@ def pages(namespace: str, described: set[str], whole: bool) -> Iterator[tuple[st
     """
     room = importlib.import_module(namespace)
     same = sorted(of_others(room, described)) if namespace in OF_OTHERS else []
-    families, primitives, faces = members(room, described)
+    families, primitives, adapters = members(room, described)
     name = namespace.removeprefix("lamella.").replace("common.", "").replace(".", "_")
     lines = [f"# {namespace}", "", first_line(room), ""]
     listed = []
@@ -83,10 +83,10 @@ def pages(namespace: str, described: set[str], whole: bool) -> Iterator[tuple[st
         lines += ["## Primitive classes", "",
                   "Made with their attributes, called with Tensors; the mathematics is that of the "
                   "functions above.", "", *table("class", primitives)]
-    if faces:
+    if adapters:
         lines += ["## Functions under other names", "",
                   "Each is the function that its line names, with other arguments.", "",
-                  *table("function", faces)]
+                  *table("function", adapters)]
     if same:
         lines += ["", "## The same as elsewhere", "", ", ".join(f"`{name}`" for name in same), ""]
     if namespace == "lamella":
@@ -108,8 +108,8 @@ def of_others(room: ModuleType, described: set[str]) -> Iterator[str]:
 
 def members(room: ModuleType, described: set[str]
             ) -> tuple[dict[str, list[str]], list[tuple[str, Any]], list[tuple[str, Any]]]:
-    """What a namespace has: the paths of each family's names, the Primitive classes, the faces."""
-    families, primitives, faces = defaultdict(list), [], []
+    """What a namespace has: the paths of each family's names, its Primitives and adapters."""
+    families, primitives, adapters = defaultdict(list), [], []
     for name in sorted(dir(room), key=str.lower):
         value = getattr(room, name, None)
         home = getattr(value, "__module__", None) or ""
@@ -117,14 +117,14 @@ def members(room: ModuleType, described: set[str]
             continue
         if home.startswith("lamella.ops.") and inspect.isclass(value):
             primitives.append((name, value))
-        elif hasattr(value, "__wrapped_by_face__"):
+        elif hasattr(value, "__adapts__"):
             if f"{home}.".startswith(f"{room.__name__}."):
-                faces.append((name, value))
+                adapters.append((name, value))
         elif value.__name__ == name and f"{home}.{name}" not in described:
             described.add(f"{home}.{name}")
             room_of_it = ".".join(home.split(".")[:room.__name__.count(".") + 2])
             families[room_of_it].append(f"{home}.{name}")
-    return families, primitives, faces
+    return families, primitives, adapters
 
 
 def operators_as_methods() -> list[tuple[str, Any]]:

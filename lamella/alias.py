@@ -2,7 +2,7 @@
 
 ``install()`` puts a finder in front of `sys.meta_path`. From then on ``mindspore`` and every module
 path under it that programs import (``mindspore.ops.operations``, ``mindspore.common.api``,
-``mindspore.nn.optim.optimizer``, ...) are faces: small modules that hold the very objects of
+``mindspore.nn.optim.optimizer``, ...) are facades: small modules that hold the very objects of
 Lamella's modules, so ``mindspore.nn.Cell is lamella.nn.Cell``. They are modules of their own, not
 Lamella's, so that nothing in Lamella changes and `uninstall` leaves no trace; a program that
 replaces ``mindspore.nn.Dense`` replaces it for users of the alias. The real package, if there is
@@ -194,7 +194,7 @@ _LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
 _FUNCTIONS = frozenset(
     ["data_sink", "lazy_inline", "linear_sum_assignment", "mutable", "recompute", "seed", "tensor"])
 
-# faces whose `import *` gives only classes, as MindSpore's modules of primitives do
+# facades whose `import *` gives only classes, as MindSpore's modules of primitives do
 _CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
 
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
@@ -211,7 +211,7 @@ class MissingName(AttributeError):
         return _missing(f"{self.module}.{self.name}")
 
 
-class Face(ModuleType):
+class Facade(ModuleType):
     """A module of ``mindspore`` that shows what Lamella has under that path."""
 
     __lamella_sources__: tuple[str, ...] = ()
@@ -232,7 +232,7 @@ class Face(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system binds a submodule in its parent
-        if not (isinstance(value, Face) and name in _FUNCTIONS):
+        if not (isinstance(value, Facade) and name in _FUNCTIONS):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
@@ -316,13 +316,13 @@ class _Finder:
 
 
 class _Loader(Loader):
-    """Makes one face."""
+    """Makes one facade."""
 
     def __init__(self, sources: tuple[str, ...]):
         self.sources = sources
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Face(spec.name)
+        return Facade(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         names = module.__dict__

@@ -1,4 +1,4 @@
-"""Errors of operators: a kernel's complaint turned into a message that a user can act on."""
+"""Errors of operators: they name the operator and its arguments instead of a kernel."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import torch
 
-from .complaints import is_failure, kind_of, meaning, of_vmap, without_prefix
+from .kernel_messages import error_type, is_failure, meaning, of_vmap, without_prefix
 
 _OWN = __name__.partition(".")[0] + "."
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
-# what kernels raise, and Python where an argument is of a wrong type
+# what kernels raise, and Python for an argument of a wrong type
 KERNEL_ERRORS = (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
                  ZeroDivisionError, KeyError, AssertionError)
 _RAISE = opcode.opmap["RAISE_VARARGS"]
@@ -31,7 +31,7 @@ _OF_TENSORS = ("_raw", "shape", "ndim", "dtype", "dim", "astype", "size", "numel
 
 
 def describe(value: Any) -> str:
-    """A short account of an argument for an error message: a tensor's shape and type, not its data.
+    """An argument as text for an error message: of a tensor its shape and type, not its data.
 
     >>> import lamella as ms
     >>> describe(ms.Tensor([1.0, 2.0])), describe(3), describe([ms.Tensor(1)])
@@ -63,7 +63,7 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
     if isinstance(error, AttributeError):
         return _of_attribute(name, error, text, given, arguments)
     if isinstance(error, (KeyError, AssertionError)):
-        if _origin(error) == "raise" or not _is_own_affair(error):
+        if _origin(error) == "raise" or not _is_internal(error):
             return error
         return ValueError(f"For '{name}', an argument has a value or type that doesn't fit. "
                           f"Arguments: {given}.")
@@ -73,10 +73,10 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
     if isinstance(error, OverflowError) or "Overflow when unpacking" in text:
         return ValueError(f"For '{name}', a number is too large for the type it is needed in. "
                           f"Arguments: {given}.")
-    told = of_vmap(text)
-    if told:
-        return RuntimeError(f"For '{name}', {told} Arguments: {given}.")
-    kind, origin = kind_of(name, error, text), _origin(error)
+    advice = of_vmap(text)
+    if advice:
+        return RuntimeError(f"For '{name}', {advice} Arguments: {given}.")
+    kind, origin = error_type(name, error, text), _origin(error)
     deliberate = origin == "raise" and type(error) not in (RuntimeError, IndexError, TypeError,
                                                            ValueError)
     if kind is None or origin == "user" or deliberate:
@@ -98,7 +98,7 @@ def _tensors(arguments: dict[str, Any]) -> list[torch.Tensor]:
 
 def _axis_outside(error: BaseException, tensors: list[torch.Tensor],
                   arguments: dict[str, Any]) -> str:
-    """Which given axis lies outside of the first tensor; "" if that isn't what is wrong."""
+    """The message about an axis that the first tensor doesn't have; "" if that isn't the reason."""
     if not isinstance(error, IndexError) or not tensors:
         return ""
     rank = max(tensors[0].dim(), 1)
@@ -112,7 +112,7 @@ def _axis_outside(error: BaseException, tensors: list[torch.Tensor],
 
 def _of_attribute(name: str, error: AttributeError, text: str, given: str,
                   arguments: dict[str, Any]) -> Exception:
-    """What to raise where something lacks an attribute: most often it should be a Tensor."""
+    """The error for a missing attribute: most often the argument should be a Tensor."""
     kind, attribute = (re.findall(r"'([^']*)'", text) + ["", ""])[:2]
     kind = kind.split(".")[-1]
 
@@ -124,7 +124,7 @@ def _of_attribute(name: str, error: AttributeError, text: str, given: str,
     culprits = [f"the argument '{k}'" for k, v in arguments.items() if lacks(v)] or [
         f"an element of the argument '{k}'" for k, v in arguments.items()
         if isinstance(v, (list, tuple)) and any(map(lacks, v))]
-    if not culprits and attribute != "_raw" and not _is_own_affair(error):
+    if not culprits and attribute != "_raw" and not _is_internal(error):
         return error
     which, got = culprits[0] if culprits else "an argument", f"but got {kind}"
     if kind == "member_descriptor":
@@ -138,17 +138,16 @@ def _of_attribute(name: str, error: AttributeError, text: str, given: str,
 
 
 def of_backward(error: Exception) -> Exception:
-    """The error to raise when a backward pass failed; that of a rule of the user's as it is."""
+    """The error to raise when a backward pass failed; an error of a user's rule stays as it is."""
     text = str(error).split("\n")[0]
-    if is_failure(text) or _origin(error) != "kernel" \
-            or not _is_own_affair(error):
+    if is_failure(text) or _origin(error) != "kernel" or not _is_internal(error):
         return error
-    told = of_vmap(text) or meaning(text, type(error)) or without_prefix(text)
-    return RuntimeError(f"For 'grad', the backward pass of an operator failed: {told}")
+    reason = of_vmap(text) or meaning(text, type(error)) or without_prefix(text)
+    return RuntimeError(f"For 'grad', the backward pass of an operator failed: {reason}")
 
 
 def _origin(error: BaseException) -> str:
-    """Who made an error: a `raise` of Lamella's, a "kernel" it called, or code of the "user"."""
+    """Where an error comes from: a "raise" in Lamella, a "kernel", or code of the "user"."""
     last: TracebackType | None = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -160,21 +159,21 @@ def _origin(error: BaseException) -> str:
     return "kernel" if module.startswith(_KERNELS) else "user"
 
 
-# for each kind of refusal: whether an error is one, and what runs the operator all the same
-_other_ways: list[tuple[Callable[[BaseException], bool], Callable[..., Any]]] = []
+# pairs: whether a fallback applies to an error, and the fallback
+_fallbacks: list[tuple[Callable[[BaseException], bool], Callable[..., Any]]] = []
 
 
-def on_refusal(applies: Callable[[BaseException], bool], another_way: Callable[..., Any]) -> None:
-    """Have operators that fail with an error to which `applies` says yes run another way.
+def add_fallback(applies: Callable[[BaseException], bool], fallback: Callable[..., Any]) -> None:
+    """Run `fallback` instead of an operator that failed with an error for which `applies` is true.
 
     Args:
-        another_way: called with the operator's function, its arguments and its keyword arguments.
+        fallback: called with the operator's function, its arguments and its keyword arguments.
     """
-    _other_ways.append((applies, another_way))
+    _fallbacks.append((applies, fallback))
 
 
 def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
-    """Mark a function as an operator: its failures are explained by `op_error`.
+    """Mark a function as an operator: `op_error` explains its errors.
 
     Costs about 0.1 µs a call; the operators of `Tensor`'s own syntax (``+``, ``@``, ...) do the
     same in line.
@@ -189,12 +188,12 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except KERNEL_ERRORS as error:
-            for applies, another_way in _other_ways:
+            for applies, fallback in _fallbacks:
                 if applies(error):
                     try:
-                        return another_way(function, args, kwargs)
+                        return fallback(function, args, kwargs)
                     except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
-                        if "not implemented for" not in str(refusal):  # for the type it tried
+                        if "not implemented for" not in str(refusal):  # the fallback's own type
                             error = refusal
             explained = _explain(function, name or function.__name__, args, kwargs, error)
             if explained is error:
@@ -218,19 +217,19 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
 
 def explain_in(name: str, owner: type, function: Callable[..., Any], args: Any, kwargs: Any,
                error: Exception) -> None:
-    """Raise what explains an error of `function`, if `owner` is a class of Lamella's.
+    """Raise an error that explains that of `function`, if `owner` is one of Lamella's classes.
 
-    An error that code of the user's has to do with is left as it is.
+    An error that came through the user's code is left as it is.
     """
-    if not owner.__module__.startswith(_OWN) or not _is_own_affair(error):
+    if not owner.__module__.startswith(_OWN) or not _is_internal(error):
         return
     explained = _explain(function, name, args, kwargs, error)
     if explained is not error:
         raise explained from error
 
 
-def _is_own_affair(error: BaseException) -> bool:
-    """Whether an error came through code of Lamella's and of its kernels alone."""
+def _is_internal(error: BaseException) -> bool:
+    """Whether an error came only through Lamella's own code and its kernels."""
     trace = error.__traceback__
     while trace is not None:
         if not trace.tb_frame.f_globals.get("__name__", "").startswith((_OWN, *_KERNELS)):
@@ -239,22 +238,22 @@ def _is_own_affair(error: BaseException) -> bool:
     return True
 
 
-def explain_making(owner: type) -> None:
-    """Let what goes wrong inside the constructor of a class of Lamella's name class and arguments.
+def explain_construction(owner: type) -> None:
+    """Have errors inside a constructor of Lamella's name the class and the arguments.
 
-    Errors that it raises itself are left as they are.
+    Errors that the constructor raises itself are left as they are.
     """
-    make = vars(owner).get("__init__")
-    if make is None or not getattr(make, "__module__", "").startswith(_OWN):
+    init = vars(owner).get("__init__")
+    if init is None or not getattr(init, "__module__", "").startswith(_OWN):
         return
 
-    @functools.wraps(make)
-    def making(self: Any, *args: Any, **kwargs: Any) -> None:
+    @functools.wraps(init)
+    def explained(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
-            make(self, *args, **kwargs)
+            init(self, *args, **kwargs)
         except KERNEL_ERRORS as error:
             if _origin(error) != "raise":
-                explain_in(type(self).__name__, owner, make, (self, *args), kwargs, error)
+                explain_in(type(self).__name__, owner, init, (self, *args), kwargs, error)
             raise
 
-    owner.__init__ = making  # type: ignore[misc]
+    owner.__init__ = explained  # type: ignore[misc]

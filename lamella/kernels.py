@@ -10,16 +10,16 @@ import torch
 from .state import is_nested
 
 # at a bound, PyTorch up to 2.13 passes a clamped number's gradient as MindSpore does, later
-# versions stop it; where both sides of `fmax` are equal, those share it
+# versions stop it; where both sides of `fmax` are equal, MindSpore shares the gradient
 STOPS_AT_BOUNDS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 14)
 
-power_of_any_order: Any = None  # `a` ** `b` with right derivatives; `autodiff.power` puts it here
+power_of_any_order: Any = None  # `a` ** `b` with correct derivatives; set by `autodiff.power`
 
 
 def minus(a: Any, b: Any) -> torch.Tensor:
-    """`a` - `b`, of booleans too, which PyTorch refuses.
+    """`a` - `b`, also of booleans, for which PyTorch raises an error.
 
-    Of two of them the difference is a boolean; with a number they count as 0 and 1.
+    The difference of two booleans is a boolean; with a number they count as 0 and 1.
     """
     try:
         return a - b
@@ -46,18 +46,18 @@ def _count(value: Any) -> Any:
 def power(a: Any, b: Any) -> torch.Tensor:
     """`a` ** `b`; of two tensors with derivatives of any order.
 
-    PyTorch's, beyond the first in reverse mode, have 0 times the logarithm of a base that is
-    negative, and 0 times infinity where the base is 0.
+    PyTorch's derivatives beyond the first in reverse mode multiply 0 by the logarithm of a negative
+    base, and by infinity where the base is 0.
     """
     if not (is_nested() and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
             and (a.is_floating_point() or a.is_complex())):
         if type(b) is int and b < 0 and not (a.is_floating_point() or a.is_complex()):
-            return whole_power(a, b)
+            return integer_power(a, b)
         return a ** b
     return power_of_any_order(a, b)
 
 
-def whole_power(a: torch.Tensor, b: Any) -> torch.Tensor:
+def integer_power(a: torch.Tensor, b: Any) -> torch.Tensor:
     """Integers to a negative power: 0 except for 1 and -1; for 0 the value of `lowest`."""
     kind = torch.result_type(a, b)
     signed = a.to(kind if kind.is_signed else torch.int64)
@@ -66,12 +66,12 @@ def whole_power(a: torch.Tensor, b: Any) -> torch.Tensor:
 
 
 def left_shift(a: Any, b: Any) -> torch.Tensor:
-    """The bits of `a` moved to the left by `b` places, modulo the number of bits, 32 at least."""
+    """`a` shifted left by `b` bits, modulo the width of the type, at least 32."""
     return _shifted(torch.bitwise_left_shift, a, b)
 
 
 def right_shift(a: Any, b: Any) -> torch.Tensor:
-    """The bits of `a` moved to the right by `b` places, modulo their number, 32 at least."""
+    """`a` shifted right by `b` bits, modulo the width of the type, at least 32."""
     return _shifted(torch.bitwise_right_shift, a, b)
 
 
@@ -83,21 +83,21 @@ def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torc
         bits = torch.as_tensor(a).to(kind).long()
         return kernel(bits, torch.as_tensor(b).long() & 31).to(kind)
     if kind is torch.uint64:
-        places = torch.as_tensor(b & 63 if isinstance(b, int) else b).to(kind).view(torch.int64)
-        places = places & 63
+        amount = torch.as_tensor(b & 63 if isinstance(b, int) else b).to(kind).view(torch.int64)
+        amount = amount & 63
         bits = torch.as_tensor(a).to(kind).view(torch.int64)
-        moved = kernel(bits, places)
-        if kernel is torch.bitwise_right_shift:  # without the sign's copies
-            moved = torch.where(places == 0, bits, moved & ~(-1 << (64 - places.clamp_min(1))))
+        moved = kernel(bits, amount)
+        if kernel is torch.bitwise_right_shift:  # a logical shift: without copies of the sign bit
+            moved = torch.where(amount == 0, bits, moved & ~(-1 << (64 - amount.clamp_min(1))))
         return moved.view(kind)
-    if kind.itemsize < 4:  # as the processor does: 32 bits, of which the lowest stay
+    if kind.itemsize < 4:  # as processors do: shifted in 32 bits, then truncated
         a = a.int() if isinstance(a, torch.Tensor) else torch.tensor(a, dtype=torch.int32)
         return kernel(a, (b.int() if isinstance(b, torch.Tensor) else b) & 31).to(kind)
     return kernel(a, b & (8 * kind.itemsize - 1))
 
 
 def comparison(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
-    """`kernel`, for numbers below 0 beside a type that has none, too: PyTorch wraps them around."""
+    """`kernel`, also for uint8 and a negative number, which PyTorch would wrap around."""
     def compare(a: Any, b: Any) -> torch.Tensor:
         if type(b) is int and b < 0 and a.dtype is torch.uint8:
             return kernel(a.short(), b)
@@ -108,65 +108,65 @@ def comparison(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any
 
 
 def floor_quotient(a: Any, b: Any) -> torch.Tensor:
-    """`a` // `b`, with the gradient zero that PyTorch's own ``//`` lacks.
+    """`a` // `b`, with gradient zero, which PyTorch's own ``//`` lacks.
 
-    Integers by 0 are as far as the type reaches, with the sign of `a`, and 0 by 0 is 0.
+    An integer divided by 0 is the largest or the least number of the type, by its sign; 0 / 0 is 0.
     """
     if not isinstance(a, torch.Tensor):
         a = _like(a, b)
     try:
         return torch.div(a, b, rounding_mode="floor")
     except RuntimeError as error:
-        return _rescued(_floor, a, b, error, farthest)
+        return _divide_integers(_floor, a, b, error, saturated)
 
 
 def trunc_quotient(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
                    ) -> torch.Tensor:
-    """`a` / `b` rounded towards 0; integers by 0 are what `by_zero` says, or `lowest`.
+    """`a` / `b` rounded towards 0; an integer divided by 0 is ``by_zero(a)``, by default `lowest`.
 
-    The least number of an integer type by -1 wraps around to itself; PyTorch's kernel ends the
-    process there, with the processor's trap.
+    The least number of an integer type divided by -1 wraps around to itself; PyTorch's kernel
+    kills the process there, by a trap of the processor.
     """
     if not isinstance(a, torch.Tensor):
         a = _like(a, b)
     try:
         return _trunc(a, b)
     except RuntimeError as error:
-        return _rescued(_trunc, a, b, error, by_zero or lowest)
+        return _divide_integers(_trunc, a, b, error, by_zero or lowest)
 
 
-def floor_rest(a: Any, b: Any) -> torch.Tensor:
-    """What `a` // `b` leaves, with the sign of `b`; `a` itself where `b` is 0."""
+def floor_remainder(a: Any, b: Any) -> torch.Tensor:
+    """The remainder of `a` // `b`, with the sign of `b`; `a` itself where `b` is 0."""
     try:
         return torch.remainder(a, b)
     except RuntimeError as error:
-        return _rescued(torch.remainder, a, b, error, _itself)
+        return _divide_integers(torch.remainder, a, b, error, _itself)
 
 
 def modulo(a: Any, b: Any) -> torch.Tensor:
-    """``a % b``, as `floor_rest`; where `b` is 0 what `lowest` says."""
+    """``a % b``, as `floor_remainder`, but `lowest` where `b` is 0."""
     try:
         return torch.remainder(a, b)
     except RuntimeError as error:
-        return _rescued(torch.remainder, a, b, error, lowest)
+        return _divide_integers(torch.remainder, a, b, error, lowest)
 
 
-def trunc_rest(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
+def trunc_remainder(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
                ) -> torch.Tensor:
-    """What division rounded towards 0 leaves, with the sign of `a`; `a` itself where `b` is 0."""
+    """The remainder of division rounded towards 0, with the sign of `a`; `a` where `b` is 0."""
     if type(b) is int and b < 0:
-        b = -b  # which doesn't matter, and unsigned types hold it
+        b = -b  # the sign doesn't matter, and unsigned types can't hold a negative number
     try:
         return torch.fmod(a, b)
     except RuntimeError as error:
-        return _rescued(torch.fmod, a, b, error, by_zero or _itself)
+        return _divide_integers(torch.fmod, a, b, error, by_zero or _itself)
 
 
 def lowest(a: torch.Tensor) -> torch.Tensor:
-    """What 2.10 gives for the rest of a division of integers by 0.
+    """What 2.10 gives for the remainder of a division of integers by 0.
 
-    It is the least number of int32 and int64, and 0 in the other types: what the processor makes of
-    a number that isn't one.
+    It is the least number in int32 and int64, and 0 in the other types: what processors convert NaN
+    to.
     """
     wide = a.dtype in (torch.int32, torch.int64)
     return torch.full_like(a, torch.iinfo(a.dtype).min if wide else 0)
@@ -187,7 +187,8 @@ def _trunc(a: torch.Tensor, b: Any) -> torch.Tensor:
     return torch.where(by_minus_one, -quotient, quotient)
 
 
-def farthest(a: torch.Tensor) -> torch.Tensor:
+def saturated(a: torch.Tensor) -> torch.Tensor:
+    """The largest or the least number of the type, by the sign of `a`; 0 for 0."""
     info = torch.iinfo(a.dtype)
     return torch.where(a > 0, info.max, torch.where(a < 0, info.min, 0)).to(a.dtype)
 
@@ -200,40 +201,41 @@ def _like(number: Any, other: torch.Tensor) -> torch.Tensor:
     return torch.full((), number, dtype=torch.result_type(other, number), device=other.device)
 
 
-def _rescued(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any, error: RuntimeError,
-             by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """`kernel` of integers and booleans where PyTorch has refused.
+def _divide_integers(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any,
+                     error: RuntimeError,
+                     by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """The quotient or remainder of integers or booleans where PyTorch's `kernel` raised `error`.
 
-    Where `b` is 0 it is `by_zero` of `a`.
+    Where `b` is 0 it is ``by_zero(a)``.
 
     Raises:
         RuntimeError: `error`, if that was about something else.
     """
     kind = torch.result_type(a, b)
-    truth = kind is torch.bool and "'Bool'" in str(error)
-    whole = kind is torch.uint64 and "'UInt64'" in str(error)
-    if not (truth or whole or "ZeroDivision" in str(error)):
+    is_bool = kind is torch.bool and "'Bool'" in str(error)
+    is_uint64 = kind is torch.uint64 and "'UInt64'" in str(error)
+    if not (is_bool or is_uint64 or "ZeroDivision" in str(error)):
         raise error
     a = a.to(kind) if isinstance(a, torch.Tensor) else _like(a, b)
     b = b.to(kind) if isinstance(b, torch.Tensor) else _like(b, a)
-    if truth:
+    if is_bool:
         a, b = a.byte(), b.byte()
-    if whole:
+    if is_uint64:
         a, b = torch.broadcast_tensors(a.view(torch.int64), b.view(torch.int64))
         kernel = _unsigned(kernel)
     zero = b == 0
     out = torch.where(zero, by_zero(a), kernel(a, b.masked_fill(zero, 1)))
-    if whole:
-        out = torch.where(zero & (a != 0), -1, out) if by_zero is farthest else out
+    if is_uint64:
+        out = torch.where(zero & (a != 0), -1, out) if by_zero is saturated else out
         return torch.where(zero, 0, out).view(kind) if by_zero is lowest else out.view(kind)
     return out.to(kind)
 
 
 def _unsigned(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
-    """A quotient or rest of unsigned 64-bit integers, which come and go as int64."""
+    """The quotient or remainder of unsigned 64-bit integers, which are passed as int64."""
     def quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         least = torch.iinfo(torch.int64).min
-        half = ((a >> 1) & ~least) // b.masked_fill(b < 0, 1) << 1  # right, or one too little
+        half = ((a >> 1) & ~least) // b.masked_fill(b < 0, 1) << 1  # exact, or one too small
         more = ((a - half * b) ^ least) >= (b ^ least)
         return torch.where(b < 0, ((a ^ least) >= (b ^ least)).long(), half + more)
 

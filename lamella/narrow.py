@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .errors import on_refusal
+from .errors import add_fallback
 
 NARROW = (torch.float16, torch.bfloat16)
 _REFUSALS = re.compile(r"not implemented for '(Half|BFloat16)'|Low precision dtypes not supported|"
@@ -70,4 +70,4 @@ def _narrowed(value: Any, narrow: torch.dtype) -> Any:
     return value
 
 
-on_refusal(refused, retried)
+add_fallback(refused, retried)

@@ -54,7 +54,7 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
             out._raw = kernel(a, b)
             return out
         except (RuntimeError, TypeError, OverflowError) as error:
-            raw = _rescue(name, kernel, a, b, str(error))
+            raw = _fallback(name, kernel, a, b, str(error))
             if raw is None:
                 raise op_error(name, error, input=self, other=other) from error
             return wrap(raw)
@@ -63,16 +63,16 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
     return method
 
 
-def _rescue(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: Any,
-            complaint: str) -> torch.Tensor | None:
+def _fallback(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: Any,
+            message: str) -> torch.Tensor | None:
     """The result where PyTorch's kernel refuses types that MindSpore computes with."""
     whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
-    if "too big to convert" in complaint and (a.is_floating_point() or a.is_complex()):
+    if "too big to convert" in message and (a.is_floating_point() or a.is_complex()):
         return kernel(a, float(b))
     if name in _OF_BITS and (a.is_floating_point() or a.is_complex()):
         raise TypeError(f"For '{name}', the tensors must hold integers or booleans, "
                         f"but got {a.dtype}.")
-    if whole and any(words in complaint for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
+    if whole and any(words in message for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
         return unsigned.binary(kernel, name, a, b)
     return None
 

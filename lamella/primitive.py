@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import KERNEL_ERRORS, explain_in, explain_making, op
+from .errors import KERNEL_ERRORS, explain_construction, explain_in, op
 
 on_shard: Callable[[Any], None] | None = None  # what `parallel.sharding` does with strategies
 
@@ -33,7 +33,7 @@ class Primitive:
         call = vars(cls).get("__call__")
         if explained and call is not None and call.__module__.startswith("lamella."):
             cls.__call__ = _explaining(call)
-        explain_making(cls)
+        explain_construction(cls)
 
     def __init__(self, name: str):
         self.name = name

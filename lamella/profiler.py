@@ -1,4 +1,4 @@
-"""Where a program's time goes: a face of PyTorch's profiler, with Chrome traces."""
+"""Where a program's time goes: PyTorch's profiler under MindSpore's names, with Chrome traces."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from .dtype import promote_types
-from .errors import on_refusal
+from .errors import add_fallback
 
 SIGNED = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
 _REFUSALS = re.compile(r"not implemented for '(UInt|u?int)(16|32|64)'|Promotion for uint16|"
@@ -170,4 +170,4 @@ def _like(value: Any, raw: torch.Tensor) -> Any:
     return wrap(raw)
 
 
-on_refusal(refused, retried)
+add_fallback(refused, retried)

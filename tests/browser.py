@@ -39,14 +39,14 @@ def running(folder: pathlib.Path) -> Iterator[Any]:
 def opened(browser: Any, path: pathlib.Path) -> Any:
     """The browser with a page open, which gave no error and asked for nothing else."""
     browser.get(path.resolve().as_uri())
-    assert complaints(browser) == []
+    assert console_messages(browser) == []
     loaded = browser.execute_script(
         "return performance.getEntriesByType('resource').map(e => e.name)")
     assert [name for name in loaded if not name.startswith("data:")] == []
     return browser
 
 
-def complaints(browser: Any) -> list[str]:
+def console_messages(browser: Any) -> list[str]:
     """What the page has written to the console."""
     return [entry["message"] for entry in browser.get_log("browser")]
 

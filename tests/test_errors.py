@@ -1,4 +1,4 @@
-"""How a kernel's complaint becomes a message that a user can act on."""
+"""How a kernel's error becomes one that a user understands."""
 
 import pytest
 

@@ -12,10 +12,11 @@ ROOT = Path(lamella.__file__).parent
 
 # from the bottom: a room may import what is named before it; those in one line know each other
 ORDER = (
-    "wrappers forking context dtype log absent complaints errors state",
+    "wrappers forking context dtype log absent kernel_messages errors state",
     "machine",
-    "symbol construction kernels printing narrow unsigned indexing inplace picked overloads faces "
-    "tensor_forms promotion tensor operators primitive conversion inplace_methods parameter random "
+    "symbol construction kernels printing narrow unsigned indexing inplace picked overloads "
+    "adapters tensor_forms promotion tensor operators primitive conversion inplace_methods "
+    "parameter random "
     "common",
     "autodiff",
     "communication",

@@ -48,12 +48,12 @@ def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[s
     finally:
         for process in processes:
             process.kill()
-    for process, (_, complaint) in zip(processes, answers, strict=True):
-        assert process.returncode == 0, complaint
+    for process, (_, errors) in zip(processes, answers, strict=True):
+        assert process.returncode == 0, errors
     return [out for out, _ in answers]
 
 
-def complaint(call: Callable[..., Any], *arguments: Any) -> str:
+def error_of(call: Callable[..., Any], *arguments: Any) -> str:
     """The error that a call raises, in a process of a world; the test judges it."""
     try:
         call(*arguments)

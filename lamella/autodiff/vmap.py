@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ..complaints import of_vmap
 from ..construction import NUMBERS
+from ..kernel_messages import of_vmap
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from ..wrappers import functorch

@@ -1,7 +1,7 @@
 """`mint`: functions and layers as PyTorch names and means them, on Lamella's Tensors.
 
 What means the same as in `ops` is the very function of `ops`. What has other argument names,
-defaults or result types is a face of it (`lamella.faces`), or a few lines that say the difference.
+defaults or result types is an adapter of it (`lamella.adapters`), or a `def` of a few lines.
 """
 
 from __future__ import annotations

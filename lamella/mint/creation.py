@@ -7,18 +7,18 @@ from typing import Any
 import torch
 
 from .. import ops
+from ..adapters import adapted
 from ..construction import device_named
 from ..context import current_device
 from ..errors import op
-from ..faces import face
 from ..ops.arguments import kind_or
 from ..tensor import Tensor, wrap
 
 __all__ = ["empty", "empty_like", "full", "linspace", "ones", "zeros"]
 
-zeros = face(ops.zeros, "size, *, dtype=None")
-ones = face(ops.ones, "size:shape, *, dtype=None")
-empty_like = face(ops.empty_like, "input, *, dtype=None, device=None")
+zeros = adapted(ops.zeros, "size, *, dtype=None")
+ones = adapted(ops.ones, "size:shape, *, dtype=None")
+empty_like = adapted(ops.empty_like, "input, *, dtype=None, device=None")
 
 
 @op

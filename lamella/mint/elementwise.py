@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..faces import face
+from ..adapters import adapted
 from ..tensor import Tensor
 from .forms import with_forms
 
@@ -29,19 +29,19 @@ mul = with_forms(ops.mul, "mul")
 remainder = with_forms(ops.remainder)
 xlogy = with_forms(ops.xlogy)
 
-addcdiv = face(ops.addcdiv, "input, tensor1, tensor2, *, value=1")
-addcmul = face(ops.addcmul, "input, tensor1, tensor2, *, value=1")
-allclose = face(_methods.allclose, "input:self, other, rtol=1e-05, atol=1e-08, equal_nan=False")
-bitwise_not = face(ops.invert, "input:x", "bitwise_not")
-clone = face(_methods.clone, "input:self")
-fix = face(ops.trunc, "input", "fix")
-frac = face(ops.frac, "input:x")
-histc = face(ops.histc, "input, bins=100, min=0, max=0")
-isnan = face(ops.isnan, "tensor:input")
-npu_gelu = face(ops.gelu, "input, approximate='none'", "npu_gelu")
-softmax = face(ops.softmax, "input, dim:axis, *, dtype=None")
-sqrt = face(ops.sqrt, "input:x")
-triangular_solve = face(_methods.triangular_solve, "b:self, A, upper=True, transpose=False, "
+addcdiv = adapted(ops.addcdiv, "input, tensor1, tensor2, *, value=1")
+addcmul = adapted(ops.addcmul, "input, tensor1, tensor2, *, value=1")
+allclose = adapted(_methods.allclose, "input:self, other, rtol=1e-05, atol=1e-08, equal_nan=False")
+bitwise_not = adapted(ops.invert, "input:x", "bitwise_not")
+clone = adapted(_methods.clone, "input:self")
+fix = adapted(ops.trunc, "input", "fix")
+frac = adapted(ops.frac, "input:x")
+histc = adapted(ops.histc, "input, bins=100, min=0, max=0")
+isnan = adapted(ops.isnan, "tensor:input")
+npu_gelu = adapted(ops.gelu, "input, approximate='none'", "npu_gelu")
+softmax = adapted(ops.softmax, "input, dim:axis, *, dtype=None")
+sqrt = adapted(ops.sqrt, "input:x")
+triangular_solve = adapted(_methods.triangular_solve, "b:self, A, upper=True, transpose=False, "
                         "unitriangular=False")
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..faces import face
+from ..adapters import adapted
 from ..tensor import Tensor
 
 __all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]
 
 _NORM = "dim:axis={}, keepdim:keepdims=False, *, dtype=None"
 
-inv = face(ops.inverse, "input", "inv")
-matrix_norm = face(ops.matrix_norm, "A, ord='fro', " + _NORM.format("(-2, -1)"))
+inv = adapted(ops.inverse, "input", "inv")
+matrix_norm = adapted(ops.matrix_norm, "A, ord='fro', " + _NORM.format("(-2, -1)"))
 norm = ops.norm
-vector_norm = face(ops.vector_norm, "x, ord=2, " + _NORM.format("None"))
+vector_norm = adapted(ops.vector_norm, "x, ord=2, " + _NORM.format("None"))
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..adapters import adapted
 from ..dtype import int64
-from ..faces import face
 from ..tensor import Tensor
 from .forms import with_forms
 
@@ -18,21 +18,21 @@ _methods: Any = Tensor
 _SPREAD = "input, dim:axis=None, *, correction:ddof=1, keepdim:keepdims=False"
 _NOT_N = "Divides by n - `correction`."
 
-all = face(ops.all, "input, dim:axis=None, keepdim:keep_dims=False")
-amax = face(ops.amax, "input, dim:axis=(), keepdim:keepdims=False")
-amin = face(ops.amin, "input, dim:axis=(), keepdim:keepdims=False")
-any = with_forms(face(ops.any, "input, dim:axis=None, keepdim:keep_dims=False"))
-count_nonzero = face(ops.count_nonzero, "input:x, dim:axis=None", dtype=int64)
-cummax = face(ops.cummax, "input, dim:axis")
-kthvalue = face(_methods.kthvalue, "input:self, k, dim=-1, keepdim=False")
-nansum = face(ops.nansum, "input, dim:axis=None, keepdim:keepdims=False, *, dtype=None")
-prod = face(ops.prod, "input, dim:axis=None, keepdim:keep_dims=False, *, dtype=None")
-std = face(ops.std, _SPREAD, doc=_NOT_N)
-std_mean = face(ops.std_mean, _SPREAD, doc=_NOT_N)
-unique = face(_methods.unique, "input:self, sorted=True, return_inverse=False, "
+all = adapted(ops.all, "input, dim:axis=None, keepdim:keep_dims=False")
+amax = adapted(ops.amax, "input, dim:axis=(), keepdim:keepdims=False")
+amin = adapted(ops.amin, "input, dim:axis=(), keepdim:keepdims=False")
+any = with_forms(adapted(ops.any, "input, dim:axis=None, keepdim:keep_dims=False"))
+count_nonzero = adapted(ops.count_nonzero, "input:x, dim:axis=None", dtype=int64)
+cummax = adapted(ops.cummax, "input, dim:axis")
+kthvalue = adapted(_methods.kthvalue, "input:self, k, dim=-1, keepdim=False")
+nansum = adapted(ops.nansum, "input, dim:axis=None, keepdim:keepdims=False, *, dtype=None")
+prod = adapted(ops.prod, "input, dim:axis=None, keepdim:keep_dims=False, *, dtype=None")
+std = adapted(ops.std, _SPREAD, doc=_NOT_N)
+std_mean = adapted(ops.std_mean, _SPREAD, doc=_NOT_N)
+unique = adapted(_methods.unique, "input:self, sorted=True, return_inverse=False, "
               "return_counts=False, dim=None")
-var = face(ops.var, _SPREAD, doc=_NOT_N)
-var_mean = face(ops.var_mean, _SPREAD, doc=_NOT_N)
+var = adapted(ops.var, _SPREAD, doc=_NOT_N)
+var_mean = adapted(ops.var_mean, _SPREAD, doc=_NOT_N)
 
 
 def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from .. import ops
+from ..adapters import adapted
 from ..dtype import promote_types
 from ..errors import op
-from ..faces import face
 from ..inplace import in_place
 from ..ops.arguments import tensors
 from ..tensor import Tensor, wrap
@@ -20,21 +20,21 @@ __all__ = ["addr_", "baddbmm", "bmm", "cat", "chunk", "concat", "conv_tbc", "dia
            "repeat_interleave", "scatter", "scatter_add", "select", "split", "squeeze", "stack",
            "transpose"]
 
-baddbmm = face(ops.baddbmm, "input, batch1, batch2, *, beta=1, alpha=1")
-bmm = face(ops.bmm, "input:input_x, mat2")
-chunk = face(ops.chunk, "input, chunks, dim:axis=0")
-diff = face(ops.diff, "input:x, n=1, dim:axis=-1, prepend=None, append=None")
-flatten = face(ops.flatten, "input, start_dim=0, end_dim=-1")
-gather = face(ops.gather_elements, "input, dim, index", "gather")
-index_select = face(ops.index_select, "input, dim:axis, index")
-mv = face(ops.mv, "input:mat, vec")
-narrow = face(ops.narrow, "input, dim:axis, start, length")
-permute = face(ops.permute, "input, dims:axis")
-scatter = face(ops.scatter, "input, dim:axis, index, src")
-split = face(ops.split, "tensor, split_size_or_sections, dim:axis=0")
-squeeze = face(ops.squeeze, "input, dim:axis")
-stack = face(ops.stack, "tensors, dim:axis=0")
-transpose = face(ops.swapaxes, "input, dim0:axis0, dim1:axis1", "transpose")
+baddbmm = adapted(ops.baddbmm, "input, batch1, batch2, *, beta=1, alpha=1")
+bmm = adapted(ops.bmm, "input:input_x, mat2")
+chunk = adapted(ops.chunk, "input, chunks, dim:axis=0")
+diff = adapted(ops.diff, "input:x, n=1, dim:axis=-1, prepend=None, append=None")
+flatten = adapted(ops.flatten, "input, start_dim=0, end_dim=-1")
+gather = adapted(ops.gather_elements, "input, dim, index", "gather")
+index_select = adapted(ops.index_select, "input, dim:axis, index")
+mv = adapted(ops.mv, "input:mat, vec")
+narrow = adapted(ops.narrow, "input, dim:axis, start, length")
+permute = adapted(ops.permute, "input, dims:axis")
+scatter = adapted(ops.scatter, "input, dim:axis, index, src")
+split = adapted(ops.split, "tensor, split_size_or_sections, dim:axis=0")
+squeeze = adapted(ops.squeeze, "input, dim:axis")
+stack = adapted(ops.stack, "tensors, dim:axis=0")
+transpose = adapted(ops.swapaxes, "input, dim0:axis0, dim1:axis1", "transpose")
 
 
 @op
@@ -56,7 +56,7 @@ def _of_one_type(values: Any) -> list[torch.Tensor]:
     return [raw.to(kind) for raw in raws]
 
 
-concat = face(cat, "tensors, dim=0", "concat")
+concat = adapted(cat, "tensors, dim=0", "concat")
 
 
 @op

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .. import ops
-from ..faces import face
+from ..adapters import adapted
 from ..ops import erfc, exp2, expm1, log1p, sinc
 from .nn.functional import log_softmax
 
 __all__ = ["erfc", "exp2", "expm1", "log1p", "log_softmax", "round", "sinc"]
 
-round = face(ops.round, "input")
+round = adapted(ops.round, "input")

@@ -12,7 +12,7 @@ from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop
 from ..autodiff.recompute import checkpointed
 from ..dtype import to_raw
-from ..errors import KERNEL_ERRORS, explain_in, explain_making
+from ..errors import KERNEL_ERRORS, explain_construction, explain_in
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, place_of_run, record_run
@@ -57,7 +57,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
     def __init_subclass__(cls, **given: Any) -> None:
         """Let errors about the arguments of Lamella's own Cells name them."""
         super().__init_subclass__(**given)
-        explain_making(cls)
+        explain_construction(cls)
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None):
         own = self.__dict__

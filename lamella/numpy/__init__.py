@@ -1,6 +1,6 @@
 """`mindspore.numpy`: NumPy's names for Lamella's functions.
 
-Faces of `ops`: their rules of types (`types.py`) and their arguments are MindSpore's.
+They call `ops`; their arguments and type promotion (`types.py`) are those of MindSpore's.
 """
 
 from typing import Any as _Any

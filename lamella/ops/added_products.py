@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ..adapters import adapted
 from ..errors import op
-from ..faces import face
 from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
 from ..unsigned import SIGNED
@@ -172,4 +172,4 @@ def _tensor_addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
 
 
 tensor_methods(addmm=addmm, addmm_=_tensor_addmm_, baddbmm=baddbmm, addbmm=addbmm, addmv=addmv,
-               addr=face(addr, "self:x, vec1, vec2, beta=1, alpha=1"))
+               addr=adapted(addr, "self:x, vec1, vec2, beta=1, alpha=1"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from ..adapters import adapted
 from ..errors import op
-from ..faces import face
 from ..inplace import in_place
 from ..kernels import minus, power
 from ..tensor import Tensor, tensor_methods, wrap
@@ -430,9 +430,9 @@ def _value(other: Any) -> Any:
 
 
 tensor_methods(add=_tensor_add, sub=subtract, subtract=subtract, mul=mul,
-               multiply=face(mul, "self:input, value:other", "multiply"), neg=neg,
+               multiply=adapted(mul, "self:input, value:other", "multiply"), neg=neg,
                negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,
                signbit=signbit, square=square, sqrt=sqrt, rsqrt=rsqrt, reciprocal=reciprocal,
-               inv=inv, pow=pow, float_power=face(float_power, "self:input, other:exponent"),
+               inv=inv, pow=pow, float_power=adapted(float_power, "self:input, other:exponent"),
                add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
                sign_=_tensor_sign_)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ..adapters import adapted
 from ..errors import op
-from ..faces import face
 from ..kernels import comparison
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, sides, spelled
@@ -320,4 +320,4 @@ tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=le
                greater_equal=greater_equal, ge=greater_equal, logical_and=logical_and,
                logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
                isclose=spelled(isclose, x2="other"), allclose=_tensor_allclose,
-               approximate_equal=face(approximate_equal, "self:x, other:y, tolerance=1e-05"))
+               approximate_equal=adapted(approximate_equal, "self:x, other:y, tolerance=1e-05"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from ..adapters import adapted
 from ..errors import op
-from ..faces import face
 from ..tensor import Tensor, tensor_methods, wrap
 
 __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "eig", "eigvals", "geqrf",
@@ -336,5 +336,5 @@ def _tensor_qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
 tensor_methods(svd=svd, qr=_tensor_qr, eigvals=eigvals, cholesky=cholesky,
                cholesky_inverse=cholesky_inverse, cholesky_solve=cholesky_solve,
                lu_solve=lu_solve, geqrf=geqrf, orgqr=orgqr,
-               ormqr=face(ormqr, "self:input, input2:tau, input3:other, left=True, "
+               ormqr=adapted(ormqr, "self:input, input2:tau, input3:other, left=True, "
                                  "transpose=False"))

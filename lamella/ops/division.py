@@ -6,17 +6,17 @@ from typing import Any
 
 import torch
 
+from ..adapters import adapted
 from ..dtype import from_raw
 from ..errors import op
-from ..faces import face
 from ..inplace import in_place
 from ..kernels import (
-    farthest,
     floor_quotient,
-    floor_rest,
+    floor_remainder,
     modulo,
+    saturated,
     trunc_quotient,
-    trunc_rest,
+    trunc_remainder,
 )
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, factors, floats, sides, spelled
@@ -111,7 +111,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(floor_quotient(*sides(input, other)))
 
 
-floor_div = face(floor_divide, "x:input, y:other", "floor_div")
+floor_div = adapted(floor_divide, "x:input, y:other", "floor_div")
 floordiv = floor_divide
 tensor_floordiv = floor_divide
 
@@ -135,7 +135,7 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.remainder(ms.Tensor([7.0, -7.0]), 3))
         [1. 2.]
     """
-    return wrap(floor_rest(*sides(input, other)))
+    return wrap(floor_remainder(*sides(input, other)))
 
 
 @op
@@ -186,7 +186,7 @@ def fmod(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.fmod(ms.Tensor([7.0, -7.0]), 3))
         [ 1. -1.]
     """
-    return wrap(trunc_rest(*sides(input, other)))
+    return wrap(trunc_remainder(*sides(input, other)))
 
 
 @op
@@ -230,7 +230,7 @@ def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
         >>> print(ms.ops.truncate_mod(ms.Tensor([7, -7]), 3))
         [ 1 -1]
     """
-    return wrap(trunc_rest(*sides(x, y), torch.zeros_like))
+    return wrap(trunc_remainder(*sides(x, y), torch.zeros_like))
 
 
 @op
@@ -254,7 +254,7 @@ def tensor_div(x: Tensor, y: Tensor) -> Tensor:
     """
     a, b = both(x, y)
     whole = not (a.is_floating_point() or a.is_complex())
-    return wrap(trunc_quotient(a, b, farthest) if whole else torch.div(a, b))
+    return wrap(trunc_quotient(a, b, saturated) if whole else torch.div(a, b))
 
 
 def _whole(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tensor]:

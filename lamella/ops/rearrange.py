@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from ..adapters import adapted
 from ..errors import op
-from ..faces import face
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of, varargs
 
@@ -390,6 +390,6 @@ tensor_methods(transpose=_tensor_transpose, permute=_tensor_permute, swapaxes=sw
                swapdims=swapdims, movedim=movedim, moveaxis=moveaxis, t=t, tile=_tensor_tile,
                repeat=_tensor_repeat, repeat_interleave=_tensor_repeat_interleave,
                flip=_tensor_flip, fliplr=fliplr, flipud=flipud, reverse=reverse,
-               reverse_sequence=face(reverse_sequence,
+               reverse_sequence=adapted(reverse_sequence,
                                      "self:x, seq_lengths, seq_dim=0, batch_dim=0"),
                roll=roll, rot90=rot90)

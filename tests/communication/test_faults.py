@@ -28,12 +28,12 @@ def test_the_others_say_what_failed_and_training_goes_on_after_a_restart(how, tm
                                                                          undisturbed):
     processes = start_world(SCRIPT, 2, str(tmp_path), how, HCCL_EXEC_TIMEOUT="8")
     try:
-        out, complaint = processes[0].communicate(timeout=120)
+        out, errors = processes[0].communicate(timeout=120)
         assert processes[0].returncode == 1
         assert losses(out) == undisturbed[0][:LOST]
         for part in ("For 'DistributedGradReducer', exchange ", " of process 0, in group '",
                      f" of [0, 1], at {SCRIPT}:", "failed: "):
-            assert part in complaint
+            assert part in errors
         if how == "SIGSTOP":
             os.kill(processes[1].pid, signal.SIGKILL)
         assert processes[1].wait(60) == (1 if how == "error" else -signal.SIGKILL)

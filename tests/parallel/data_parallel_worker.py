@@ -9,7 +9,7 @@ import lamella as ms
 from lamella import Tensor, communication, dataset, nn, ops
 from lamella.communication import comm_func
 from lamella.parallel import buckets
-from tests.worlds import complaint
+from tests.worlds import error_of
 
 
 class Net(nn.Cell):
@@ -134,7 +134,7 @@ def disagreeing(rank):
         "roots": lambda: ops.Broadcast(rank)((Tensor([1.0]),)),
         "counts": lambda: ops.AlltoAllV()(ops.arange(4), [2, 2], [2 + rank, 2])}
     for name, call in calls.items():
-        found[name] = complaint(call)
+        found[name] = error_of(call)
     found["and then"] = float(ops.AllReduce()(Tensor(1.0)))
     return found
 

@@ -10,7 +10,7 @@ from lamella import Tensor, communication, nn, ops
 from lamella.communication import exchange
 from lamella.parallel import parts
 from lamella.parallel.on_use import Uses
-from tests.worlds import complaint
+from tests.worlds import error_of
 
 
 class Net(nn.Cell):
@@ -175,11 +175,11 @@ def main(folder):
         found[f"{kind} compiled"] = state_of(train(kind, rows, compiled=True))
     found["clipped"] = state_of(train("Adam", rows, clips=True))
     found["scaled"] = scaled(rank)
-    found["lamb"] = complaint(train, "Lamb", rows)
+    found["lamb"] = error_of(train, "Lamb", rows)
     ms.set_auto_parallel_context(enable_parallel_optimizer=False)
     found["later"] = state_of(train("Adam", rows, later=True))
     net = train("Momentum", rows, later=True, steps=0)
-    found["wrong"] = complaint(net.network.trainable_params()[0].set_data, ops.ones((2, 2)))
+    found["wrong"] = error_of(net.network.trainable_params()[0].set_data, ops.ones((2, 2)))
     seen = []
     exchange.watcher = seen.append
     net(*batch(0, rows))

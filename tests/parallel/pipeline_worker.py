@@ -13,7 +13,7 @@ from lamella import Tensor, communication, nn, ops
 from lamella.parallel.auto_parallel import AutoParallel
 from lamella.parallel.nn import Pipeline, PipelineGradReducer
 from lamella.train.sharded import save_sharded
-from tests.worlds import complaint
+from tests.worlds import error_of
 
 ROWS, STEPS = 16, 4
 
@@ -140,9 +140,9 @@ def faults(stages, rows):
         net.last = nn.SequentialCell(Faulty(where if where else -1, at), net.last)
         step = nn.TrainOneStepCell(loss_of(stages, net=net),
                                    optimizer_of("Momentum", net.trainable_params()))
-        found[name] = complaint(step, *batch(0, rows))
+        found[name] = error_of(step, *batch(0, rows))
     fewer = slice(4) if communication.get_rank() == 1 else rows
-    found["shapes"] = complaint(loss_of(stages), *batch(0, fewer))
+    found["shapes"] = error_of(loss_of(stages), *batch(0, fewer))
     found["goes on"] = float(loss_of(stages)(*batch(0, rows)))
     return found
 
@@ -174,16 +174,16 @@ def refused(stages):
     nested.pipeline_stage = 0
     inner = Chain(0, 1)
     found = {
-        "tied": complaint(nn.PipelineCell(tied, 2), x),
-        "noisy": complaint(nn.PipelineCell(noisy, 2), x),
-        "backward": complaint(nn.PipelineCell(Chain(1, 0), 2), x),
-        "none": complaint(nn.PipelineCell(Chain(None, None), 2), x),
-        "too large": complaint(nn.PipelineCell(Chain(0, stages), 2), x),
-        "nested": complaint(nn.PipelineCell(nested, 2), x),
-        "rows": complaint(nn.PipelineCell(Chain(0, 1), 3), x),
-        "by inputs": complaint(ms.grad(nn.PipelineCell(inner, 2)), x),
-        "tuple": complaint(nn.PipelineCell(_Pair(), 2), x),
-        "nothing": complaint(AutoParallel(lambda x: x * 2), x)}
+        "tied": error_of(nn.PipelineCell(tied, 2), x),
+        "noisy": error_of(nn.PipelineCell(noisy, 2), x),
+        "backward": error_of(nn.PipelineCell(Chain(1, 0), 2), x),
+        "none": error_of(nn.PipelineCell(Chain(None, None), 2), x),
+        "too large": error_of(nn.PipelineCell(Chain(0, stages), 2), x),
+        "nested": error_of(nn.PipelineCell(nested, 2), x),
+        "rows": error_of(nn.PipelineCell(Chain(0, 1), 3), x),
+        "by inputs": error_of(ms.grad(nn.PipelineCell(inner, 2)), x),
+        "tuple": error_of(nn.PipelineCell(_Pair(), 2), x),
+        "nothing": error_of(AutoParallel(lambda x: x * 2), x)}
     for name, options in (("mode", {"parallel_mode": "data_parallel"}),
                           ("interleave", {"pipeline_config": {"pipeline_interleave": True}}),
                           ("scheduler", {"pipeline_config": {"pipeline_scheduler": "seqpipe"}}),
@@ -191,8 +191,8 @@ def refused(stages):
         ms.reset_auto_parallel_context()
         ms.set_auto_parallel_context(**{"parallel_mode": "semi_auto_parallel",
                                         "pipeline_stages": stages, **options})
-        found[name] = complaint(nn.PipelineCell(Chain(0, 1), 2), x)
-    found["multiple"] = complaint(lambda: ms.set_auto_parallel_context(pipeline_stages=3))
+        found[name] = error_of(nn.PipelineCell(Chain(0, 1), 2), x)
+    found["multiple"] = error_of(lambda: ms.set_auto_parallel_context(pipeline_stages=3))
     return found
 
 
@@ -233,7 +233,7 @@ def run(stages):
     net = AutoParallel(nn.WithLossCell(Net(stages), nn.MSELoss()))
     net.pipeline(stages)
     found["evaluated"] = float(net(*batch(0, mine)))
-    found["sharded"] = complaint(save_sharded, "nowhere", net)
+    found["sharded"] = error_of(save_sharded, "nowhere", net)
     found["Adam AutoParallel"] = train("Adam", mine, stages, "AutoParallel")
     return found
 
@@ -256,7 +256,7 @@ def lose_a_process():
     network = Chain(0, 1, 1, cells=[
         nn.Dense(4, 4), nn.Dense(4, 4), Lost() if communication.get_rank() else nn.ReLU()])
     step = nn.TrainOneStepCell(nn.PipelineCell(network, 4), nn.SGD(network.trainable_params()))
-    print(complaint(lambda: [step(ops.ones((4, 4))) for _ in range(3)]), flush=True)
+    print(error_of(lambda: [step(ops.ones((4, 4))) for _ in range(3)]), flush=True)
     os._exit(0)  # there is nobody to take leave of
 
 

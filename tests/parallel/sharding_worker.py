@@ -12,7 +12,7 @@ from lamella import Tensor, communication, nn, ops
 from lamella.parallel import Layout, shard
 from lamella.parallel.auto_parallel import AutoParallel
 from lamella.train.sharded import load_sharded, save_sharded
-from tests.worlds import complaint
+from tests.worlds import error_of
 
 
 def parameter(seed, *shape):
@@ -83,13 +83,13 @@ def refused(size, rows):
     x, y = ops.ones((6, 8)), ops.ones((8, 6))
     with_gradient = AutoParallel(lambda x: ms.grad(lambda y: (y * y).sum())(x))
     return {
-        "uneven": complaint(shard(ops.matmul, ((1, 1), (1, 4))), x, ops.ones((8, 6))),
-        "too many": complaint(shard(ops.matmul, ((16, 1), (1, 1))), ops.ones((16, 8)), y),
-        "length": complaint(shard(ops.matmul, ((1,), (1, 1))), x, y),
-        "world": complaint(shard(ops.relu, (Layout((1,), ("a",))("a", "None"),)), x),
-        "gradient inside": complaint(with_gradient, x),
-        "plan": complaint(nn.Dense(2, 2).shard, ((1, 1),), None, {"bogus": (1, 1)}),
-        "strategies": complaint(shard(ops.relu, ((1, 1), (1, 1))), x)}
+        "uneven": error_of(shard(ops.matmul, ((1, 1), (1, 4))), x, ops.ones((8, 6))),
+        "too many": error_of(shard(ops.matmul, ((16, 1), (1, 1))), ops.ones((16, 8)), y),
+        "length": error_of(shard(ops.matmul, ((1,), (1, 1))), x, y),
+        "world": error_of(shard(ops.relu, (Layout((1,), ("a",))("a", "None"),)), x),
+        "gradient inside": error_of(with_gradient, x),
+        "plan": error_of(nn.Dense(2, 2).shard, ((1, 1),), None, {"bogus": (1, 1)}),
+        "strategies": error_of(shard(ops.relu, ((1, 1), (1, 1))), x)}
 
 
 class Layers(nn.Cell):

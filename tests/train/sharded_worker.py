@@ -10,7 +10,7 @@ import numpy as np
 import lamella as ms
 from lamella import Tensor, communication, nn
 from lamella.train.sharded import load_sharded, save_sharded
-from tests.worlds import complaint
+from tests.worlds import error_of
 
 ROWS, STEPS = 8, 6
 
@@ -70,7 +70,7 @@ def four(folder):
     more = load_sharded(f"{folder}/two", step)
     save_sharded(f"{folder}/four", step)
     return {"state": state_of(step), "held": held(step), "more": more,
-            "rows": complaint(load_sharded, f"{folder}/two", step, iter([]))}
+            "rows": error_of(load_sharded, f"{folder}/two", step, iter([]))}
 
 
 def killed(folder):
@@ -84,7 +84,7 @@ def killed(folder):
     train(step, [3])
     if communication.get_rank() == 1:
         FileSystemWriter.write_data = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    return complaint(save_sharded, f"{folder}/two", step)
+    return error_of(save_sharded, f"{folder}/two", step)
 
 
 def again(folder):

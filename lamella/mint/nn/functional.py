@@ -7,8 +7,8 @@ from typing import Any
 import torch.nn.functional as torch_functional
 
 from ... import ops
+from ...adapters import adapted
 from ...errors import op
-from ...faces import face
 from ...inplace import in_place
 from ...ops import (
     adaptive_avg_pool1d,
@@ -62,29 +62,29 @@ __all__ = [
 _CONV = ("input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1")
 _POOL = ("input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True")
 
-batch_norm = face(ops.batch_norm, "input:input_x, running_mean, running_var, weight=None, "
+batch_norm = adapted(ops.batch_norm, "input:input_x, running_mean, running_var, weight=None, "
                   "bias=None, training=False, momentum=0.1, eps=1e-05")
-binary_cross_entropy = face(ops.binary_cross_entropy,
+binary_cross_entropy = adapted(ops.binary_cross_entropy,
                             "input:logits, target:labels, weight=None, reduction='mean'")
-binary_cross_entropy_with_logits = face(
+binary_cross_entropy_with_logits = adapted(
     ops.binary_cross_entropy_with_logits,
     "input, target, weight=None, reduction='mean', pos_weight=None")
-gelu = face(ops.gelu, "input, *, approximate='none'")
-glu = face(ops.glu, "input:x, dim:axis=-1")
-leaky_relu = face(ops.leaky_relu, "input, negative_slope:alpha=0.01")
+gelu = adapted(ops.gelu, "input, *, approximate='none'")
+glu = adapted(ops.glu, "input:x, dim:axis=-1")
+leaky_relu = adapted(ops.leaky_relu, "input, negative_slope:alpha=0.01")
 linear = ops.dense
-logsigmoid = face(ops.logsigmoid, "input:x")
-max_pool2d = face(ops.max_pool2d, "input:x, kernel_size, stride=None, padding=0, dilation=1, "
+logsigmoid = adapted(ops.logsigmoid, "input:x")
+max_pool2d = adapted(ops.max_pool2d, "input:x, kernel_size, stride=None, padding=0, dilation=1, "
                   "ceil_mode=False, return_indices=False")
-max_unpool2d = face(ops.max_unpool2d, "input:x, indices, kernel_size, stride=None, padding=0, "
+max_unpool2d = adapted(ops.max_unpool2d, "input:x, indices, kernel_size, stride=None, padding=0, "
                     "output_size=None")
-mish = face(ops.mish, "input:x")
-nll_loss = face(ops.nll_loss, "input:inputs, target, weight=None, ignore_index=-100, "
+mish = adapted(ops.mish, "input:x")
+nll_loss = adapted(ops.nll_loss, "input:inputs, target, weight=None, ignore_index=-100, "
                 "reduction='mean'")
-pad = face(ops.pad, "input:input_x, pad:padding, mode='constant', value=None")
-pixel_shuffle = face(ops.pixel_shuffle, "input, upscale_factor")
-selu = face(ops.selu, "input:input_x")
-smooth_l1_loss = face(ops.smooth_l1_loss, "input, target, reduction='mean', beta=1.0")
+pad = adapted(ops.pad, "input:input_x, pad:padding, mode='constant', value=None")
+pixel_shuffle = adapted(ops.pixel_shuffle, "input, upscale_factor")
+selu = adapted(ops.selu, "input:input_x")
+smooth_l1_loss = adapted(ops.smooth_l1_loss, "input, target, reduction='mean', beta=1.0")
 
 
 def _given_back(input: Tensor, out: Tensor, inplace: bool) -> Tensor:
@@ -317,7 +317,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
                          f"{input.shape}.") from error
 
 
-upsample = face(interpolate, "input, size=None, scale_factor=None, mode='nearest', "
+upsample = adapted(interpolate, "input, size=None, scale_factor=None, mode='nearest', "
                 "align_corners=None", "upsample")
 
 

@@ -1,4 +1,4 @@
-"""Exchanges between processes as Primitives, faces of `communication.rules`.
+"""Collectives as Primitives, over the functions of `communication.rules`.
 
 In a group of one process they give their input, in compiled functions as well.
 """

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...errors import op
-from ...kernels import lowest, trunc_rest
+from ...kernels import lowest, trunc_remainder
 from ...tensor import Tensor, wrap
 from .. import (
     arithmetic,
@@ -95,7 +95,7 @@ def equal_count(x: Tensor, y: Tensor) -> Tensor:
 @op
 def truncated_mod(x: Any, y: Any) -> Tensor:
     """What division rounded towards 0 leaves; of integers by 0 what the processor makes."""
-    return wrap(trunc_rest(*sides(x, y), lowest))
+    return wrap(trunc_remainder(*sides(x, y), lowest))
 
 
 @op

@@ -10,7 +10,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, inspect_gradients, nn, ops
 
-from ...browser import click, complaints, opened, running, texts
+from ...browser import click, console_messages, opened, running, texts
 
 
 class Block(nn.Cell):
@@ -53,7 +53,7 @@ def browser(tmp_path_factory, report):
 def no_errors(request):
     yield
     if "browser" in request.fixturenames:
-        assert complaints(request.getfixturevalue("browser")) == []
+        assert console_messages(request.getfixturevalue("browser")) == []
 
 
 LABELS = "[data-component=flow] .tree .label"

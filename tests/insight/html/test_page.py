@@ -9,7 +9,7 @@ import pytest
 
 from lamella.insight.html import Page
 
-from ...browser import click, complaints, opened, running, texts
+from ...browser import click, console_messages, opened, running, texts
 
 
 def example() -> Page:
@@ -98,7 +98,7 @@ def browser(tmp_path_factory):
 def no_errors(request):
     yield
     if "browser" in request.fixturenames:
-        assert complaints(request.getfixturevalue("browser")) == []
+        assert console_messages(request.getfixturevalue("browser")) == []
 
 
 def rows(browser):

@@ -10,7 +10,7 @@ import pytest
 import lamella as ms
 from lamella import nn, ops
 
-from ...browser import click, complaints, opened, running, texts
+from ...browser import click, console_messages, opened, running, texts
 from .conftest import installed
 
 
@@ -58,7 +58,7 @@ def browser(tmp_path_factory, report):
 def no_errors(request):
     yield
     if "browser" in request.fixturenames:
-        assert complaints(request.getfixturevalue("browser")) == []
+        assert console_messages(request.getfixturevalue("browser")) == []
 
 
 ROWS = "[data-component=table] tbody tr"
@@ -148,4 +148,4 @@ def test_the_page_of_a_step_without_kernels(report, tmp_path):
     with running(tmp_path / "profile") as found:
         opened(found, empty.save(tmp_path / "empty.html"))
         assert len(texts(found, ".empty")) >= 3
-        assert complaints(found) == []
+        assert console_messages(found) == []

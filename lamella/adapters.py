@@ -1,11 +1,11 @@
-"""Faces: one function under another name, with other argument names and defaults.
+"""Adapters: a function with another signature: other argument names, defaults or name.
 
-`mint`, `numpy` and other rooms show the functions of `ops` with the signatures of their own world::
+`mint`, `numpy` and other rooms offer the functions of `ops` with their own signatures::
 
-    amax = face(ops.amax, "input, dim:axis=(), keepdim:keepdims=False")
+    amax = adapted(ops.amax, "input, dim:axis=(), keepdim:keepdims=False")
 
 is ``def amax(input, dim=(), keepdim=False): return ops.amax(input, dim, keepdim)``, with a
-docstring that says so. What a face can't say (another rule, another type) is a `def` of its own.
+docstring that says so. A function that computes something else has a `def` of its own.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def face(function: Callable[..., Any], signature: str, name: str = "", doc: str = "",
+def adapted(function: Callable[..., Any], signature: str, name: str = "", doc: str = "",
          **fixed: Any) -> Callable[..., Any]:
-    """A function that hands its arguments on to another.
+    """A function that passes its arguments to another one.
 
     Args:
         function: what is called.
-        signature: the face's arguments, as in a `def`: names, ``name=default`` with a literal,
+        signature: the adapter's arguments, as in a `def`: names, ``name=default`` with a literal,
             ``*`` before those that are keywords only, ``/`` after those that have no names,
             maybe ``*args`` first. ``dim:axis=()`` is called `dim`, and is the `axis` of
             `function`.
-        name: the face's name; default: that of `function`.
+        name: the adapter's name; default: that of `function`.
         doc: a sentence that the docstring ends with.
-        fixed: what `function` gets besides, the same in every call.
+        fixed: further arguments of `function`, the same in every call.
 
     Returns:
         A function that costs one call more than `function`.
@@ -41,15 +41,15 @@ def face(function: Callable[..., Any], signature: str, name: str = "", doc: str 
 
     Examples:
         >>> import lamella as ms
-        >>> from lamella.faces import face
-        >>> largest = face(ms.ops.amax, "input, dim:axis=(), keepdim:keepdims=False", "largest")
+        >>> from lamella.adapters import adapted
+        >>> largest = adapted(ms.ops.amax, "input, dim:axis=(), keepdim:keepdims=False", "largest")
         >>> print(largest(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1))
         [3. 4.]
         >>> print(largest.__doc__)
         As `ops.amax`; `dim` is its `axis`, `keepdim` its `keepdims`.
     """
     name = name or function.__name__
-    names: dict[str, str] = {}  # of the face's arguments -> of the function's
+    names: dict[str, str] = {}  # the adapter's arguments -> the function's
     shown: list[str] = []
     several = ""  # the name of ``*args``, which comes first
     space: dict[str, Any] = {"_function": function}
@@ -72,13 +72,13 @@ def face(function: Callable[..., Any], signature: str, name: str = "", doc: str 
     made = eval(f"lambda {', '.join(shown)}: _function({call})", space)  # noqa: S307
     made.__name__ = made.__qualname__ = name
     made.__module__ = sys._getframe(1).f_globals.get("__name__", __name__)
-    made.__wrapped_by_face__ = function
+    made.__adapts__ = function
     made.__doc__ = _doc(function, names, fixed, doc)
     return made
 
 
 def _split(signature: str) -> list[str]:
-    """The parts between commas that are in no brackets and no quotes."""
+    """The parts between commas, except commas inside brackets or quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in signature:
         if quote:
@@ -95,20 +95,20 @@ def _split(signature: str) -> list[str]:
 
 
 def _call(function: Callable[..., Any], name: str, given: dict[str, str]) -> str:
-    """The arguments of the call: by place as far as they stand in the function's order."""
+    """The arguments of the call: by position as far as they are in the function's order."""
     taken = inspect.signature(function).parameters
     open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values())
     unknown = [old for old in given if old not in taken]
     if unknown and not open_ended:
-        raise ValueError(f"For 'face', {function.__name__!r} has no argument {unknown[0]!r}, which "
-                         f"the face {name!r} hands to it.")
-    by_place: list[str] = []
+        raise ValueError(f"For 'adapted', {function.__name__!r} has no argument {unknown[0]!r}, "
+                         f"which the adapter {name!r} passes to it.")
+    by_position: list[str] = []
     for old, parameter in taken.items():
         if parameter.kind not in _POSITIONAL or old not in given:
             break
-        by_place.append(old)
-    by_name = [f"{old}={own}" for old, own in given.items() if old not in by_place]
-    return ", ".join([*(given[old] for old in by_place), *by_name])
+        by_position.append(old)
+    by_name = [f"{old}={own}" for old, own in given.items() if old not in by_position]
+    return ", ".join([*(given[old] for old in by_position), *by_name])
 
 
 def _doc(function: Callable[..., Any], names: dict[str, str], fixed: dict[str, Any],

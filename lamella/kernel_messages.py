@@ -1,8 +1,8 @@
-"""What PyTorch's complaints mean, in words that fit the function that the user called.
+"""What PyTorch's error messages mean, in terms of the function that the user called.
 
-This is the last resort, and the one place that knows words of PyTorch's: a function that knows what
-it wants of an argument says so itself. A complaint that isn't known here is told by its kind alone;
-the error that a user sees has it as its cause, word by word.
+Only this file depends on the wording of PyTorch's messages. It is used where a function didn't
+check an argument itself. Of an unknown message only the type of the error is used; the error that
+the user sees has PyTorch's own as its cause.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
     (r"MKL FFT", "a signal without elements can't be transformed."),
     (r"alpha must not be a floating", "with integers, 'alpha' must be an integer."),
     (r"of empty list", "a tensor of rank 1 or more is needed."),
-    # places
+    # indices and axes
     (rf"Dimension out of range \(expected to be in range of (\[.*?\]), but got {_NUMBER}\)",
      "the axis must be in {0}, but got {1}."),
     (rf"index {_NUMBER} is out of bounds for dimension {_NUMBER} with size {_NUMBER}",
@@ -117,8 +117,8 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "the shapes of the arguments don't fit together."),
     (r"negative", "a value or size must not be negative."),
 )
-# words of complaints about shapes and values, about types, and of failures that no other
-# argument would have avoided
+# words in messages about shapes and values, about types, and about failures that don't depend on
+# the arguments
 _SHAPE_WORDS = ("shape", "size", "dimension", "mat1", "broadcast", "expand", "must match",
                 "out of range", "channels", "expected input", "numel", "split", "square",
                 "non-negative", "negative n", "not finite",
@@ -136,8 +136,7 @@ _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tens
                "bool tensor", "boolean", "Boolean", "real number")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
              "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
-# places that an index names, outside of the tensor; what MindSpore's kernels find out, and two of
-# its functions look for themselves
+# an index out of range: MindSpore's kernels raise RuntimeError, two of its functions ValueError
 _OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
 _OF_DERIVATIVES = re.compile(r"derivative|forward AD|jvp")
 _REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
@@ -164,7 +163,7 @@ _OF_VMAP = {
                                     "changed in place by what differs between them.",
     "may have escaped": "a Tensor made inside 'vmap' means nothing when that is over; return it "
                         "from the function."}
-# the name of a kernel, or the place in its source
+# the name of a kernel, or the position in its source
 _PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
 _OF_KIND = {ValueError: "the shapes or values of the arguments don't fit together.",
             TypeError: "arguments of these types don't go together.",
@@ -176,11 +175,11 @@ def _compiled() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(pattern), meaning) for pattern, meaning in _KNOWN]
 
 
-def meaning(complaint: str, kind: type[Exception], empty: bool = True) -> str | None:
-    """A complaint of PyTorch's in other words; None if nothing is known but that it failed.
+def meaning(message: str, kind: type[Exception], empty: bool = True) -> str | None:
+    """What a message of PyTorch's means; None if that isn't known.
 
     Args:
-        empty: whether an argument has no elements, so that this can be what is wrong.
+        empty: whether an argument has no elements, which can be the reason.
 
     >>> meaning("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)", ValueError)
     "a 2 by 3 and a 4 by 5 matrix can't be multiplied."
@@ -188,7 +187,7 @@ def meaning(complaint: str, kind: type[Exception], empty: bool = True) -> str | 
     "arguments of these types don't go together."
     """
     for pattern, words in _compiled():
-        found = pattern.search(complaint)
+        found = pattern.search(message)
         if found is None or (words is _EMPTY and not empty):
             continue
         groups = [_TYPES.get(g, g) for g in found.groups() if g is not None]
@@ -196,43 +195,43 @@ def meaning(complaint: str, kind: type[Exception], empty: bool = True) -> str | 
     return _OF_KIND.get(kind)
 
 
-def without_prefix(complaint: str) -> str:
-    """A complaint without the name of the kernel, or of the place in its source.
+def without_prefix(message: str) -> str:
+    """A message without the name of the kernel or the position in its source.
 
     >>> without_prefix("linalg.inv: The diagonal element 1 is zero")
     'The diagonal element 1 is zero'
     """
-    return _PREFIX.sub("", complaint)
+    return _PREFIX.sub("", message)
 
 
-def is_failure(complaint: str) -> bool:
-    """Whether nothing is wrong with the arguments' shapes and types: no memory, no inverse, ..."""
-    return any(word in complaint for word in _FAILURES)
+def is_failure(message: str) -> bool:
+    """Whether shapes and types aren't the reason, but a lack of memory, a singular matrix, ..."""
+    return any(word in message for word in _FAILURES)
 
 
 def of_vmap(text: str) -> str:
-    """What an error's text says about `vmap`, as a user can act on it; "" for any other error."""
-    return next((told for words, told in _OF_VMAP.items() if words in text), "")
+    """The advice for a message about `vmap`; "" for any other message."""
+    return next((advice for words, advice in _OF_VMAP.items() if words in text), "")
 
 
-def kind_of(name: str, error: BaseException, complaint: str) -> type[Exception] | None:
-    """What to raise for a kernel's error; None for one to leave alone."""
-    if complaint in ("tuple index out of range", "list index out of range"):
+def error_type(name: str, error: BaseException, message: str) -> type[Exception] | None:
+    """The type of error to raise for a kernel's error; None if that stays as it is."""
+    if message in ("tuple index out of range", "list index out of range"):
         return IndexError
-    if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(complaint):
+    if isinstance(error, (IndexError, RuntimeError)) and _OUTSIDE.search(message):
         return ValueError if name in _CHECKED else RuntimeError
-    if "multiple times in the list of dims" in complaint or "duplicate dims" in complaint:
+    if "multiple times in the list of dims" in message or "duplicate dims" in message:
         return ValueError if name in _REPEATED else RuntimeError
     if isinstance(error, IndexError):
-        return IndexError if "index" in complaint else ValueError
+        return IndexError if "index" in message else ValueError
     if isinstance(error, (TypeError, ValueError)):
         return type(error) if type(error) in (TypeError, ValueError) else None
     if not isinstance(error, RuntimeError):
         return None
-    if isinstance(error, NotImplementedError) and not _OF_DERIVATIVES.search(complaint):
+    if isinstance(error, NotImplementedError) and not _OF_DERIVATIVES.search(message):
         return TypeError  # no kernel for a type or a kind of tensor
-    if is_failure(complaint):
+    if is_failure(message):
         return RuntimeError
-    if any(word in complaint for word in _TYPE_WORDS) and "size" not in complaint:
+    if any(word in message for word in _TYPE_WORDS) and "size" not in message:
         return TypeError
-    return ValueError if any(word in complaint for word in _SHAPE_WORDS) else RuntimeError
+    return ValueError if any(word in message for word in _SHAPE_WORDS) else RuntimeError

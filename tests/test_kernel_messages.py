@@ -1,4 +1,4 @@
-"""Complaints of PyTorch's in other words: known ones, unknown ones, and what must stay as it is."""
+"""What PyTorch's messages become: known ones, unknown ones, errors that stay as they are."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
-from lamella.complaints import meaning
 from lamella.errors import op
+from lamella.kernel_messages import meaning
 from lamella.tensor import wrap
 
 
