@@ -1,7 +1,9 @@
 """A network whose stages run on different processes, each for one part of the batch after another.
 
 Each process runs the network's code, but of its Cells only those of its stage. What others would
-give has a shape and no data, or has come from them. Losses are summed, and so are gradients.
+give has a shape and no data, or has come from them. Losses are summed, and so are gradients. A
+Parameter that several stages use lives in the first: a step begins by lending it to the others, and
+ends by adding up their gradients there.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import functools
 import threading
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -29,7 +32,7 @@ from .schedule import Action, Parcel, order, run
 from .stage_plan import Plan, Value, plan
 from .stages import Pipeline, here, pipeline_of, place
 
-__all__ = ["run_stages", "staged"]
+__all__ = ["from_one", "run_stages", "staged"]
 
 
 class _Over(BaseException):
@@ -41,18 +44,22 @@ class _StageRun:
 
     Attributes:
         inside: whether a Cell of the stage is running.
+        came: results of Cells of stages before.
+        borrowed: copies of Parameters of other stages that this one uses too.
         sent: what goes to other stages.
     """
 
-    def __init__(self, plan: Plan, stage: int, came: dict[int, Tensor], name: str):
-        self.plan, self.stage, self.came, self.name = plan, stage, came, name
+    def __init__(self, plan: Plan, stage: int, name: str):
+        self.plan, self.stage, self.name = plan, stage, name
+        self.came: dict[int, Tensor] = {}
+        self.borrowed: dict[Parameter, torch.Tensor] = {}
         self.inside = False
         self.calls = 0
         self.sent: dict[int, Tensor] = {}
 
     def stand_in(self, parameter: Parameter) -> torch.Tensor:
-        """A tensor without data for a Parameter of another stage."""
-        return self.plan.stand_ins[parameter]
+        """What there is of a Parameter of another stage: a copy, or a tensor without data."""
+        return self.borrowed.get(parameter, self.plan.stand_ins[parameter])
 
     def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         """A Cell is called: run it if it is this stage's."""
@@ -94,41 +101,97 @@ class _Step:
     """What this process does for a batch.
 
     Args:
-        weights: the Parameters of this stage to differentiate by.
-        backward: whether gradients are asked for, of any stage.
+        asked: the Parameters of all stages to differentiate by.
+        start: what gradients start from, if it is known.
+
+    Attributes:
+        weights: those of this stage.
+        gradients: the gradients by what is borrowed, then by the weights.
     """
 
     def __init__(self, network: Any, parts: list[tuple], plan: Plan, pipeline: Pipeline,
-                 weights: list[Parameter], backward: bool, name: str):
+                 asked: list[Parameter], start: torch.Tensor | None, name: str):
         self.network, self.parts, self.plan, self.name = network, parts, plan, name
         self.pipeline, self.stage = pipeline, pipeline.stage
-        self.weights, self.backward = weights, backward
+        self.start: Any = start
+        self.weights = [weight for weight in asked if plan.owners[weight] == self.stage]
         self.needs = plan.needs[self.stage]
         self.sends = plan.sends(self.stage)
+        self.lends = plan.lends(self.stage)
+        self.copies: dict[Parameter, torch.Tensor] = {}
+        self.asked = set(asked)
+        self.borrowed = [each for each in plan.borrowed[self.stage] if each in self.asked]
         self.is_last = self.stage == pipeline.stages - 1
         self.loss: torch.Tensor | None = None
         self.gradients: list[torch.Tensor] = []
         self.runs: dict[int, Any] = {}
         self.error: Exception | None = None
+        # where small gradients vanish they start from what the program gives, which it does last
+        kind = settings._get("pipeline_scheduler") if start is not None else "gpipe"
+        actions = order(kind, self.stage, pipeline.stages, len(parts), bool(asked))
+        self.later = actions[len(parts):] if start is None else []
+        self.actions = actions[:len(actions) - len(self.later)]
 
-    def run(self) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """The sum of the losses, in all processes, and this stage's gradients of it."""
-        actions = order(settings._get("pipeline_scheduler"), self.stage, self.pipeline.stages,
-                        len(self.parts), self.backward)
-        run(self.name, actions, self._wanted, self._act, self.pipeline.chain)
-        exchange.check_all_well(self.name, self.error, group_of(None, self.name))
+    def run(self) -> torch.Tensor:
+        """The sum of the losses, in all processes."""
+        chain, alike = self.pipeline.chain, self.pipeline.alike
+        self._borrow()
+        self._do(self.actions)
+        loss = self.loss
+        if loss is None:
+            loss = _zeros(self.plan.result, self._device())
+        loss = exchange.broadcast(self.name, loss, chain.ranks[-1], chain)
+        return loss if alike.size == 1 else exchange.all_reduce(self.name, loss, "avg", alike)
+
+    def finish(self, start: torch.Tensor) -> list[torch.Tensor]:
+        """This stage's gradients of the loss, started from `start`."""
+        if self.later:
+            self.start = start
+            self._do(self.later)
+        self._give_back()
         alike = self.pipeline.alike
         if alike.size > 1 and self.weights:
             self.gradients = Reduction(self.name, self.gradients, alike, alike.size).finish(
                 self.gradients)
-        loss = self.loss
-        if loss is None:
-            loss = _zeros(self.plan.result, self._device())
-        loss = exchange.broadcast(self.name, loss, self.pipeline.chain.ranks[-1],
-                                  self.pipeline.chain)
-        if alike.size > 1:
-            loss = exchange.all_reduce(self.name, loss, "avg", alike)
-        return loss, self.gradients
+        if self.start is start:
+            return self.gradients
+        factor = torch.where(start == self.start, 1, start / self.start)
+        return [gradient * factor.to(gradient.dtype) for gradient in self.gradients]
+
+    def _do(self, actions: list[Action]) -> None:
+        run(self.name, actions, self._wanted, self._act, self.pipeline.chain)
+        if self.error is None:
+            changed = [p.name for p, copy in self.copies.items() if copy._version]
+            if changed:
+                self.error = RuntimeError(f"For '{self.name}', stage {self.stage} changes "
+                                          f"Parameters {changed}, which are in other stages.")
+        exchange.check_all_well(self.name, self.error, group_of(None, self.name))
+
+    def _borrow(self) -> None:
+        """Have the Parameters of other stages that this one uses, and lend its own."""
+        borrowed = self.plan.borrowed[self.stage]
+        came = self._exchanged(
+            [(parameter._data, to) for parameter, to in self.lends],
+            [(_zeros(parameter._data, self._device()), self.plan.owners[parameter])
+             for parameter in borrowed])
+        self.copies = dict(zip(borrowed, came, strict=True))
+
+    def _give_back(self) -> None:
+        """Add up the gradients by Parameters that are lent, in the stage that holds them."""
+        count = len(self.borrowed)
+        found, self.gradients = self.gradients[:count], self.gradients[count:]
+        places = {weight: place for place, weight in enumerate(self.weights)}
+        lent = [(weight, to) for weight, to in self.lends if weight in places]
+        came = self._exchanged(
+            [(raw, self.plan.owners[p]) for p, raw in zip(self.borrowed, found, strict=True)],
+            [(self.gradients[places[weight]], to) for weight, to in lent])
+        for (weight, _), raw in zip(lent, came, strict=True):
+            self.gradients[places[weight]] += raw
+
+    def _exchanged(self, given: list[Parcel], wanted: list[Parcel]) -> list[torch.Tensor]:
+        came, works = exchange.swap(self.name, given, wanted, self.pipeline.chain)
+        exchange.wait_for(self.name, works, self.pipeline.chain)
+        return came
 
     def _device(self) -> torch.device:
         return self.plan.result.device
@@ -156,11 +219,14 @@ class _Step:
 
     def _forward(self, part: int, came: list[torch.Tensor]) -> list[torch.Tensor]:
         """Run this stage's Cells; what other stages need."""
-        positions = tuple(i for i, value in enumerate(self.needs) if _smooth(value))
-        body = functools.partial(self._body, part)
-        given = tuple(wrap(raw) for raw in came)
-        if self.backward:
-            made = self.runs[part] = record(body, given, {}, positions, tuple(self.weights), None)
+        smooth = [i for i, value in enumerate(self.needs) if _smooth(value)]
+        by = [i for i, p in enumerate(self.copies, len(came)) if p in self.asked]
+        given = tuple(wrap(raw) for raw in [*came, *self.copies.values()])
+        stage_run = _StageRun(self.plan, self.stage, self.name)
+        body = functools.partial(self._body, part, stage_run)
+        if self.asked:
+            made = record(body, given, {}, (*smooth, *by), tuple(self.weights), None)
+            self.runs[part] = made, stage_run
             sent, out = made.value
         else:
             sent, out = body(*given)
@@ -169,10 +235,13 @@ class _Step:
             self.loss = raw if self.loss is None else self.loss + raw
         return [sent[value.number]._raw.detach() for value, _ in self.sends]
 
-    def _body(self, part: int, *came: Tensor) -> tuple[dict[int, Tensor], Tensor | None]:
+    def _body(self, part: int, stage_run: _StageRun, *given: Tensor
+              ) -> tuple[dict[int, Tensor], Tensor | None]:
         numbers = [value.number for value in self.needs]
-        stage_run = _StageRun(self.plan, self.stage, dict(zip(numbers, came, strict=True)),
-                              self.name)
+        count = len(numbers)
+        stage_run.came = dict(zip(numbers, given[:count], strict=True))
+        stage_run.borrowed = {parameter: each._raw for parameter, each
+                              in zip(self.copies, given[count:], strict=True)}
         here.run, out = stage_run, None
         try:
             if self.is_last or self.plan.last[self.stage] >= 0:
@@ -185,8 +254,8 @@ class _Step:
         return {number: t for number, t in stage_run.sent.items() if number in wanted}, out
 
     def _backward(self, part: int, came: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The gradients of what came from other stages; those of the weights are added up."""
-        made = self.runs.pop(part)
+        """The gradients of what came from other stages; the others are added up."""
+        made, stage_run = self.runs.pop(part)
         sent, out = made.value
         starts: dict[int, torch.Tensor] = {}
         of = [value.number for value, _ in self.sends if _smooth(value)]
@@ -196,9 +265,13 @@ class _Step:
         sens = [wrap(starts[number]) for number in starts]
         if out is not None:
             outputs.append(out)
-            sens.append(wrap(torch.ones_like(out._raw)))
-        found = [gradient._raw for gradient in made.backward(outputs, sens)]
-        count = len(found) - len(self.weights)
+            sens.append(wrap(torch.ones_like(out._raw) * self.start))
+        here.run, stage_run.inside = stage_run, True  # for Cells that are run again
+        try:
+            found = [gradient._raw for gradient in made.backward(outputs, sens)]
+        finally:
+            here.run = None
+        count = len(found) - len(self.borrowed) - len(self.weights)
         mine = found[count:]
         self.gradients = ([a + b for a, b in zip(self.gradients, mine, strict=True)]
                           if self.gradients else mine)
@@ -214,36 +287,69 @@ def _zeros(like: torch.Tensor, device: torch.device | None = None) -> torch.Tens
 
 
 class _Gradients(torch.autograd.Function):
-    """The loss of a step, whose gradients are known when it is."""
+    """The loss of a step, whose gradients are known when it is, or follow."""
 
     @staticmethod
     def forward(ctx: Any, step: _Step, places: Sequence[int], *aliases: torch.Tensor) -> Any:
-        before = state.level, state.overlay
-        state.level, state.overlay = None, None
-        try:
-            loss, gradients = step.run()
-        finally:
-            state.level, state.overlay = before
-        ctx.of = dict(zip(places, gradients, strict=True))
-        ctx.count = len(aliases)
-        return loss
+        ctx.step, ctx.places, ctx.count = step, places, len(aliases)
+        with _outside():
+            return step.run()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> Any:
-        found = [ctx.of[i] * gradients[0].to(ctx.of[i].dtype) if i in ctx.of else None
-                 for i in range(ctx.count)]
-        return None, None, *found
+        with _outside():
+            of = dict(zip(ctx.places, ctx.step.finish(gradients[0]), strict=True))
+        return None, None, *(of.get(i) for i in range(ctx.count))
 
 
-def staged(network: Callable[..., Any], name: str) -> Callable[..., Any]:
+@contextmanager
+def _outside() -> Iterator[None]:
+    """A block outside of all gradient calls."""
+    before = state.level, state.overlay
+    state.level, state.overlay = None, None
+    try:
+        yield
+    finally:
+        state.level, state.overlay = before
+
+
+def from_one(loss: Tensor) -> Tensor:
+    """What the gradient of a loss starts from that nothing scales."""
+    return wrap(torch.ones_like(loss._raw))
+
+
+def _start(found: Plan) -> torch.Tensor | None:
+    """What gradients start from; None if only the program's own backward pass tells it.
+
+    In other types than float16 they may start from one, and are multiplied in the end.
+    """
+    if here.start is not None:
+        return here.start(wrap(_zeros(found.result)))._raw
+    return None if found.narrow else torch.ones((), dtype=found.result.dtype,
+                                                device=found.result.device)
+
+
+def staged(network: Callable[..., Any], name: str,
+           start: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
     """The network as its stages run it, the batch in one part, unless it cuts the batch itself.
+
+    Args:
+        start: gives for a loss what its gradient starts from.
 
     Raises:
         RuntimeError: when called, if nothing in it is run by stages.
     """
     @functools.wraps(network, updated=())
     def spread(*args: Any, **kwargs: Any) -> Any:
+        before = here.start
+        here.start = start
+        try:
+            return run_all(*args, **kwargs)
+        finally:
+            here.start = before
+
+    def run_all(*args: Any, **kwargs: Any) -> Any:
         cells = network.cells_and_names() if hasattr(network, "cells_and_names") else ()
         cells = [cell for _, cell in cells]
         marked = any("_pipeline_stage" in cell.__dict__ for cell in cells)
@@ -293,10 +399,10 @@ def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tenso
     weights = [parameter for parameter in found.owners
                if parameter in overlay and overlay[parameter].requires_grad]
     places = [i for i, w in enumerate(weights) if found.owners[w] == pipeline.stage]
-    step = _Step(network, parts, found, pipeline, [weights[i] for i in places], bool(weights), name)
+    step = _Step(network, parts, found, pipeline, weights, _start(found), name)
     if not weights:
         with torch.no_grad():
-            return wrap(step.run()[0])
+            return wrap(step.run())
     if found.result.numel() != 1:
         raise RuntimeError(f"For '{name}', the gradient of a network that gives a Tensor of shape "
                            f"{tuple(found.result.shape)} is asked for, but it must give a loss.")
@@ -342,6 +448,7 @@ def _told(found: Plan) -> str:
     sent = [(value.number, value.stage, _form(value.like)) for needs in found.needs
             for value in needs]
     owners = [(parameter.name, stage) for parameter, stage in found.owners.items()]
+    sent += [[parameter.name for parameter in borrowed] for borrowed in found.borrowed]
     first = found.calls[0].values[0].like if found.calls and found.calls[0].values else found.result
     return (f"runs stages whose first Cell gives {tuple(first.shape)}, and which send {len(sent)} "
             f"Tensors, {zlib.crc32(repr((sent, owners)).encode()):08x}")

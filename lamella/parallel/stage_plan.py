@@ -3,11 +3,13 @@
 A network is run once on tensors without data. Each Cell that is marked with a ``pipeline_stage``
 belongs to that stage; one without marks belongs to the last stage among those of its inputs. What
 is computed between Cells is computed by each stage that needs it; so what stages send are results
-of Cells. A Parameter belongs to the stage whose Cell has it, or that needs what is made of it.
+of Cells. A Parameter belongs to the stage whose Cell has it, or that needs what is made of it: the
+first of several, which lends it to the others.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -48,6 +50,8 @@ class Plan(NamedTuple):
         calls: the calls of Cells, in order.
         needs: for each stage, which results of Cells of stages before it needs.
         owners: the stage of each Parameter.
+        borrowed: for each stage, the Parameters of other stages that it uses too.
+        narrow: whether something is computed in float16, where small gradients vanish.
         stand_ins: for each Parameter, a tensor without data.
         last: for each stage, the number of its last call.
         result: the shape and type of what the network gives.
@@ -56,6 +60,8 @@ class Plan(NamedTuple):
     calls: list[Call]
     needs: list[list[Value]]
     owners: dict[Parameter, int]
+    borrowed: list[list[Parameter]]
+    narrow: bool
     stand_ins: dict[Parameter, torch.Tensor]
     last: list[int]
     result: torch.Tensor
@@ -64,6 +70,11 @@ class Plan(NamedTuple):
         """What a stage sends, with the stages that it goes to."""
         return [(value, to) for call in self.calls for value in call.values
                 for to, needs in enumerate(self.needs) if value in needs and value.stage == stage]
+
+    def lends(self, stage: int) -> list[tuple[Parameter, int]]:
+        """The Parameters of a stage that others use too, with the stages that they go to."""
+        return [(parameter, to) for to, borrowed in enumerate(self.borrowed)
+                for parameter in borrowed if self.owners[parameter] == stage]
 
 
 class _StagedCell:
@@ -139,6 +150,8 @@ class _Overlay(dict):
 class _Planning:
     """A run of the network without data, that notes who needs what."""
 
+    borrowed: dict[Parameter, torch.Tensor] = {}  # as a stage's run has them
+
     def __init__(self, stages: int, name: str):
         from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -147,7 +160,8 @@ class _Planning:
         self.inside = False
         self.calls: list[Call] = []
         self.needs: list[dict[int, Value]] = [{} for _ in range(stages)]
-        self.users: dict[Any, int] = {}  # of Parameters and of random numbers
+        self.users: dict[Any, set[int]] = {}  # of Parameters and of random numbers
+        self.narrow = False
         self.stand_ins: dict[Parameter, torch.Tensor] = {}
         self.last = [-1] * stages
         self._stage = 0  # whose Cell is running
@@ -202,12 +216,12 @@ class _Planning:
         """Note that a stage needs results of Cells, Parameters or random numbers."""
         for each in sources:
             if not isinstance(each, Value):
-                before = self.users.setdefault(each, stage)
-                if before != stage:
-                    what = (f"Parameter '{each.name}' is" if isinstance(each, Parameter) else
-                            f"random numbers of {each.function!r}, drawn between Cells, are")
-                    raise RuntimeError(f"For '{self.name}', {what} used by stages {before} and "
-                                       f"{stage}, but must be used by one.")
+                users = self.users.setdefault(each, set())
+                users.add(stage)
+                if len(users) > 1 and isinstance(each, _Draw):
+                    raise RuntimeError(f"For '{self.name}', random numbers of {each.function!r}, "
+                                       f"drawn between Cells, are used by stages {min(users)} and "
+                                       f"{max(users)}, but must be used by one.")
             elif each.stage > stage:
                 raise ValueError(f"For '{self.name}', a Cell {type(cell).__name__} of stage "
                                  f"{stage} gets what stage {each.stage} computes, but values go "
@@ -221,9 +235,16 @@ class _Planning:
             raise TypeError(f"For '{self.name}', the network must give a Tensor, but got "
                             f"{describe(output)}.")
         self._use(sources_of(output._raw), self.stages - 1)
-        owners = {user: stage for user, stage in self.users.items() if isinstance(user, Parameter)}
+        users = {user: used for user, used in self.users.items() if isinstance(user, Parameter)}
+        owners = {parameter: min(used) for parameter, used in users.items()}
+        borrowed = [[parameter for parameter, used in users.items()
+                     if stage in used and owners[parameter] != stage]
+                    for stage in range(self.stages)]
+        for parameter in itertools.chain(*borrowed):
+            self.stand_in(parameter)
         needs = [[needs[number] for number in sorted(needs)] for needs in self.needs]
-        return Plan(self.calls, needs, owners, self.stand_ins, self.last, output._raw)
+        return Plan(self.calls, needs, owners, borrowed, self.narrow, self.stand_ins, self.last,
+                    output._raw)
 
 
 def sources_of(raw: torch.Tensor) -> dict[Any, None]:
@@ -243,6 +264,8 @@ def _tracker(planning: _Planning) -> Any:
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                                kwargs: Any = None) -> Any:
             out = func(*args, **(kwargs or {}))
+            planning.narrow |= any(getattr(leaf, "dtype", None) is torch.float16
+                                   for leaf in tree_leaves(out))
             if planning.inside:
                 return out
             found: dict[Any, None] = {}
@@ -264,7 +287,7 @@ def plan(network: Any, inputs: tuple, stages: int, name: str) -> Plan:
 
     Raises:
         ValueError: if Cells have no stages, or wrong ones.
-        RuntimeError: if a Parameter is used by two stages.
+        RuntimeError: if random numbers are used by two stages.
         TypeError: if the network doesn't give a Tensor.
     """
     _mark_cells(network, stages, name)

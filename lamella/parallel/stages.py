@@ -7,7 +7,7 @@ of those of other stages are stand-ins without data, which remember their stage.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,9 +31,12 @@ class _Here(threading.local):
 
     Attributes:
         run: the run of a network by one stage, or the one that plans it; None outside of both.
+        start: gives for a loss the gradient that a step will start from, where that is known
+            before the step; else None.
     """
 
     run: Any = None
+    start: Callable[[Tensor], Tensor] | None = None
 
 
 here = _Here()
@@ -176,6 +179,13 @@ class StageParameter(Parameter):
     @_raw.setter
     def _raw(self, raw: torch.Tensor) -> None:
         Parameter._raw.__set__(self, raw.to(self._data.device))  # type: ignore[attr-defined]
+
+    def assign_raw(self, raw: torch.Tensor) -> None:
+        """As `Parameter.assign_raw`; only the stage that holds a Parameter changes it."""
+        if here.run is not None and self in here.run.borrowed:
+            raise RuntimeError(f"Parameter '{self.name}' is in stage {self.stage} of a pipeline: "
+                               f"another stage that uses it can't assign it.")
+        super().assign_raw(raw)
 
     def begin(self, weights: list[StageParameter], level: Any) -> list[torch.Tensor]:
         """What a gradient call by several such Parameters takes aliases of."""

@@ -1,8 +1,9 @@
 """A training run in many processes as one checkpoint, of which each process writes what it holds.
 
 By torch's distributed checkpoint: Parameters that are cut in parts are written as parts, by each
-process its own, and others by process 0. A world of any size, cut in any way, reads them. Beside
-them lies what `save_run` keeps: random generators and numbers in Python, of each process.
+process its own, those of a stage of a pipeline by its first process, and others by process 0. A
+world of any size, cut in any way, reads them. Beside them lies what `save_run` keeps: random
+generators and numbers in Python, of each process.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from ..communication import exchange
 from ..communication.groups import Group, group_of
 from ..nn.cell import Cell
 from ..parallel.parts import PartParameter
-from ..parallel.stages import StageParameter
 from ..parameter import Parameter
 from ..tensor import wrap
 from .atomic_file import replacing
@@ -64,7 +64,8 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     from torch.distributed.checkpoint.state_dict_saver import save
 
     group = group_of(None, "save_sharded")
-    held = {name: _held(p, p._data) for name, p in _parameters("save_sharded", network).items()}
+    held = {name: _held(p, p._data) for name, p in _parameters("save_sharded", network).items()
+            if not p._data.is_meta}
     state = run_state(rows, more)
     number = _agreed(_begin(folder) if group.rank == 0 else 0, group)
     new = os.path.join(folder, str(number))
@@ -122,21 +123,19 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
         if reader.tensors[name] != told:
             raise RuntimeError(f"For 'load_sharded', Parameter {name!r} is {told} in the network, "
                                f"but {reader.tensors[name]} in '{folder}'.")
-    found = {name: torch.empty_like(p._data) for name, p in parameters.items()}
+    found = {name: torch.empty_like(p._data) for name, p in parameters.items()
+             if not p._data.is_meta}
     with _as_errors("load_sharded", folder):
-        load({name: _held(p, found[name]) for name, p in parameters.items()},
+        load({name: _held(parameters[name], raw) for name, raw in found.items()},
              storage_reader=reader, process_group=group.process_group, no_dist=group.size == 1)
-    for name, parameter in parameters.items():
-        parameter.set_data(wrap(found[name]), slice_shape=True)
+    for name, raw in found.items():
+        parameters[name].set_data(wrap(raw), slice_shape=True)
     return put_back(state, rows) if size == group.size else state["more"]
 
 
 def _parameters(function: str, network: Cell) -> dict[str, Parameter]:
     found: dict[str, Parameter] = {}
     for _, parameter in network.parameters_and_names():
-        if isinstance(parameter, StageParameter):
-            raise RuntimeError(f"For '{function}', Parameter {parameter.name!r} is in a stage of a "
-                               f"pipeline. Use 'save_checkpoint', which writes wholes.")
         if found.setdefault(parameter.name, parameter.init_data()) is not parameter:
             raise ValueError(f"For '{function}', two Parameters have the name "
                              f"{parameter.name!r}. Give each a name of its own.")

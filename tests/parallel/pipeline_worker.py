@@ -12,10 +12,10 @@ import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.parallel.auto_parallel import AutoParallel
 from lamella.parallel.nn import Pipeline, PipelineGradReducer
-from lamella.train.sharded import save_sharded
+from lamella.train.sharded import load_sharded, save_sharded
 from tests.worlds import error_of
 
-ROWS, STEPS = 16, 4
+ROWS, STEPS, SCALE = 16, 4, 32768.0
 
 
 def weight(seed, *shape):
@@ -54,6 +54,39 @@ class Net(nn.Cell):
         return self.last(ops.where(positive, x, 0.1 * x) + first)
 
 
+class Tied(nn.Cell):
+    """A network whose first and last Cells have one Parameter, as words' vectors."""
+
+    def __init__(self, stages=1):
+        super().__init__()
+        self.first = nn.Dense(8, 4, weight_init=weight(1, 4, 8), has_bias=False)
+        self.inner = nn.CellList([nn.Dense(4, 4, weight_init=weight(i + 2, 4, 4),
+                                           bias_init="zeros", activation="tanh") for i in range(4)])
+        self.last = nn.Dense(4, 3, weight_init=weight(9, 3, 4), bias_init="zeros")
+        for i, cell in enumerate(self.inner):
+            cell.pipeline_stage = i * stages // 4
+        self.inner[1].weight = self.inner[3].weight  # of two middle Cells
+        self.first.pipeline_stage, self.last.pipeline_stage = 0, stages - 1
+
+    def construct(self, x):
+        x = self.first(ops.concat([x, x * x], 1))
+        for cell in self.inner:
+            x = cell(x)
+        # by the first Cell's weight once more, outside of it
+        return self.last(x) + ops.matmul(x, self.first.weight)[:, :3]
+
+
+class Narrow(nn.Cell):
+    """A loss in float16, whose gradients are zero there unless the loss is scaled."""
+
+    def __init__(self, stages=1):
+        super().__init__()
+        self.net, self.loss = Net(stages).to_float(ms.float16), nn.MSELoss()
+
+    def construct(self, x, y):
+        return self.loss(self.net(x), ops.cast(y, ms.float16)) * 2e-6
+
+
 def batch(number, rows=slice(None)):
     rng = np.random.default_rng(number)
     return (Tensor(rng.normal(size=(ROWS, 4))[rows], ms.float32),
@@ -66,6 +99,15 @@ def loss_of(stages=1, parts=4, net=None):
 
 def optimizer_of(kind, weights):
     return nn.Adam(weights, 0.02) if kind == "Adam" else nn.Momentum(weights, 0.1, 0.9)
+
+
+def trained(stages, rows, steps, folder=None):
+    """A step after some steps, begun from a checkpoint if there is one; and its losses."""
+    network = loss_of(stages, net=Tied(stages))
+    step = nn.TrainOneStepCell(network, optimizer_of("Adam", network.trainable_params()))
+    if folder is not None:
+        load_sharded(folder, step)
+    return step, [float(step(*batch(number, rows))) for number in steps]
 
 
 def functional(network, optimizer, clip):
@@ -85,17 +127,39 @@ def functional(network, optimizer, clip):
     return step
 
 
+def scaling(network, optimizer):
+    """A step that scales its loss itself."""
+    def scaled(*inputs):
+        loss = network(*inputs)
+        return loss * SCALE, loss
+
+    gradients_of = ms.value_and_grad(scaled, None, optimizer.parameters, has_aux=True)
+
+    def step(*inputs):
+        (_, loss), gradients = gradients_of(*inputs)
+        optimizer([gradient / SCALE for gradient in gradients])
+        return loss
+
+    return step
+
+
 def train(kind, rows=slice(None), stages=1, way=None):
-    network = loss_of(stages)
+    if way in ("narrow", "narrow later"):
+        network = Pipeline(Narrow(stages), 4)
+    else:
+        network = loss_of(stages, net=Tied(stages) if way == "tied" else None)
     weights = network.trainable_params()
     optimizer = optimizer_of(kind, weights)
-    if way in ("clipped", "AutoParallel"):
-        step = functional(network, optimizer, way == "clipped")
+    if way in ("clipped", "tied", "AutoParallel"):
+        step = functional(network, optimizer, way != "AutoParallel")
         if way == "AutoParallel":
             step = AutoParallel(step)
             step.pipeline(stages)
-    elif way == "scaled":
-        step = nn.TrainOneStepWithLossScaleCell(network, optimizer, Tensor(1024.0))
+    elif way == "narrow later":
+        step = scaling(network, optimizer)
+    elif way in ("scaled", "narrow"):
+        scale = Tensor(1024.0 if way == "scaled" else SCALE)
+        step = nn.TrainOneStepWithLossScaleCell(network, optimizer, scale)
     else:
         step = nn.TrainOneStepCell(network, optimizer)
     call = ms.jit(step) if way == "compiled" else step
@@ -166,15 +230,13 @@ class Chain(nn.Cell):
 def refused(stages):
     """What can't be run by stages, each with its message."""
     x = ops.ones((4, 4))
-    tied = Chain(0, 1)
-    tied.cells_in_order[1].weight = tied.cells_in_order[0].weight
     noisy = Chain(0, 0, 1, cells=[nn.Dense(4, 4), nn.Dense(4, 4), nn.Dense(4, 4)])
     noisy.construct = lambda x: _used_twice(noisy.cells_in_order, x)
     nested = Chain(0, 1)
     nested.pipeline_stage = 0
     inner = Chain(0, 1)
     found = {
-        "tied": error_of(nn.PipelineCell(tied, 2), x),
+        "assigned": error_of(nn.PipelineCell(Chain(0, 1, cells=_counters()), 2), x),
         "noisy": error_of(nn.PipelineCell(noisy, 2), x),
         "backward": error_of(nn.PipelineCell(Chain(1, 0), 2), x),
         "none": error_of(nn.PipelineCell(Chain(None, None), 2), x),
@@ -196,6 +258,24 @@ def refused(stages):
     return found
 
 
+def _counters():
+    """Two Cells that count in one Parameter."""
+    cells = [Block(0, 4, 4), Block(1, 4, 4)]
+    cells[1].count = cells[0].count
+    return [_First(cell) for cell in cells]
+
+
+class _First(nn.Cell):
+    """The first result of a Cell."""
+
+    def __init__(self, cell):
+        super().__init__()
+        self.cell = cell
+
+    def construct(self, x):
+        return self.cell(x)[0]
+
+
 def _used_twice(cells, x):
     x = ops.dropout(cells[0](x), 0.5)
     return (cells[1](x) * cells[2](x)).sum()
@@ -211,13 +291,11 @@ class _Pair(Chain):
 
 def run(stages):
     """All that a process does as one of a number of stages."""
-    rank, size = communication.get_rank(), communication.get_group_size()
-    width = size // stages
-    mine = slice(ROWS // width * (rank % width), ROWS // width * (rank % width + 1))
-    found = {}
+    size, mine, found = communication.get_group_size(), rows_of(stages), {}
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
     for kind, way in (("Adam", None), ("Momentum", None), ("Adam", "clipped"),
-                      ("Momentum", "scaled")):
+                      ("Momentum", "scaled"), ("Adam", "tied"),
+                      ("Adam", "narrow"), ("Adam", "narrow later")):
         found[f"{kind} {way}"] = train(kind, mine, stages, way)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -233,9 +311,24 @@ def run(stages):
     net = AutoParallel(nn.WithLossCell(Net(stages), nn.MSELoss()))
     net.pipeline(stages)
     found["evaluated"] = float(net(*batch(0, mine)))
-    found["sharded"] = error_of(save_sharded, "nowhere", net)
     found["Adam AutoParallel"] = train("Adam", mine, stages, "AutoParallel")
     return found
+
+
+def trained_by(stages, steps, folder=None):
+    """`trained`, by so many stages of a world."""
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
+    try:
+        return trained(stages, rows_of(stages), steps, folder)
+    finally:
+        ms.reset_auto_parallel_context()
+
+
+def rows_of(stages):
+    """The rows of a batch that this process is given."""
+    width = communication.get_group_size() // stages
+    part, place = ROWS // width, communication.get_rank() % width
+    return slice(part * place, part * (place + 1))
 
 
 class Lost(nn.Cell):
@@ -268,7 +361,16 @@ def main():
     warnings.filterwarnings("ignore", category=FutureWarning)
     warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")
     size = communication.get_group_size()
-    print(json.dumps({stages: run(stages) for stages in ([2] if size == 2 else [4, 2])}))
+    found = {stages: run(stages) for stages in ([2] if size == 2 else [4, 2])}
+    folder = sys.argv[1]
+    found["losses"] = {}
+    if size == 4:  # what four stages wrote two and two read, which go on from their own
+        step, found["losses"]["4"] = trained_by(4, [0, 1])
+        save_sharded(folder, step)
+        _, found["losses"]["2"] = trained_by(2, [2, 3], folder)
+        load_sharded(folder, step)
+        save_sharded(folder, step)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
     """
     outer = current()
     if stages.asked():
-        network = pipeline.staged(network, "TrainOneStepCell")
+        network = pipeline.staged(network, "TrainOneStepCell", start or pipeline.from_one)
     elif sharding.splits():
         network = sharding.region(network, "TrainOneStepCell")
     run = record(network, inputs, {}, tuple(), tuple(weights), outer)

@@ -112,7 +112,8 @@ class PipelineCell(_SummedParts):
 
     With ``pipeline_stages`` above 1 (`set_auto_parallel_context`, `AutoParallel.pipeline`) and
     several processes, each runs those Cells whose ``pipeline_stage`` is its own, and holds their
-    Parameters. A Cell without one belongs to the last stage that one of its inputs comes from.
+    Parameters. A Cell without one belongs to the last stage that one of its inputs comes from. A
+    Parameter that several stages use is held by the first, and its gradient is the sum of theirs.
     While a stage computes a part, others compute the parts before and after it. The loss is in all
     processes. Else this is `GradAccumulationCell`.
 
@@ -126,7 +127,7 @@ class PipelineCell(_SummedParts):
         TypeError, ValueError: if an argument is of the wrong type or not above 0; when called, if
             stages of Cells don't fit.
         KeyError: if a path is not in the network.
-        RuntimeError: when called, if a Parameter is used by two stages, or other processes fail.
+        RuntimeError: when called, if other processes fail.
 
     Examples:
         >>> import lamella as ms
