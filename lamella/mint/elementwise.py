@@ -87,7 +87,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @with_forms
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """As `ops.where`; with a condition alone, the places where it holds, by axis.
+    """As `ops.where`; with a condition alone, the positions where it holds, by axis.
 
     >>> import lamella as ms
     >>> print(ms.mint.where(ms.Tensor([0, 3, 5]))[0])

@@ -66,7 +66,7 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, gen
 @op
 def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, dtype: Any = None,
                  device: Any = None) -> Tensor:
-    """Whole numbers in the shape and type of `input`: ``(input, high)`` or ``(input, low, high)``.
+    """Integers in the shape and type of `input`: ``(input, high)`` or ``(input, low, high)``.
 
     >>> import lamella as ms
     >>> ms.mint.randint_like(ms.Tensor([1.0, 2.0]), 5).dtype
@@ -85,7 +85,7 @@ def _bounds(where: str, args: tuple[Any, ...], **named: Any) -> list[Any]:
     if len(given) != len(args):
         wanted = ", ".join(named)
         raise TypeError(f"For '{where}', the arguments must be {wanted}, of which 'low' may be "
-                        f"left out, but got {len(args)} by place.")
+                        f"left out, but got {len(args)} by position.")
     named.update(zip(given, args, strict=True))
     return list(named.values())
 
@@ -128,5 +128,5 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
 @op
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Any = None) -> Tensor:
-    """As `ops.multinomial`, without replacement unless asked for; places are int64."""
+    """As `ops.multinomial`, without replacement unless asked for; indices are int64."""
     return ops.multinomial(input, num_samples, replacement, generator).to(int64)

@@ -1,4 +1,4 @@
-"""Reductions of `mint`, along `dim` and with `keepdim`; places are int64."""
+"""Reductions of `mint`, along `dim` and with `keepdim`; indices are int64."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ var_mean = adapted(ops.var_mean, _SPREAD, doc=_NOT_N)
 
 
 def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """As `ops.argmin`; places are int64."""
+    """As `ops.argmin`; indices are int64."""
     return ops.argmin(input, dim, keepdim).to(int64)
 
 
@@ -58,30 +58,30 @@ def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return ops.cumsum(input, dim, dtype)
 
 
-def _with_places(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+def _with_positions(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return pair[0], pair[1].to(int64)
 
 
 def cummin(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """As `ops.cummin`; places are int64."""
-    return _with_places(ops.cummin(input, dim))
+    """As `ops.cummin`; indices are int64."""
+    return _with_positions(ops.cummin(input, dim))
 
 
 def sort(input: Tensor, *, dim: int = -1, descending: bool = False,
          stable: bool = False) -> tuple[Tensor, Tensor]:
-    """As `ops.sort`; places are int64. The order of equal elements is always kept."""
-    return _with_places(ops.sort(input, dim, descending))
+    """As `ops.sort`; indices are int64. The order of equal elements is always kept."""
+    return _with_positions(ops.sort(input, dim, descending))
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """As `ops.argsort`; places are int64. The order of equal elements is always kept."""
+    """As `ops.argsort`; indices are int64. The order of equal elements is always kept."""
     return ops.argsort(input, dim, descending).to(int64)
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True,
          sorted: bool = True) -> tuple[Tensor, Tensor]:
-    """As `ops.topk`; places are int64."""
-    return _with_places(ops.topk(input, k, dim, largest, sorted))
+    """As `ops.topk`; indices are int64."""
+    return _with_positions(ops.topk(input, k, dim, largest, sorted))
 
 
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -91,7 +91,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 @with_forms
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with `dim` a pair of values and places; with another Tensor `maximum`.
+    """The largest element; with `dim` a pair of values and indices; with another Tensor `maximum`.
 
     Examples:
         >>> import lamella as ms
@@ -104,7 +104,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 @with_forms
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with `dim` a pair of values and places; with another Tensor `minimum`.
+    """The smallest element; with `dim` a pair of values and indices; with another Tensor `minimum`.
 
     Examples:
         >>> import lamella as ms

@@ -74,7 +74,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @op
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """`input` with ``alpha * source`` added at the places `index` along `dim`.
+    """`input` with ``alpha * source`` added at the indices `index` along `dim`.
 
     >>> import lamella as ms
     >>> x = ms.mint.index_add(ms.Tensor([1, 2, 3]), 0, ms.Tensor([0, 2]), ms.Tensor([5, 5]))
@@ -108,7 +108,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 @op
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The part of a tensor at one place along `dim`, a view without it.
+    """The part of a tensor at one position along `dim`, a view without it.
 
     >>> import lamella as ms
     >>> print(ms.mint.select(ms.Tensor([[1, 2], [3, 4]]), 1, 0))

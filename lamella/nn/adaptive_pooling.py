@@ -117,7 +117,7 @@ class AdaptiveMaxPool2d(Cell):
 
     Args:
         output_size: an int or (height, width); None keeps the input's.
-        return_indices: whether the places of the maxima are given too.
+        return_indices: whether the indices of the maxima are given too.
 
     Examples:
         >>> import lamella as ms
@@ -139,7 +139,7 @@ class AdaptiveMaxPool3d(Cell):
 
     Args:
         output_size: an int or (depth, height, width).
-        return_indices: whether the places of the maxima are given too, as int32.
+        return_indices: whether the indices of the maxima are given too, as int32.
 
     Examples:
         >>> import lamella as ms
@@ -157,13 +157,13 @@ class AdaptiveMaxPool3d(Cell):
 
 
 class FractionalMaxPool2d(Cell):
-    """The maximum over windows whose places are partly random (Graham, 2015).
+    """The maximum over windows whose positions are partly random (Graham, 2015).
 
     Args:
         kernel_size: the size of a window, an int or (height, width).
         output_size: an int or (height, width), or
         output_ratio: the output's size over the input's.
-        return_indices: whether the places of the maxima are given too.
+        return_indices: whether the indices of the maxima are given too.
         _random_samples: the random numbers to use, a Tensor (N, C, 2).
 
     Examples:
@@ -227,7 +227,7 @@ class MaxUnpool1d(_MaxUnpool):
 
     Inputs:
         - **x** - Tensor (N, C, L) or (C, L).
-        - **indices** - Tensor of the same shape, int32 or int64: the places.
+        - **indices** - Tensor of the same shape, int32 or int64: the positions.
         - **output_size** - the shape of the output; default: what the pool's arguments say.
 
     Examples:

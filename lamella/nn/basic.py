@@ -152,7 +152,7 @@ class Upsample(Cell):
         scale_factor: the new size over the old one; give one of the two.
         mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"``, ``"trilinear"`` or
             ``"area"``.
-        align_corners: whether corner elements keep their place.
+        align_corners: whether corner elements keep their position.
         recompute_scale_factor: whether the factor is computed again from the rounded size.
 
     Examples:
@@ -280,7 +280,7 @@ class Unfold(Cell):
         - **input_x** - Tensor (N, C, H, W).
 
     Outputs:
-        Tensor (N, height * width * C, H', W'): for each place in the patch its C channels.
+        Tensor (N, height * width * C, H', W'): for each position in the patch its C channels.
 
     Examples:
         >>> import lamella as ms
@@ -374,7 +374,7 @@ class ClipByNorm(Cell):
 
 
 class OneHot(Cell):
-    """A row for each integer: `on_value` at its place, `off_value` elsewhere.
+    """A row for each integer: `on_value` at its position, `off_value` elsewhere.
 
     Args:
         axis: where the new dimension goes.
@@ -472,8 +472,8 @@ class TimeDistributed(Cell):
             raise ValueError(f"For '{type(self).__name__}', 'time_axis' and 'reshape_with_axis' "
                              f"must differ, but both are {time}.")
         rest = [a for a in range(inputs.ndim) if a != time]
-        place = rest.index(other) + (1 if time > other else 0)
-        order = rest[:place] + [time] + rest[place:]
+        position = rest.index(other) + (1 if time > other else 0)
+        order = rest[:position] + [time] + rest[position:]
         moved = inputs.permute(*order).shape
         first = min(order.index(time), order.index(other))
         joined = inputs.permute(*order).reshape(*moved[:first], -1, *moved[first + 2:])

@@ -156,10 +156,10 @@ class FocalLoss(LossBase):
         if self.weight is not None:
             weight = self.weight.reshape(1, -1, 1).broadcast_to(log_p.shape)
         if labels.shape[1] == 1:
-            places = targets.astype(mstype.int32)
-            log_p = ops.gather_elements(log_p, 1, places).squeeze(1)
+            positions = targets.astype(mstype.int32)
+            log_p = ops.gather_elements(log_p, 1, positions).squeeze(1)
             if weight is not None:
-                weight = ops.gather_elements(weight, 1, places).squeeze(1)
+                weight = ops.gather_elements(weight, 1, positions).squeeze(1)
             loss = self._focal(log_p, weight)
             return self.get_loss(loss.mean(1))
         return self.get_loss((self._focal(log_p, weight) * targets).mean(-1))

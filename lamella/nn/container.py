@@ -13,7 +13,7 @@ def _path_to(cells: dict[str, Any]) -> list[str]:
     """The part of Parameters' names that comes before a container's own numbers or keys.
 
     MindSpore reads it off the first name there is: it ends where the key of the first Cell stands
-    and, in the name of a Parameter of the second Cell, the key of the second. Where no place is
+    and, in the name of a Parameter of the second Cell, the key of the second. Where no position is
     so, the last one counts at which the first key stands, which can lie inside of the Cell: what is
     added to a list whose only Parameter is ``0.blocks.0.weight`` is named ``0.blocks.1. ...``.
     Checkpoints have these names.
@@ -28,11 +28,11 @@ def _path_to(cells: dict[str, Any]) -> list[str]:
     if not found:
         return []
     key, parts = found[0]
-    places = [place for place, part in enumerate(parts) if part == key]
-    for place in places:
-        if len(found) == 2 and found[1][1][place:place + 1] == [found[1][0]]:
-            return parts[:place]
-    return parts[:places[-1]] if places else []
+    positions = [position for position, part in enumerate(parts) if part == key]
+    for position in positions:
+        if len(found) == 2 and found[1][1][position:position + 1] == [found[1][0]]:
+            return parts[:position]
+    return parts[:positions[-1]] if positions else []
 
 
 def _joined(*parts: str) -> str:
@@ -51,19 +51,19 @@ class _Numbered(Cell):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._sliced(list(self._cells.items())[index])
-        return list(self._cells.values())[self._place(index)]
+        return list(self._cells.values())[self._position(index)]
 
     def _sliced(self, items: list[tuple[str, Cell]]) -> Any:
         raise NotImplementedError
 
     def __setitem__(self, index: Any, cell: Cell) -> None:
         self._check(cell)
-        name = list(self._cells)[self._place(index)]
+        name = list(self._cells)[self._position(index)]
         self._insert(name, cell)
 
     def __delitem__(self, index: Any) -> None:
         names = list(self._cells)
-        doomed = names[index] if isinstance(index, slice) else [names[self._place(index)]]
+        doomed = names[index] if isinstance(index, slice) else [names[self._position(index)]]
         for name in doomed:
             del self._cells[name]
         self._renumber(list(self._cells.values()))
@@ -135,7 +135,7 @@ class _Numbered(Cell):
                     parameter.name = _joined(*path, name) + ".".join(after)
             self._cells[name] = cell
 
-    def _place(self, index: Any) -> int:
+    def _position(self, index: Any) -> int:
         size = len(self._cells)
         if not isinstance(index, int) or isinstance(index, bool):
             raise TypeError(f"For '{self.cls_name}', the index must be an int or a slice, "

@@ -76,8 +76,8 @@ def _to_unit(images: tuple[Tensor, Tensor], max_val: float, name: str,
 
 def _window(size: int, sigma: float) -> Tensor:
     """The Gaussian weights of a window, (1, 1, size, size)."""
-    place = np.arange(-size // 2 + 1, size // 2 + 1, dtype=np.float32) ** 2
-    weights = np.exp(-(place[:, None] + place[None, :]) / (2 * sigma**2))
+    position = np.arange(-size // 2 + 1, size // 2 + 1, dtype=np.float32) ** 2
+    weights = np.exp(-(position[:, None] + position[None, :]) / (2 * sigma**2))
     return Tensor((weights / weights.sum())[None, None].astype(np.float32))
 
 

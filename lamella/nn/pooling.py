@@ -117,7 +117,7 @@ class MaxPool1d(_MaxPool):
             rounded up) or ``"pad"``; the arguments below go with ``"pad"`` only.
         padding: how much is added at both ends; never the maximum.
         dilation: the step inside a window.
-        return_indices: whether the places of the maxima are given too.
+        return_indices: whether the indices of the maxima are given too.
         ceil_mode: whether a last, incomplete window counts.
 
     Inputs:
@@ -154,7 +154,7 @@ class MaxPool2d(_MaxPool):
         pad_mode: ``"valid"``, ``"same"`` or ``"pad"``; the arguments below go with ``"pad"`` only.
         padding: an int or (height, width) added at both ends; never the maximum.
         dilation: the step inside a window.
-        return_indices: whether the places of the maxima in the flattened image are given too.
+        return_indices: whether the indices of the maxima in the flattened image are given too.
         ceil_mode: whether last, incomplete windows count.
         data_format: ``"NCHW"``, or ``"NHWC"`` for channels last.
 
@@ -348,7 +348,7 @@ class MaxPool2dExt(_PoolExt):
     Args:
         kernel_size, stride, padding, dilation: ints or (height, width); `stride` is by default
             `kernel_size`.
-        return_indices: whether the places of the maxima are given too.
+        return_indices: whether the indices of the maxima are given too.
         ceil_mode: whether last, incomplete windows count.
 
     Examples:

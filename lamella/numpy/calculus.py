@@ -179,8 +179,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
         x: where to evaluate.
         xp: where the samples were taken, ascending: a vector.
         fp: the samples: a vector of that length.
-        left: the value below the first place; default: the first sample.
-        right: the value above the last place; default: the last sample.
+        left: the value below the first position; default: the first sample.
+        right: the value above the last position; default: the last sample.
 
     Returns:
         Tensor of the shape of `x`, in float32 unless an argument is float64.
@@ -193,14 +193,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
         >>> print(np.interp(2.5, [1, 2, 3], [3, 2, 0]))
         1.0
     """
-    at, places, samples = as_tensors("interp", x=x, xp=xp, fp=fp)
-    if places.ndim != 1 or places.shape != samples.shape:
+    at, positions, samples = as_tensors("interp", x=x, xp=xp, fp=fp)
+    if positions.ndim != 1 or positions.shape != samples.shape:
         raise ValueError(f"For 'interp', 'xp' and 'fp' must be vectors of one length, but got "
-                         f"shapes {places.shape} and {samples.shape}.")
-    kind = torch.float64 if torch.float64 in (at._raw.dtype, places._raw.dtype,
+                         f"shapes {positions.shape} and {samples.shape}.")
+    kind = torch.float64 if torch.float64 in (at._raw.dtype, positions._raw.dtype,
                                               samples._raw.dtype) else torch.float32
-    a, xs, ys = (t._raw.to(kind) for t in (at, places, samples))
-    after = searchsorted(places, at)._raw.long().clamp(0, xs.numel() - 1)
+    a, xs, ys = (t._raw.to(kind) for t in (at, positions, samples))
+    after = searchsorted(positions, at)._raw.long().clamp(0, xs.numel() - 1)
     before = (after - 1).clamp(min=0)
     x0, x1, y0, y1 = xs[before], xs[after], ys[before], ys[after]
     flat = x0 == x1

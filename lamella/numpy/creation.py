@@ -166,8 +166,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Tenso
         raise TypeError(f"For 'eye', 'N', 'M' and 'k' must be ints, but got {N!r}, {M!r}, {k!r}.")
     rows, columns = as_shape((N, columns), "eye", "N, M")
     device = context.current_device()
-    places = torch.arange(columns, device=device) - torch.arange(rows, device=device)[:, None]
-    return wrap((places == k).to(as_type(dtype, "eye").raw))
+    positions = torch.arange(columns, device=device) - torch.arange(rows, device=device)[:, None]
+    return wrap((positions == k).to(as_type(dtype, "eye").raw))
 
 
 def identity(n: int, dtype: Any = float32) -> Tensor:

@@ -83,7 +83,7 @@ ogrid = NdGrid(sparse=True)
 
 
 def indices(dimensions: Any, dtype: Any = int32, sparse: bool = False) -> list[Tensor]:
-    """The places along each axis of an array of a shape.
+    """The positions along each axis of an array of a shape.
 
     Raises:
         TypeError: if `dimensions` is no tuple or list.

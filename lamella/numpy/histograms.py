@@ -1,4 +1,4 @@
-"""Counting values in bins, and places in sorted arrays."""
+"""Counting values in bins, and positions in sorted arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
         a: a vector, ascending, or in the order of `sorter`.
         v: values, any shape.
         side: ``"left"``: before equal elements, ``"right"``: behind them.
-        sorter: the places that bring `a` into ascending order.
+        sorter: the positions that bring `a` into ascending order.
 
     Raises:
         ValueError: if `a` is no vector, `side` is another, or `sorter` has another shape than `a`.
@@ -257,13 +257,13 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = N
     edges = [histogram_bin_edges(c, int(k) if isinstance(k, Tensor) and k.ndim == 0 else k, r)
              for c, k, r in zip(columns, kinds, limits, strict=True)]
     shape = [e.size + 1 for e in edges]  # with a bin below and one above
-    place = torch.zeros(sample.shape[0], dtype=torch.int64, device=sample._raw.device)
+    position = torch.zeros(sample.shape[0], dtype=torch.int64, device=sample._raw.device)
     for column, edge, length in zip(columns, edges, shape, strict=True):
-        place = place * length + _bin_of(column, edge)
+        position = position * length + _bin_of(column, edge)
     total = 1
     for length in shape:
         total *= length
-    counts = bincount(wrap(place), weights, length=total)._raw.reshape(shape)
+    counts = bincount(wrap(position), weights, length=total)._raw.reshape(shape)
     counts = counts[tuple(slice(1, -1) for _ in shape)]
     if density:
         share = counts.sum()

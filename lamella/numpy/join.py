@@ -97,7 +97,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         axis: the axis to cut.
 
     Returns:
-        a tuple of Tensors for a number, a list for places.
+        a tuple of Tensors for a number, a list for positions.
 
     Raises:
         TypeError: if `indices_or_sections` is no int, tuple or list of ints.
@@ -140,7 +140,7 @@ def _split(x: Any, sections: Any, axis: int, where: str) -> Any:
     ends = [i + length if i < 0 else i for i in sections] + [length]
     begins = [0, *ends[:-1]]
     if any(end <= begin for begin, end in zip(begins, ends, strict=True)):
-        raise ValueError(f"For '{where}', no part may be empty, but got places {sections} for "
+        raise ValueError(f"For '{where}', no part may be empty, but got positions {sections} for "
                          f"length {length}.")
     return [ops.narrow(x, axis, begin, min(end, length) - begin)
             for begin, end in zip(begins, ends, strict=True)]

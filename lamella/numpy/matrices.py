@@ -95,7 +95,7 @@ def _triangle(where: str, function: Any, m: Any, k: int) -> Tensor:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
-    """The places of the main diagonal of an array of `ndim` axes of length `n`, in int32.
+    """The positions of the main diagonal of an array of `ndim` axes of length `n`, in int32.
 
     Raises:
         TypeError: if `n` or `ndim` is no int.
@@ -103,11 +103,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     if not isinstance(n, int) or not isinstance(ndim, int):
         raise TypeError(f"For 'diag_indices', 'n' and 'ndim' must be ints, "
                         f"but got {n!r} and {ndim!r}.")
-    places = torch.arange(n, dtype=torch.int32, device=context.current_device())
-    return (wrap(places),) * ndim
+    positions = torch.arange(n, dtype=torch.int32, device=context.current_device())
+    return (wrap(positions),) * ndim
 
 
-def _places(where: str, function: Any, n: Any, k: Any, m: Any) -> tuple[Tensor, Tensor]:
+def _positions(where: str, function: Any, n: Any, k: Any, m: Any) -> tuple[Tensor, Tensor]:
     for name, value in (("n", n), ("k", k), ("m", m)):
         if not isinstance(value, (int, float)) and not (name == "m" and value is None):
             raise TypeError(f"For '{where}', '{name}' must be a number, but got {value!r}.")
@@ -118,12 +118,12 @@ def _places(where: str, function: Any, n: Any, k: Any, m: Any) -> tuple[Tensor, 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
     """The rows and columns on and below a diagonal of an (n, m) matrix, in int32."""
-    return _places("tril_indices", torch.tril_indices, n, k, m)
+    return _positions("tril_indices", torch.tril_indices, n, k, m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
     """The rows and columns on and above a diagonal of an (n, m) matrix, in int32."""
-    return _places("triu_indices", torch.triu_indices, n, k, m)
+    return _positions("triu_indices", torch.triu_indices, n, k, m)
 
 
 def _matrix_shape(arr: Any, where: str) -> tuple[int, int]:

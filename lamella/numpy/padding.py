@@ -141,13 +141,13 @@ def _mirrored(raw: torch.Tensor, axis: int, before: int, after: int, mode: str,
               reflect_type: str) -> torch.Tensor:
     """Edges, repetition and reflection, which all are elements of the array itself."""
     size = raw.shape[axis]
-    place = torch.arange(-before, size + after, device=raw.device)
+    position = torch.arange(-before, size + after, device=raw.device)
     if mode == "edge" or mode == "reflect" and size == 1:
-        return raw.index_select(axis, place.clamp(0, size - 1))
+        return raw.index_select(axis, position.clamp(0, size - 1))
     if mode == "wrap":
-        return raw.index_select(axis, place % size)
+        return raw.index_select(axis, position % size)
     period = size - 1 if mode == "reflect" else size
-    turn, rest = torch.div(place, period, rounding_mode="floor"), place % period
+    turn, rest = torch.div(position, period, rounding_mode="floor"), position % period
     odd = turn % 2 == 1
     source = torch.where(odd, (size - 1) - rest, rest)
     out = raw.index_select(axis, source)

@@ -1,4 +1,4 @@
-"""Choosing elements by conditions and by places, and functions along axes."""
+"""Choosing elements by conditions and by indices, and functions along axes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Tensor:
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Tensor:
     """The elements at `indices` along an axis, or of the flattened array.
 
-    Places outside are moved to the nearest end (``mode="clip"``, where those below 0 are outside)
-    or counted round (``"wrap"``).
+    An index out of range is moved to the nearest end (``mode="clip"``, also one below 0) or counted
+    around (``"wrap"``).
 
     Raises:
         NotImplementedError: if `mode` is ``"raise"``, as in MindSpore.
@@ -54,20 +54,20 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
     Raises:
         ValueError: if `arr` and `indices` don't have as many dimensions.
     """
-    a, places = as_tensors("take_along_axis", arr=arr, indices=indices)
+    a, positions = as_tensors("take_along_axis", arr=arr, indices=indices)
     if axis is None:
         a, axis = ops.ravel(a), 0
-    if a.ndim != places.ndim:
+    if a.ndim != positions.ndim:
         raise ValueError(f"For 'take_along_axis', 'arr' and 'indices' must have as many "
-                         f"dimensions, but got shapes {a.shape} and {places.shape}.")
+                         f"dimensions, but got shapes {a.shape} and {positions.shape}.")
     axis = axis_in(axis, a.ndim, "take_along_axis")
-    others = [(*t.shape[:axis], *t.shape[axis + 1:]) for t in (a, places)]
+    others = [(*t.shape[:axis], *t.shape[axis + 1:]) for t in (a, positions)]
     common = broadcast_shape("take_along_axis", *others)
 
     def fitted(t: Tensor) -> Tensor:
         return ops.broadcast_to(t, (*common[:axis], t.shape[axis], *common[axis:]))
 
-    return ops.gather_elements(fitted(a), axis, fitted(places))
+    return ops.gather_elements(fitted(a), axis, fitted(positions))
 
 
 def argwhere(a: Any) -> Tensor:
@@ -77,7 +77,7 @@ def argwhere(a: Any) -> Tensor:
 
 @op
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
-    """Of several arrays, at each place the first whose condition holds; `default` if none does.
+    """At each position the element of the first array whose condition holds, else `default`.
 
     Args:
         condlist: conditions, one for each array.
@@ -107,12 +107,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 
 @op
 def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
-    """At each place the element of the array whose number `a` says there.
+    """At each position the element of the array whose number `a` says there.
 
     Args:
         a: integers.
         choices: the arrays, which broadcast with `a`, or a Tensor of them along its first axis.
-        mode: what becomes of numbers outside: ``"clip"`` to the nearest, ``"wrap"`` round.
+        mode: numbers out of range: ``"clip"``: the nearest, ``"wrap"``: modulo their count.
 
     Raises:
         ValueError: if `a` isn't of integers, or `mode` is another.
@@ -141,7 +141,7 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Tensor:
-    """A function given by parts: at each place the value or function whose condition holds there.
+    """A piecewise function: at each position the value or function whose condition holds there.
 
     Args:
         x: any shape.
@@ -233,9 +233,9 @@ def apply_over_axes(func: Callable[..., Tensor], a: Any, axes: Any) -> Tensor:
 
 @op
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """The places in an array of `shape` that places in the flat array stand for.
+    """The indices into an array of `shape` of elements given by indices into the flat array.
 
-    Those outside are moved to the nearest end.
+    Indices out of range are moved to the nearest end.
 
     Args:
         indices: integers.
@@ -271,12 +271,12 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 
 @op
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Tensor:
-    """The places in the flat array that places in an array of `dims` stand for, in float32.
+    """The indices into the flat array of elements of an array of shape `dims`, in float32.
 
     Args:
         multi_index: integers, one array an axis.
         dims: the shape of the array.
-        mode: what becomes of places outside: ``"clip"`` to the nearest, ``"wrap"`` round.
+        mode: indices out of range: ``"clip"``: the nearest, ``"wrap"``: modulo the length.
         order: ``"C"``: the last axis runs fastest, ``"F"``: the first one.
 
     Raises:
@@ -296,17 +296,17 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
         raise ValueError(f"For 'ravel_multi_index', 'mode' must be 'clip' or 'wrap' and 'order' "
                          f"'C' or 'F', but got {mode!r} and {order!r}.")
     lengths = as_ints(dims, "ravel_multi_index", "dims")
-    places = as_tensor(multi_index, "ravel_multi_index", "multi_index")
-    if places._raw.is_floating_point():
+    positions = as_tensor(multi_index, "ravel_multi_index", "multi_index")
+    if positions._raw.is_floating_point():
         raise TypeError(f"For 'ravel_multi_index', 'multi_index' must be integers, "
-                        f"but got {places.dtype}.")
-    if places.ndim == 0 or places.shape[0] != len(lengths):
+                        f"but got {positions.dtype}.")
+    if positions.ndim == 0 or positions.shape[0] != len(lengths):
         raise ValueError(f"For 'ravel_multi_index', 'multi_index' must have one array for each of "
-                         f"the {len(lengths)} axes, but got shape {places.shape}.")
+                         f"the {len(lengths)} axes, but got shape {positions.shape}.")
     ordered = lengths if order == "F" else lengths[::-1]
     steps = [1, *accumulate(ordered[:-1], mul)]
     steps = steps if order == "F" else steps[::-1]
-    total = torch.zeros((), dtype=torch.int64, device=places._raw.device)
-    for row, length, step in zip(places._raw.long(), lengths, steps, strict=True):
+    total = torch.zeros((), dtype=torch.int64, device=positions._raw.device)
+    for row, length, step in zip(positions._raw.long(), lengths, steps, strict=True):
         total = total + (row.clamp(0, length - 1) if mode == "clip" else row % length) * step
     return cast(wrap(total), float32)

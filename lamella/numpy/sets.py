@@ -20,13 +20,13 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
 
     Args:
         x: any shape; flattened.
-        return_inverse: whether the place of each element among the values is returned too.
+        return_inverse: whether the index of each element among the values is returned too.
 
     Returns:
-        Tensor, or (values, places).
+        Tensor, or (values, indices).
     """
-    values, places = ops.unique(ops.ravel(as_tensor(x, "unique")))
-    return (values, places) if return_inverse else values
+    values, indices = ops.unique(ops.ravel(as_tensor(x, "unique")))
+    return (values, indices) if return_inverse else values
 
 
 @op
@@ -101,10 +101,10 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False,
         ar1: any shape; flattened.
         ar2: any shape; flattened.
         assume_unique: whether both are known to have each value once.
-        return_indices: whether the first places of the values in both arrays are returned too.
+        return_indices: whether the first indices of the values in both arrays are returned too.
 
     Returns:
-        Tensor, or (values, places in `ar1`, places in `ar2`) with places in int32.
+        Tensor, or (values, indices in `ar1`, indices in `ar2`), the indices in int32.
 
     Raises:
         TypeError: if `assume_unique` or `return_indices` is no bool.
@@ -121,9 +121,9 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False,
     values = values[_member(values, torch.unique(y))]
     if not return_indices:
         return wrap(values)
-    return wrap(values), _first_places(x, values), _first_places(y, values)
+    return wrap(values), _first_positions(x, values), _first_positions(y, values)
 
 
-def _first_places(among: torch.Tensor, values: torch.Tensor) -> Tensor:
+def _first_positions(among: torch.Tensor, values: torch.Tensor) -> Tensor:
     found, order = torch.sort(among, stable=True)
     return wrap(order[torch.searchsorted(found, values)].int())

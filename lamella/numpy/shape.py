@@ -154,9 +154,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
         raise ValueError(f"For 'roll', 'shift' and 'axis' must have one length, "
                          f"but got {shift} and {axis}.")
     count = max(len(shifts), len(axes))
-    places = tuple(axis_in(ax, a.ndim, "roll") for ax in axes)
+    positions = tuple(axis_in(ax, a.ndim, "roll") for ax in axes)
     return ops.roll(a, shifts if len(shifts) == count else shifts * count,
-                    places if len(places) == count else places * count)
+                    positions if len(positions) == count else positions * count)
 
 
 def tile(a: Any, reps: Any) -> Tensor:

@@ -84,7 +84,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _kernel_type(raw: torch.Tensor) -> torch.Tensor:
-    """Whole numbers as float64: PyTorch pools no others of them in volumes or at random places."""
+    """Integers as float64: PyTorch pools no other integers in volumes or at random positions."""
     return raw if raw.is_floating_point() or raw.is_complex() else raw.double()
 
 
@@ -119,7 +119,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     Args:
         input: shape (N, C, H, W) or (C, H, W).
         output_size: an int or (H_out, W_out); None keeps a length.
-        return_indices: also give the place of each maximum in its flattened plane, as int64.
+        return_indices: also give the index of each maximum in its flattened plane, as int64.
 
     Returns:
         Tensor of shape (N, C, H_out, W_out), or a pair of such.
@@ -169,14 +169,14 @@ def _fractional(name: str, input: Tensor, rank: int, kernel_size: Any, output_si
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None,
                           output_ratio: Any = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Any:
-    """Maxima over windows at random, evenly spread places (Graham, 2014, Fractional Max-Pooling).
+    """Maxima over windows at random, evenly spread positions (Graham, 2014).
 
     Args:
         input: shape (N, C, H, W) or (C, H, W).
         kernel_size: of the windows, an int or (H, W).
         output_size: an int or (H_out, W_out); or else
         output_ratio: the output's size as a share of the input's, a float or two.
-        return_indices: also give the place of each maximum in its flattened plane, as int64.
+        return_indices: also give the index of each maximum in its flattened plane, as int64.
         _random_samples: shape (N, C, 2), within 0 and 1, instead of random numbers.
 
     Returns:

@@ -95,7 +95,7 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
 
 @op
 def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
-    """The bits moved to the left by `other` places, modulo the number of bits.
+    """`input` shifted to the left by `other` bits, modulo the width of the type.
 
     Args:
         input: integers or booleans.
@@ -118,7 +118,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
 
 @op
 def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
-    """The bits moved to the right by `other` places, modulo their number; the sign stays.
+    """`input` shifted to the right by `other` bits, modulo the width of the type; the sign stays.
 
     Args:
         input: integers or booleans.
@@ -180,8 +180,8 @@ def population_count(input_x: Tensor) -> Tensor:
     """
     raw = input_x._raw
     raw = raw.view(torch.int64) if raw.dtype is torch.uint64 else raw
-    places = torch.arange(8 * raw.itemsize, device=raw.device).to(raw.dtype)
-    bits = torch.bitwise_right_shift(raw.unsqueeze(-1), places).bitwise_and(1)
+    positions = torch.arange(8 * raw.itemsize, device=raw.device).to(raw.dtype)
+    bits = torch.bitwise_right_shift(raw.unsqueeze(-1), positions).bitwise_and(1)
     return wrap(bits.sum(-1).to(torch.uint8))
 
 

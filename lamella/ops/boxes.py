@@ -154,13 +154,13 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any,
 
 @op
 def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Boxes by falling score, their places among these, and which are no duplicates."""
+    """Boxes by falling score, their positions among these, and which are no duplicates."""
     raw = bboxes._raw
     if raw.dim() != 2 or raw.shape[1] != 5:
         raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape (n, 5), "
                          f"but got {bboxes.shape}.")
-    places = raw[:, 4].argsort(descending=True, stable=True)
-    ordered = raw[places]
+    positions = raw[:, 4].argsort(descending=True, stable=True)
+    ordered = raw[positions]
     first, second = ([c.unsqueeze(i) for c in ordered[:, :4].unbind(1)] for i in (1, 0))
     shared, area, other = overlaps(first, second, 0.0)
     hits = shared / (area + other - shared) > iou_threshold
@@ -181,19 +181,19 @@ def chosen(scores: torch.Tensor, overlap: torch.Tensor, threshold: float, score_
         count: how many boxes may stay.
 
     Returns:
-        Their places by falling score, shape (..., count), -1 behind the last.
+        Their positions by falling score, shape (..., count), -1 behind the last.
     """
     left = scores.masked_fill(scores <= score_threshold, -math.inf)
     count = min(count, scores.shape[-1])
-    places = [left.new_empty((*left.shape[:-1], 0), dtype=torch.int64)]
+    positions = [left.new_empty((*left.shape[:-1], 0), dtype=torch.int64)]
     for _ in range(count):
-        place = left.argmax(-1, keepdim=True)
-        stays = left.gather(-1, place) > -math.inf
-        places.append(torch.where(stays, place, -1))
-        column = place.unsqueeze(-1).expand(*overlap.shape[:-1], 1)
+        position = left.argmax(-1, keepdim=True)
+        stays = left.gather(-1, position) > -math.inf
+        positions.append(torch.where(stays, position, -1))
+        column = position.unsqueeze(-1).expand(*overlap.shape[:-1], 1)
         struck = overlap.gather(-1, column).squeeze(-1) > threshold
-        left = left.masked_fill(struck, -math.inf).scatter(-1, place, -math.inf)
-    return torch.cat(places, -1)
+        left = left.masked_fill(struck, -math.inf).scatter(-1, position, -math.inf)
+    return torch.cat(positions, -1)
 
 
 def overlap_of_corners(boxes: torch.Tensor) -> torch.Tensor:
@@ -228,15 +228,15 @@ def combined_nms(boxes: Tensor, scores: Tensor, per_class: int, total: int, iou_
     raw, marks = boxes._raw.transpose(1, 2), scores._raw.transpose(1, 2)
     n, classes, _ = marks.shape
     raw = raw.expand(-1, classes, -1, -1)
-    places = chosen(marks, overlap_of_corners(raw), iou_threshold, score_threshold, per_class)
-    at, stays = places.clamp_min(0), (places >= 0).flatten(1)
+    positions = chosen(marks, overlap_of_corners(raw), iou_threshold, score_threshold, per_class)
+    at, stays = positions.clamp_min(0), (positions >= 0).flatten(1)
     kept = marks.gather(-1, at).flatten(1).masked_fill(~stays, -math.inf)
     order = kept.argsort(dim=-1, descending=True, stable=True)[:, :total]
     stays = stays.gather(1, order)
     corners = raw.gather(2, at.unsqueeze(-1).expand(-1, -1, -1, 4)).flatten(1, 2)
     corners = corners.gather(1, order.unsqueeze(-1).expand(-1, -1, 4))
     corners = corners.clamp(0, 1) if clip_boxes else corners
-    kind = torch.arange(classes, device=raw.device).repeat_interleave(places.shape[-1])
+    kind = torch.arange(classes, device=raw.device).repeat_interleave(positions.shape[-1])
     rows = min(total, per_class * classes) if pad_per_class else total
     found = (corners * stays.unsqueeze(-1), kept.gather(1, order).masked_fill(~stays, 0.0),
              kind[order].to(raw.dtype) * stays)
@@ -280,7 +280,7 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
 
 def _samples(start: float, length: float, cells: int, count: int,
              like: torch.Tensor) -> torch.Tensor:
-    """The samples' places in one dimension, shape (cells, samples)."""
+    """The samples' positions in one dimension, shape (cells, samples)."""
     count = count if count > 0 else math.ceil(length / cells)
     cell = torch.arange(cells, dtype=like.dtype, device=like.device).unsqueeze(1)
     step = (torch.arange(count, dtype=like.dtype, device=like.device) + 0.5) / count
@@ -294,10 +294,10 @@ def _cell_means(image: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) 
     return torch.einsum("ph,chw,qw->cpq", down, image, across)
 
 
-def _weights(places: torch.Tensor, length: int) -> torch.Tensor:
+def _weights(positions: torch.Tensor, length: int) -> torch.Tensor:
     """How much each pixel counts in each cell's mean, shape (cells, length)."""
-    inside = (places >= -1) & (places <= length)
-    at = places.clamp(0, length - 1).unsqueeze(-1)
-    pixels = torch.arange(length, dtype=places.dtype, device=places.device)
+    inside = (positions >= -1) & (positions <= length)
+    at = positions.clamp(0, length - 1).unsqueeze(-1)
+    pixels = torch.arange(length, dtype=positions.dtype, device=positions.device)
     hat = (1 - (at - pixels).abs()).clamp_min(0)
     return (hat * inside.unsqueeze(-1)).mean(1)

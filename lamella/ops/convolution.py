@@ -376,11 +376,11 @@ def deformable_columns(raw: torch.Tensor, offsets: torch.Tensor, kernel_size: An
                          f"{(n, parts * groups * taps, out_h, out_w)}, "
                          f"but got {tuple(offsets.shape)}.")
     moves = offsets.reshape(n, parts, groups, taps, out_h, out_w)
-    place = {"dtype": raw.dtype, "device": raw.device}
-    tap_y = (torch.arange(kernel[0], **place) * gap[0]).repeat_interleave(kernel[1]).view(-1, 1, 1)
-    tap_x = (torch.arange(kernel[1], **place) * gap[1]).repeat(kernel[0]).view(-1, 1, 1)
-    y = (torch.arange(out_h, **place) * step[0] - pads[0][0]).view(1, -1, 1) + tap_y + moves[:, 1]
-    x = (torch.arange(out_w, **place) * step[1] - pads[1][0]).view(1, 1, -1) + tap_x + moves[:, 0]
+    kind = {"dtype": raw.dtype, "device": raw.device}
+    tap_y = (torch.arange(kernel[0], **kind) * gap[0]).repeat_interleave(kernel[1]).view(-1, 1, 1)
+    tap_x = (torch.arange(kernel[1], **kind) * gap[1]).repeat(kernel[0]).view(-1, 1, 1)
+    y = (torch.arange(out_h, **kind) * step[0] - pads[0][0]).view(1, -1, 1) + tap_y + moves[:, 1]
+    x = (torch.arange(out_w, **kind) * step[1] - pads[1][0]).view(1, 1, -1) + tap_x + moves[:, 0]
     # grid_sample counts from -1 to 1 over the pixels' outer edges
     grid = torch.stack(((2 * x + 1) / width - 1, (2 * y + 1) / height - 1), -1)
     grid = grid.reshape(n * groups, taps * out_h, out_w, 2)

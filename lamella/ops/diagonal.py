@@ -218,8 +218,8 @@ def _band(k: Any, where: str) -> tuple[int, int]:
     return first, last
 
 
-def _places(rows: int, columns: int, band: tuple[int, int], align: str, where: str,
-            ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _positions(rows: int, columns: int, band: tuple[int, int], align: str, where: str,
+               ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """For a packed band, of shape (diagonals, longest): rows, columns, and which lie inside.
 
     The highest diagonal comes first. `align` says at which end the shorter ones are padded: its
@@ -236,9 +236,9 @@ def _places(rows: int, columns: int, band: tuple[int, int], align: str, where: s
     length = torch.minimum(rows + d.clamp(max=0), columns - d.clamp(min=0))
     longest = int(length.max())
     right = torch.where(d > 0, above == "RIGHT", below == "RIGHT") & (length < longest)
-    place = torch.arange(longest) - torch.where(right, longest - length, 0)
-    inside = (place >= 0) & (place < length)
-    rows_of, columns_of = place - d.clamp(max=0), place + d.clamp(min=0)
+    position = torch.arange(longest) - torch.where(right, longest - length, 0)
+    inside = (position >= 0) & (position < length)
+    rows_of, columns_of = position - d.clamp(max=0), position + d.clamp(min=0)
     return rows_of.where(inside, 0), columns_of.where(inside, 0), inside
 
 
@@ -269,7 +269,7 @@ def matrix_diag(x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
     if rows == -1 and columns == -1:
         rows = columns = max(least)
     rows, columns = (least[0] if rows == -1 else rows), (least[1] if columns == -1 else columns)
-    r, c, inside = _places(rows, columns, band, align, "matrix_diag")
+    r, c, inside = _positions(rows, columns, band, align, "matrix_diag")
     if inside.shape != packed.shape[-2:]:
         raise ValueError(f"For 'matrix_diag', {rows} rows and {columns} columns have diagonals of "
                          f"shape {tuple(inside.shape)} for k={k}, but 'x' has shape {x.shape}.")
@@ -281,7 +281,7 @@ def matrix_diag(x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
 
 
 def _at(like: torch.Tensor, r: torch.Tensor, c: torch.Tensor, inside: torch.Tensor) -> tuple:
-    """Index tensors for the places of a band in each matrix of a batch."""
+    """Index tensors for the positions of a band in each matrix of a batch."""
     lead = like.dim() - 2
     batch = [torch.arange(n, device=like.device).reshape(*[1] * i, n, *[1] * (lead - i))
              for i, n in enumerate(like.shape[:-2])]
@@ -298,7 +298,7 @@ def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_
         [1 4]
     """
     raw, band = _matrix(x, "matrix_diag_part"), _band(k, "matrix_diag_part")
-    r, c, inside = _places(raw.shape[-2], raw.shape[-1], band, align, "matrix_diag_part")
+    r, c, inside = _positions(raw.shape[-2], raw.shape[-1], band, align, "matrix_diag_part")
     fill = getattr(padding_value, "_raw", padding_value)
     taken = raw[..., r.to(raw.device), c.to(raw.device)]
     out = torch.where(inside.to(raw.device), taken, torch.as_tensor(fill).to(raw))
@@ -316,7 +316,7 @@ def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT
          [1. 6.]]
     """
     raw, band = _matrix(x, "matrix_set_diag"), _band(k, "matrix_set_diag")
-    r, c, inside = _places(raw.shape[-2], raw.shape[-1], band, align, "matrix_set_diag")
+    r, c, inside = _positions(raw.shape[-2], raw.shape[-1], band, align, "matrix_set_diag")
     given = raw_of(diagonal, "matrix_set_diag", "diagonal").to(raw.dtype)
     packed = given.unsqueeze(-2) if band[0] == band[1] else given
     inside = inside.to(raw.device)

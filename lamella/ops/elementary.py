@@ -287,7 +287,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
     Args:
         input: any shape.
-        decimals: the places after the point to round to; negative ones count before it.
+        decimals: how many decimal places to keep; a negative number rounds to tens, hundreds, ....
 
     Returns:
         Tensor of the shape of `input`.

@@ -26,7 +26,7 @@ def moe_token_permute(tokens: Tensor, indices: Tensor, num_out_tokens: int | Non
         padded_mode: only False.
 
     Returns:
-        The tokens, and for each token and expert its place among them, int32.
+        The tokens, and for each token and expert its position among them, int32.
 
     Raises:
         TypeError: if an argument is of the wrong type.
@@ -36,8 +36,8 @@ def moe_token_permute(tokens: Tensor, indices: Tensor, num_out_tokens: int | Non
     Examples:
         >>> import lamella as ms
         >>> tokens = ms.Tensor([[1.0], [7.0], [2.0]])
-        >>> out, places = ms.ops.moe_token_permute(tokens, ms.Tensor([2, 0, 1]))
-        >>> print(out.reshape((3,)), places)
+        >>> out, positions = ms.ops.moe_token_permute(tokens, ms.Tensor([2, 0, 1]))
+        >>> print(out.reshape((3,)), positions)
         [7. 2. 1.] [2 0 1]
     """
     name = "moe_token_permute"
@@ -82,24 +82,24 @@ def moe_token_unpermute(permuted_tokens: Tensor, sorted_indices: Tensor,
     Examples:
         >>> import lamella as ms
         >>> tokens, weights = ms.Tensor([[1.0], [7.0]]), ms.Tensor([[0.5, 0.25], [0.0, 1.0]])
-        >>> out, places = ms.ops.moe_token_permute(tokens, ms.Tensor([[1, 0], [0, 2]]))
-        >>> print(ms.ops.moe_token_unpermute(out, places, weights).reshape((2,)))
+        >>> out, positions = ms.ops.moe_token_permute(tokens, ms.Tensor([[1, 0], [0, 2]]))
+        >>> print(ms.ops.moe_token_unpermute(out, positions, weights).reshape((2,)))
         [0.75 7.  ]
     """
     name = "moe_token_unpermute"
     raw = raw_of(permuted_tokens, name, "permuted_tokens")
-    places = typed(sorted_indices, name, "sorted_indices", (torch.int32, torch.int64), 1).long()
+    positions = typed(sorted_indices, name, "sorted_indices", (torch.int32, torch.int64), 1).long()
     _not_padded(padded_mode, name)
     require(raw.dim() == 2, ValueError,
             f"For '{name}', 'permuted_tokens' must have rank 2, but got {permuted_tokens.shape}.")
-    there = places < len(raw)  # others were dropped
-    found = torch.where(there.unsqueeze(1), raw[places.clamp_max(len(raw) - 1)], 0)
+    there = positions < len(raw)  # others were dropped
+    found = torch.where(there.unsqueeze(1), raw[positions.clamp_max(len(raw) - 1)], 0)
     if probs is None:
         return wrap(found)
     weights = raw_of(probs, name, "probs")
-    require(weights.dim() == 2 and weights.numel() == len(places), ValueError,
-            f"For '{name}', 'probs' must have the shape (tokens, topk) for {len(places)} places, "
-            f"but got {probs.shape}.")
+    require(weights.dim() == 2 and weights.numel() == len(positions), ValueError,
+            f"For '{name}', 'probs' must have the shape (tokens, topk) for {len(positions)} "
+            f"indices, but got {probs.shape}.")
     parts = found.reshape(*weights.shape, raw.shape[1]) * weights.unsqueeze(2)
     return wrap(parts.sum(1).to(raw.dtype))
 

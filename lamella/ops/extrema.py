@@ -357,8 +357,8 @@ def argmin(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         >>> print(ms.ops.argmin(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
         [0 1]
     """
-    places = _arg("argmin", torch.argmin, input, axis, keepdims)
-    return places if input._raw.dim() == 0 else wrap(places._raw.int())
+    positions = _arg("argmin", torch.argmin, input, axis, keepdims)
+    return positions if input._raw.dim() == 0 else wrap(positions._raw.int())
 
 
 @op
@@ -388,7 +388,7 @@ def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Te
 def _method(function: Callable[..., Any], over: Callable[..., Tensor]) -> Callable[..., Any]:
     """Tensor.max or Tensor.min: the values, or a pair.
 
-    It is a pair for an axis given as `dim` or with `keepdim`, and eagerly for one given by place
+    It is a pair for an axis given as `dim` or with `keepdim`, and eagerly for one given by position
     alone; in compiled functions of MindSpore that is the values.
     """
 

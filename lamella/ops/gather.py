@@ -1,6 +1,6 @@
-"""Elements and slices read at given places.
+"""Elements and slices at given indices.
 
-PyTorch's kernels refuse a place outside the tensor on the CPU, as MindSpore does.
+PyTorch's kernels check the indices on the CPU, as MindSpore's do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["gather", "gather_d", "gather_elements", "gather_nd", "index_select",
 
 @op
 def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: int = 0) -> Tensor:
-    """The slices of a tensor along `axis` at given places.
+    """The slices of a tensor along `axis` at given indices.
 
     Args:
         input_params: any shape and type.
@@ -34,7 +34,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     Raises:
         TypeError: if `input_indices` is no Tensor of integers.
         ValueError: if `axis` or `batch_dims` is out of range.
-        RuntimeError: if a place is out of range.
+        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -55,55 +55,55 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     if lead == 0:
         out = _slices(raw, axis, index.reshape(-1), "gather")
         return wrap(out.reshape((*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:])))
-    places, index = index, _from_front(index, raw.shape[axis])
+    positions, index = index, _from_front(index, raw.shape[axis])
     batch = math.prod(raw.shape[:lead])
     data = raw.reshape(batch, *raw.shape[lead:]).movedim(axis - lead + 1, 1)
     rows = torch.arange(batch, device=raw.device)[:, None]
     try:
         out = data[rows, index.reshape(batch, -1)]  # (batch, indices, rest)
     except IndexError as error:
-        raise _outside(error, places, raw.shape[axis], axis, "gather") from error
+        raise _outside(error, positions, raw.shape[axis], axis, "gather") from error
     out = out.movedim(1, axis - lead + 1)
     shape = (*raw.shape[:axis], *index.shape[lead:], *raw.shape[axis + 1:])
     return wrap(out.reshape(shape))
 
 
-def _slices(raw: torch.Tensor, axis: int, places: torch.Tensor, where: str) -> torch.Tensor:
+def _slices(raw: torch.Tensor, axis: int, positions: torch.Tensor, where: str) -> torch.Tensor:
     length = raw.shape[axis]
     try:
-        return raw.index_select(axis, _from_front(places, length))
+        return raw.index_select(axis, _from_front(positions, length))
     except (IndexError, RuntimeError) as error:  # which, depends on the axis and the device
-        raise _outside(error, places, length, axis, where) from error
+        raise _outside(error, positions, length, axis, where) from error
 
 
-def _outside(error: Exception, places: torch.Tensor, length: int, axis: int,
+def _outside(error: Exception, positions: torch.Tensor, length: int, axis: int,
              where: str) -> Exception:
-    """The error about the place that is out of range, as it was given; another error as it is."""
+    """An error that names the index that is out of range; any other error is returned as it is."""
     if not any(word in str(error) for word in ("out of range", "out of bounds", "DATA bounds")):
         return error
-    far = places[(places < -length) | (places >= length)]
-    return RuntimeError(f"For '{where}', the places must be in [{-length}, {length}) along axis "
+    far = positions[(positions < -length) | (positions >= length)]
+    return RuntimeError(f"For '{where}', the indices must be in [{-length}, {length}) along axis "
                         f"{axis}, but got {far.tolist()[:8]}.")
 
 
 def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:
-    """Negative places counted from the end; the kernels check the others."""
+    """Negative indices counted from the end; the kernels check the others."""
     return torch.where(index < 0, index + length, index)
 
 
 def _elements(x: Any, dim: Any, index: Any, where: str) -> Tensor:
-    raw, places = raw_of(x, where), indices_of(index, where, "index")
+    raw, positions = raw_of(x, where), indices_of(index, where, "index")
     axis = axis_in(dim, raw.dim(), where, "dim")
     length = raw.shape[axis] if raw.dim() else 1
     try:
-        return wrap(raw.gather(axis, _from_front(places, length)))
+        return wrap(raw.gather(axis, _from_front(positions, length)))
     except RuntimeError as error:
-        raise _outside(error, places, length, axis, where) from error
+        raise _outside(error, positions, length, axis, where) from error
 
 
 @op
 def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """For each place of `index`, the element of `input` there, but at `index` along `dim`.
+    """For each position of `index`, the element of `input` there, but at `index` along `dim`.
 
     Args:
         input: any type.
@@ -115,7 +115,7 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Raises:
         TypeError: if `index` is not of integers.
-        ValueError: if the shapes do not fit, or `dim` or a place is out of range.
+        ValueError: if the shapes do not fit, or `dim` or an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -141,7 +141,7 @@ def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @op
 def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
-    """The elements or slices that the rows of `indices` name by their leading places.
+    """The elements or slices at the leading indices in the rows of `indices`.
 
     Args:
         input_x: any shape and type.
@@ -153,7 +153,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
 
     Raises:
         ValueError: if k is more than the rank.
-        RuntimeError: if a place is out of range.
+        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -161,43 +161,43 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
         [2 3]
     """
     raw = raw_of(input_x, "gather_nd", "input_x")
-    places = indices_of(indices, "gather_nd")
-    if places.dim() < 1 or places.shape[-1] > raw.dim():
+    positions = indices_of(indices, "gather_nd")
+    if positions.dim() < 1 or positions.shape[-1] > raw.dim():
         raise ValueError(f"For 'gather_nd', the rows of 'indices' must have at most {raw.dim()} "
-                         f"numbers, but 'indices' has shape {tuple(places.shape)}.")
-    return wrap(raw[tuple(places.unbind(-1))])
+                         f"numbers, but 'indices' has shape {tuple(positions.shape)}.")
+    return wrap(raw[tuple(positions.unbind(-1))])
 
 
 @op
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
-    """The slices along `axis` at the places of `index`, of rank 1.
+    """The slices along `axis` at the indices `index`, of rank 1.
 
     Raises:
         ValueError: if `axis` is out of range or `index` has not rank 1.
-        RuntimeError: if a place is out of range.
+        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.index_select(ms.Tensor([[1, 2], [3, 4]]), 0, ms.Tensor([1])))
         [[3 4]]
     """
-    raw, places = raw_of(input, "index_select"), indices_of(index, "index_select", "index")
+    raw, positions = raw_of(input, "index_select"), indices_of(index, "index_select", "index")
     axis = axis_in(axis, raw.dim(), "index_select")
-    if places.dim() > 1:
+    if positions.dim() > 1:
         raise ValueError(f"For 'index_select', 'index' must have rank 1, "
-                         f"but got shape {tuple(places.shape)}.")
-    return wrap(_slices(raw, axis, places.reshape(-1), "index_select"))
+                         f"but got shape {tuple(positions.shape)}.")
+    return wrap(_slices(raw, axis, positions.reshape(-1), "index_select"))
 
 
 @op
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at the places of `index`, counted through the flattened tensor.
+    """The elements of the flattened tensor at the indices `index`.
 
     Returns:
         Tensor of the shape of `index`.
 
     Raises:
-        RuntimeError: if a place is out of range.
+        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -235,22 +235,22 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
                  *, index: Any = None) -> Tensor:
     """The elements at `indices` along `axis`, or of the flattened tensor.
 
-    Places count from the end below 0. Those outside are moved to the nearest end
-    (``mode="clip"``), counted round (``"wrap"``), or refused (``"raise"``).
+    Negative indices count from the end. Indices out of range are moved to the nearest end
+    (``mode="clip"``), taken modulo the length (``"wrap"``), or raise (``"raise"``).
     """
     raw = self._raw.reshape(-1) if axis is None else self._raw
     along = axis_in(axis or 0, raw.dim(), "Tensor.take")
     length = raw.shape[along]
-    places = indices_of(indices if index is None else index, "Tensor.take")
+    positions = indices_of(indices if index is None else index, "Tensor.take")
     if mode == "wrap":
-        places = places % length
+        positions = positions % length
     elif mode == "clip":
-        places = torch.where(places < 0, places + length, places).clamp(0, length - 1)
+        positions = torch.where(positions < 0, positions + length, positions).clamp(0, length - 1)
     elif mode not in ("clip", "raise"):
         raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
                          f"but got {mode!r}.")
-    out = _slices(raw, along, places.reshape(-1), "Tensor.take")
-    return wrap(out.reshape(*raw.shape[:along], *places.shape, *raw.shape[along + 1:]))
+    out = _slices(raw, along, positions.reshape(-1), "Tensor.take")
+    return wrap(out.reshape(*raw.shape[:along], *positions.shape, *raw.shape[along + 1:]))
 
 
 tensor_methods(gather=_tensor_gather, gather_elements=gather_elements, gather_nd=gather_nd,

@@ -100,8 +100,8 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
         raise ValueError(f"For 'crop_and_resize', 'image' and 'boxes' must have the shapes "
                          f"(N, H, W, C) and (boxes, 4), but got {image.shape} and {boxes.shape}.")
     which = box_indices._raw.long().view(-1, 1, 1)
-    y, y_in = _places(corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1])
-    x, x_in = _places(corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2])
+    y, y_in = _positions(corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1])
+    x, x_in = _positions(corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2])
     inside = (y_in.unsqueeze(2) & x_in.unsqueeze(1)).unsqueeze(3)
     if method == "nearest":
         taken = raw[which, _nearest(y).unsqueeze(2), _nearest(x).unsqueeze(1)]
@@ -153,18 +153,18 @@ def extract_glimpse(x: Tensor, size: tuple[int, int], offsets: Tensor, centered:
     return wrap(torch.where(inside, taken, outside))
 
 
-def _nearest(places: torch.Tensor) -> torch.Tensor:
-    return torch.floor(places + 0.5).long()
+def _nearest(positions: torch.Tensor) -> torch.Tensor:
+    return torch.floor(positions + 0.5).long()
 
 
-def _places(start: torch.Tensor, end: torch.Tensor, count: int,
-            length: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _positions(start: torch.Tensor, end: torch.Tensor, count: int,
+               length: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Where a box's points lie in one dimension of the image, and which lie inside."""
     steps = torch.arange(count, dtype=torch.float32, device=start.device)
     start, end = start.unsqueeze(1), end.unsqueeze(1)
     if count > 1:
-        places = start * (length - 1) + steps * ((end - start) * (length - 1) / (count - 1))
+        positions = start * (length - 1) + steps * ((end - start) * (length - 1) / (count - 1))
     else:
-        places = 0.5 * (start + end) * (length - 1)
-    inside = (places >= 0) & (places <= length - 1)
-    return places.clamp(0, length - 1), inside
+        positions = 0.5 * (start + end) * (length - 1)
+    inside = (positions >= 0) & (positions <= length - 1)
+    return positions.clamp(0, length - 1), inside

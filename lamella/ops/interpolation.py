@@ -130,18 +130,18 @@ def _resized_along(raw: torch.Tensor, axis: int, length: int, mode: str, align_c
     n = raw.shape[axis]
     steps = torch.arange(length, dtype=torch.float32, device=raw.device)
     if align_corners and length > 1:
-        places = steps * ((n - 1) / (length - 1))
+        positions = steps * ((n - 1) / (length - 1))
     elif half_pixel_centers:
-        places = (steps + 0.5) * (n / length) - 0.5
+        positions = (steps + 0.5) * (n / length) - 0.5
     else:
-        places = steps * (n / length)
+        positions = steps * (n / length)
     if mode == "nearest":
         # half-pixel centres round down after the shift back, corners round half up
-        rounded = torch.floor(places + 0.5) if align_corners or half_pixel_centers \
-            else torch.floor(places)
+        rounded = torch.floor(positions + 0.5) if align_corners or half_pixel_centers \
+            else torch.floor(positions)
         return raw.index_select(axis, rounded.long().clamp(0, n - 1))
-    low = torch.floor(places)
-    share = (places - low).to(raw.dtype)
+    low = torch.floor(positions)
+    share = (positions - low).to(raw.dtype)
     view = [1] * raw.dim()
     view[axis] = length
     out = total = torch.zeros((), dtype=raw.dtype, device=raw.device)
@@ -221,12 +221,12 @@ def scale_and_translate(images: Tensor, size: tuple[int, int], scale: Tensor, tr
 def _filter_weights(n: int, length: int, scale: torch.Tensor, move: torch.Tensor, kernel: str,
                     antialias: bool) -> torch.Tensor:
     centres = torch.arange(length, dtype=scale.dtype, device=scale.device) + 0.5
-    places = (centres / scale - move / scale).unsqueeze(1)
+    positions = (centres / scale - move / scale).unsqueeze(1)
     wide = (1 / scale).clamp_min(1) if antialias else 1.0
     pixels = torch.arange(n, dtype=scale.dtype, device=scale.device) + 0.5
-    weights = FILTERS[kernel](((pixels - places) / wide).abs())
+    weights = FILTERS[kernel](((pixels - positions) / wide).abs())
     total = weights.sum(1, keepdim=True)
-    counts = (places >= 0) & (places <= n) & (total.abs() > 1e-35)
+    counts = (positions >= 0) & (positions <= n) & (total.abs() > 1e-35)
     return torch.where(counts, weights / torch.where(counts, total, 1.0), 0.0)
 
 

@@ -76,7 +76,7 @@ def stack(tensors: Any, axis: int = 0) -> Tensor:
 
     Args:
         tensors: a tuple or list of Tensors of one shape and type.
-        axis: the place of the new dimension, in ``[-rank - 1, rank]``.
+        axis: the position of the new dimension, in ``[-rank - 1, rank]``.
 
     Raises:
         TypeError: if `tensors` is no tuple or list of Tensors, or their types differ.

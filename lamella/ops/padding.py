@@ -162,6 +162,6 @@ def mirror_pad(input_x: Tensor, paddings: Tensor, mode: str) -> Tensor:
                              f"dimension {axis} of length {n}, but got {(before, after)}.")
         left = [before - edge - i for i in range(before)]
         right = [n - 2 + edge - i for i in range(after)]
-        places = torch.tensor([*left, *range(n), *right], device=raw.device)
-        raw = raw.index_select(axis, places)
+        positions = torch.tensor([*left, *range(n), *right], device=raw.device)
+        raw = raw.index_select(axis, positions)
     return wrap(raw)

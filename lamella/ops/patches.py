@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 def _windows(raw: torch.Tensor, kernel: tuple[int, ...], stride: tuple[int, ...],
              dilation: tuple[int, ...], pad_mode: str, fill: float) -> torch.Tensor:
-    """All windows over the last dimensions: shape (N, C, places..., kernel...)."""
+    """All windows over the last dimensions: shape (N, C, positions..., kernel...)."""
     rank = len(kernel)
     if pad_mode == "SAME":
         pairs = same_padding(raw.shape[2:], kernel, stride, dilation)

@@ -28,7 +28,7 @@ def _avg_pool3d(raw: torch.Tensor, *options: Any) -> torch.Tensor:
 
 def _max_pool1d(raw: torch.Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any,
                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """The kernel, which takes integers only where it gives places as well."""
+    """The kernel, which takes integers only if it gives the indices, too."""
     options = (raw, kernel, stride, padding, dilation, ceil_mode)
     if return_indices:
         return F.max_pool1d(*options, True)
@@ -60,7 +60,7 @@ def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pa
     """The maximum over windows with a pad mode; padding never wins. The rank is that of `input`.
 
     Returns:
-        The maxima, or with `return_indices` a pair with their places in the flattened input plane.
+        The maxima, or with `return_indices` a pair with their indices in the flattened input plane.
     """
     raw = raw_of(input, name)
     rank = raw.dim() - 2
@@ -138,7 +138,7 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
         stride: default: `kernel_size`.
         padding: at both ends, at most half of `kernel_size`; it never wins.
         dilation: the distance of a window's elements.
-        return_indices: also give the place of each maximum in its flattened plane, as int64.
+        return_indices: also give the index of each maximum in its flattened plane, as int64.
         ceil_mode: let the last window hang over the end.
 
     Returns:
@@ -301,8 +301,8 @@ def _max_unpool(name: str, x: Tensor, indices: Tensor, rank: int, kernel_size: A
     kernel = each(name, "kernel_size", kernel_size, rank)
     steps = kernel if not stride else each(name, "stride", stride, rank)
     pads = [a for a, _ in given_padding(name, padding, rank)]
-    raw, places = x._raw, indices._raw.to(torch.int64)
-    if raw.shape != places.shape:
+    raw, positions = x._raw, indices._raw.to(torch.int64)
+    if raw.shape != positions.shape:
         raise ValueError(f"For '{name}', 'x' and 'indices' must have one shape, but got {x.shape} "
                          f"and {indices.shape}.")
     lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in
@@ -313,7 +313,7 @@ def _max_unpool(name: str, x: Tensor, indices: Tensor, rank: int, kernel_size: A
     for n in lengths:
         total *= n
     flat = raw.new_zeros((*raw.shape[:-rank], total))
-    out = flat.scatter(-1, places.flatten(-rank), raw.flatten(-rank))
+    out = flat.scatter(-1, positions.flatten(-rank), raw.flatten(-rank))
     return wrap(out.view(*raw.shape[:-rank], *lengths))
 
 
@@ -337,7 +337,7 @@ def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = Non
 
     Args:
         x: maxima, shape (N, C, H, W) or (C, H, W).
-        indices: their places in the flattened planes, of the shape of `x`.
+        indices: their indices in the flattened planes, of the shape of `x`.
         kernel_size, stride, padding: of the pooling.
         output_size: the output's shape where the pooling's input can't be told from those.
 

@@ -1,4 +1,4 @@
-"""Evenly spaced numbers, grids, and the places of a matrix's triangles."""
+"""Evenly spaced numbers, grids, and the positions of a matrix's triangles."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 @op
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = mstype.int64) -> Tensor:
-    """The places of a matrix on and below a diagonal: a (2, n) Tensor of rows and columns.
+    """The positions of a matrix on and below a diagonal: a (2, n) Tensor of rows and columns.
 
     Examples:
         >>> import lamella as ms
@@ -199,7 +199,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = mstype.int
 
 @op
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = mstype.int64) -> Tensor:
-    """The places of a matrix on and above a diagonal: a (2, n) Tensor of rows and columns.
+    """The positions of a matrix on and above a diagonal: a (2, n) Tensor of rows and columns.
 
     Examples:
         >>> import lamella as ms

@@ -89,7 +89,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @op
 def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
-    """`x` with some dimensions at other places; the rest keep their order.
+    """`x` with some dimensions at other positions; the rest keep their order.
 
     Args:
         x: any shape and type.
@@ -216,8 +216,8 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
         raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, "
                          f"but got {seq_dim} and {batch_dim}.")
     lengths = raw_of(seq_lengths, "reverse_sequence", "seq_lengths").long()[:, None]
-    place = torch.arange(raw.shape[along], device=raw.device)
-    source = torch.where(place < lengths, lengths - 1 - place, place)  # (batch, sequence)
+    position = torch.arange(raw.shape[along], device=raw.device)
+    source = torch.where(position < lengths, lengths - 1 - position, position)  # (batch, sequence)
     moved = raw.movedim((batch, along), (0, 1))
     source = source.reshape(*source.shape, *[1] * (raw.dim() - 2)).expand(moved.shape)
     return wrap(moved.gather(1, source).movedim((0, 1), (batch, along)))

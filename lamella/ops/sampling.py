@@ -1,4 +1,4 @@
-"""Random events, places, classes and orders: the discrete distributions.
+"""Random events, positions, classes and orders: the discrete distributions.
 
 Seeds work as in `lamella.ops.random`.
 """
@@ -122,17 +122,17 @@ def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
 @op
 def multinomial(input: Tensor, num_samples: int, replacement: bool = True,
                 seed: int | None = None) -> Tensor:
-    """Places drawn by weight, int32.
+    """Positions drawn by weight, int32.
 
     Args:
         input: weights of 0 or more, of rank 1 or 2; the rows need not sum up to 1.
-        num_samples: how many places to draw of each row.
-        replacement: whether a place may be drawn again.
+        num_samples: how many positions to draw of each row.
+        replacement: whether a position may be drawn again.
         seed: an op-level seed.
 
     Raises:
         TypeError: if `num_samples` is no int.
-        ValueError: if more places are asked for than there are, without replacement.
+        ValueError: if more positions are asked for than there are, without replacement.
 
     Examples:
         >>> import lamella as ms
@@ -155,13 +155,13 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True,
 @op
 def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: int,
                                  replacement: bool = False) -> Tensor:
-    """Places drawn by weight, int64.
+    """Positions drawn by weight, int64.
 
     Args:
         x: weights of 0 or more, of rank 1 or 2.
         seed, offset: op-level seeds.
-        numsamples: how many places to draw of each row.
-        replacement: whether a place may be drawn again.
+        numsamples: how many positions to draw of each row.
+        replacement: whether a position may be drawn again.
 
     Examples:
         >>> import lamella as ms
@@ -216,30 +216,30 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
 @op
 def choice_with_mask(input_x: Tensor, count: int = 256,
                      seed: int | None = None) -> tuple[Tensor, Tensor]:
-    """Places drawn from those where a mask holds.
+    """Positions drawn from those where a mask holds.
 
     Args:
         input_x: bool, of rank 1 to 5.
-        count: how many places; 0 for all.
+        count: how many positions; 0 for all.
         seed: an op-level seed.
 
     Returns:
-        The places, int32, a row each, padded with zeros, and which rows are places, bool.
+        The positions, int32, a row each, padded with zeros, and which rows are positions, bool.
 
     Examples:
         >>> import lamella as ms
-        >>> places, valid = ms.ops.choice_with_mask(ms.Tensor([False, True]), 2)
-        >>> print(places.flatten(), valid)
+        >>> positions, valid = ms.ops.choice_with_mask(ms.Tensor([False, True]), 2)
+        >>> print(positions.flatten(), valid)
         [1 0] [ True False]
     """
     raw = raw_of(input_x, "choice_with_mask", "input_x")
     if raw.dtype is not torch.bool:
         raise TypeError(f"For 'choice_with_mask', 'input_x' must be a Tensor of bool, "
                         f"but got {input_x.dtype}.")
-    places = raw.nonzero()
-    places = places[torch.randperm(len(places), generator=seeded(seed), device=raw.device)]
-    length = count or len(places)
-    taken = places[:length]
+    positions = raw.nonzero()
+    positions = positions[torch.randperm(len(positions), generator=seeded(seed), device=raw.device)]
+    length = count or len(positions)
+    taken = positions[:length]
     out = torch.zeros(length, raw.dim(), dtype=torch.int32, device=raw.device)
     out[: len(taken)] = taken.int()
     return wrap(out), wrap(torch.arange(length, device=raw.device) < len(taken))

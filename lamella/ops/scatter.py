@@ -26,29 +26,29 @@ __all__ = [
 def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) -> Tensor:
     raw = raw_of(x, where)
     axis = axis_in(axis, max(raw.dim(), 1), where)
-    places = indices_of(index, where, "index")
-    places = torch.where(places < 0, places + raw.shape[axis], places)
+    positions = indices_of(index, where, "index")
+    positions = torch.where(positions < 0, positions + raw.shape[axis], positions)
     values = raw_or_number(src, raw).to(raw.dtype)
-    if not isinstance(src, Tensor) or (values.dim() == 0 and places.dim()):
-        values = values.expand(places.shape)
-    if values.shape != places.shape:
-        raise ValueError(f"For '{where}', there must be a value for each place, but got the shapes "
-                         f"{tuple(values.shape)} and {tuple(places.shape)}.")
+    if not isinstance(src, Tensor) or (values.dim() == 0 and positions.dim()):
+        values = values.expand(positions.shape)
+    if values.shape != positions.shape:
+        raise ValueError(f"For '{where}', there must be a value for each index, but got the "
+                         f"shapes {tuple(values.shape)} and {tuple(positions.shape)}.")
     if reduce not in ("none", "add"):
         raise ValueError(f"For '{where}', 'reduction' must be 'none' or 'add', but got {reduce!r}.")
     length = raw.shape[axis] if raw.dim() else 1
-    # updates whose place is outside are left out: they go to a place of their own behind the others
-    places = torch.where((places < 0) | (places >= length), length, places)
+    # an update with an index out of range is dropped: it goes to an extra position at the end
+    positions = torch.where((positions < 0) | (positions >= length), length, positions)
     longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
     kernel = longer.scatter if reduce == "none" else longer.scatter_add
-    out = kernel(axis, places, values)
+    out = kernel(axis, positions, values)
     return wrap(out.narrow(axis, 0, length) if raw.dim() else out)
 
 
 @op
 def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0,
                             reduction: str = "none") -> Tensor:
-    """`input_x` with elements replaced: each update goes to its place, but `indices` along `axis`.
+    """`input_x` with elements replaced: at the updates' positions, but at `indices` along `axis`.
 
     Args:
         input_x: rank 1 or more.
@@ -64,8 +64,8 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     Examples:
         >>> import lamella as ms
         >>> x = ms.ops.zeros((2, 3))
-        >>> places, updates = ms.Tensor([[0, 2]]), ms.Tensor([[5.0, 6.0]])
-        >>> print(ms.ops.tensor_scatter_elements(x, places, updates, 1))
+        >>> positions, updates = ms.Tensor([[0, 2]]), ms.Tensor([[5.0, 6.0]])
+        >>> print(ms.ops.tensor_scatter_elements(x, positions, updates, 1))
         [[5. 0. 6.]
          [0. 0. 0.]]
     """
@@ -113,10 +113,10 @@ def index_add(x: Any, indices: Tensor, y: Tensor, axis: int, use_lock: bool = Tr
 
 
 def _index_added(x: Any, axis: Any, indices: Any, y: Any, alpha: Any, where: str) -> Tensor:
-    places = indices_of(indices, where)
+    positions = indices_of(indices, where)
     def added(raw: torch.Tensor) -> torch.Tensor:
         along = axis_in(axis, raw.dim(), where)
-        return raw.index_add(along, places, raw_of(y, where, "y").to(raw.dtype), alpha=alpha)
+        return raw.index_add(along, positions, raw_of(y, where, "y").to(raw.dtype), alpha=alpha)
     return store(x, added, where) if isinstance(x, Parameter) else wrap(added(raw_of(x, where)))
 
 
@@ -195,8 +195,8 @@ def _fit(src: torch.Tensor, raw: torch.Tensor, axis: int, start: Any, end: Any,
 
 
 def _rows(x: Any, v: Any, indices: Any, how: str, where: str) -> Tensor:
-    places = indices_of(as_ints(indices, where, "indices"), where).reshape(-1, 1)
-    return wrap(scattered_rows(raw_of(x, where, "x"), places, raw_of(v, where, "v"), how, where))
+    positions = indices_of(as_ints(indices, where, "indices"), where).reshape(-1, 1)
+    return wrap(scattered_rows(raw_of(x, where, "x"), positions, raw_of(v, where, "v"), how, where))
 
 
 @op
@@ -264,8 +264,8 @@ def _segmented(x: Any, segment_ids: Any, num_segments: Any, where: str,
         if reduce is None:
             out = out.index_add(0, ids, rows)
         else:
-            place = ids.reshape(-1, *[1] * (rows.dim() - 1)).expand(rows.shape)
-            out = out.scatter_reduce(0, place, rows, reduce)
+            position = ids.reshape(-1, *[1] * (rows.dim() - 1)).expand(rows.shape)
+            out = out.scatter_reduce(0, position, rows, reduce)
     except (IndexError, RuntimeError) as error:
         if "out of range" not in str(error) and "out of bounds" not in str(error):
             raise
@@ -366,10 +366,10 @@ def _tensor_index_add(self: Tensor, *args: Any, use_lock: bool = True,
 
 
 def _index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """The tensor with `values` at the places that the tuple of Tensors `indices` names."""
+    """The tensor with `values` at the positions that the tuple of Tensors `indices` names."""
     raw = self._raw
-    places = tuple(i._raw if i._raw.dtype is torch.bool else i._raw.long() for i in indices)
-    return wrap(raw.index_put(places, raw_of(values, "Tensor.index_put", "values").to(raw.dtype),
+    positions = tuple(i._raw if i._raw.dtype is torch.bool else i._raw.long() for i in indices)
+    return wrap(raw.index_put(positions, raw_of(values, "Tensor.index_put", "values").to(raw.dtype),
                               bool(accumulate)))
 
 

@@ -1,7 +1,7 @@
-"""Rows and elements that index tuples name: written, added or combined.
+"""Writing, adding and combining of rows and elements at given indices.
 
-The last dimension of `indices` names a place by its leading coordinates: with k of them each update
-is a slice of rank ``input_x.ndim - k``. ``scatter_add`` and the like index dimension 0 only.
+The last dimension of `indices` has the leading coordinates of a position: with k of them each
+update is a slice of rank ``input_x.ndim - k``. ``scatter_add`` and the like index dimension 0 only.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ __all__ = [
 ]
 
 
-def scattered_rows(raw: torch.Tensor, places: torch.Tensor, updates: torch.Tensor, how: str,
+def scattered_rows(raw: torch.Tensor, positions: torch.Tensor, updates: torch.Tensor, how: str,
                    where: str) -> torch.Tensor:
-    """A new raw tensor: `raw` with `updates` combined into the places that rows of `places` name.
+    """A new raw tensor: `raw` with `updates` combined at the positions in the rows of `positions`.
 
     Raises:
         ValueError: if the shapes do not fit.
-        RuntimeError: if a place is outside.
+        RuntimeError: if an index is out of range.
     """
-    k = places.shape[-1] if places.dim() else 0
+    k = positions.shape[-1] if positions.dim() else 0
     if not 0 < k <= raw.dim():
         raise ValueError(f"For '{where}', the rows of 'indices' must have 1 to {raw.dim()} "
-                         f"numbers, but 'indices' has shape {tuple(places.shape)}.")
-    expected = (*places.shape[:-1], *raw.shape[k:])
+                         f"numbers, but 'indices' has shape {tuple(positions.shape)}.")
+    expected = (*positions.shape[:-1], *raw.shape[k:])
     if tuple(updates.shape) != expected:
         raise ValueError(f"For '{where}', 'updates' must have shape {expected} with 'indices' of "
-                         f"shape {tuple(places.shape)} and 'input_x' of shape {tuple(raw.shape)}, "
-                         f"but got {tuple(updates.shape)}.")
-    updates, at = updates.to(raw.dtype), places.unbind(-1)
+                         f"shape {tuple(positions.shape)} and 'input_x' of shape "
+                         f"{tuple(raw.shape)}, but got {tuple(updates.shape)}.")
+    updates, at = updates.to(raw.dtype), positions.unbind(-1)
     if how == "update":
         return raw.index_put(at, updates)
     if how in ("add", "sub"):
@@ -51,14 +51,14 @@ def scattered_rows(raw: torch.Tensor, places: torch.Tensor, updates: torch.Tenso
     # through a table of row numbers, so that the kernel checks each coordinate
     number = torch.arange(rows.shape[0], device=raw.device).reshape(raw.shape[:k])[at].reshape(-1)
     updates = updates.reshape(number.numel(), *raw.shape[k:])
-    place = number.reshape(-1, *[1] * (rows.dim() - 1)).expand(updates.shape)
+    position = number.reshape(-1, *[1] * (rows.dim() - 1)).expand(updates.shape)
     if how == "div":
-        by = torch.ones_like(rows).scatter_reduce(0, place, updates, "prod")
+        by = torch.ones_like(rows).scatter_reduce(0, position, updates, "prod")
         whole = not (raw.is_floating_point() or raw.is_complex())
         out = trunc_quotient(rows, by, _least) if whole else rows / by
     else:
         kind = {"mul": "prod", "max": "amax", "min": "amin"}[how]
-        out = rows.scatter_reduce(0, place, updates, kind)
+        out = rows.scatter_reduce(0, position, updates, kind)
     return out.reshape(raw.shape)
 
 
@@ -73,15 +73,15 @@ def _new(x: Any, indices: Any, updates: Any, how: str, where: str) -> Tensor:
 
 
 def _stored(x: Any, indices: Any, updates: Any, how: str, where: str, rows: bool = False) -> Tensor:
-    places = indices_of(indices, where)
-    places = places.unsqueeze(-1) if rows else places
-    return store(x, lambda old: scattered_rows(old, places, raw_or_number(updates, old), how,
+    positions = indices_of(indices, where)
+    positions = positions.unsqueeze(-1) if rows else positions
+    return store(x, lambda old: scattered_rows(old, positions, raw_or_number(updates, old), how,
                                                where), where)
 
 
 @op
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
-    """Zeros of the given shape with `updates` added at the places that rows of `indices` name.
+    """Zeros of the given shape with `updates` added at the positions in the rows of `indices`.
 
     Args:
         indices: integers, of shape ``(..., k)``.
@@ -90,7 +90,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
 
     Raises:
         ValueError: if the shapes do not fit.
-        RuntimeError: if a place is outside.
+        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -105,7 +105,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
 
 @op
 def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with rows `updates` at the places of `indices`.
+    """A copy of `input_x` with rows `updates` at the positions of `indices`.
 
     Args:
         input_x: any shape.
@@ -114,7 +114,7 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
 
     Raises:
         ValueError: if the shapes do not fit.
-        RuntimeError: if a place is outside.
+        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -127,7 +127,7 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
 
 @op
 def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with `updates` added at the places of `indices`.
+    """A copy of `input_x` with `updates` added at the positions of `indices`.
 
     Examples:
         >>> import lamella as ms
@@ -140,7 +140,7 @@ def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 
 @op
 def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with `updates` subtracted at the places of `indices`.
+    """A copy of `input_x` with `updates` subtracted at the positions of `indices`.
 
     Examples:
         >>> import lamella as ms
@@ -153,7 +153,7 @@ def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 
 @op
 def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with its elements at the places of `indices` multiplied by `updates`.
+    """A copy of `input_x` with its elements at the positions of `indices` multiplied by `updates`.
 
     Examples:
         >>> import lamella as ms
@@ -166,7 +166,7 @@ def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 
 @op
 def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with its elements at the places of `indices` divided by `updates`.
+    """A copy of `input_x` with its elements at the positions of `indices` divided by `updates`.
 
     Examples:
         >>> import lamella as ms
@@ -179,7 +179,7 @@ def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 
 @op
 def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with the greater of element and update at the places of `indices`.
+    """A copy of `input_x` with the greater of element and update at the positions of `indices`.
 
     Examples:
         >>> import lamella as ms
@@ -192,7 +192,7 @@ def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 
 @op
 def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with the lesser of element and update at the places of `indices`.
+    """A copy of `input_x` with the lesser of element and update at the positions of `indices`.
 
     Examples:
         >>> import lamella as ms

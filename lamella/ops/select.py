@@ -1,4 +1,4 @@
-"""Choosing elements by truth: where, masks, and the places of what is not zero."""
+"""Choosing elements by conditions: where, masks, and the indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -145,12 +145,12 @@ def _enough(raw: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) -> None
     needed = mask.expand(torch.broadcast_shapes(raw.shape, mask.shape)).sum()
     if values.numel() < needed:
         raise ValueError(f"For 'masked_scatter', 'source' must have an element for each of the "
-                         f"{int(needed)} places of 'mask', but got {values.numel()}.")
+                         f"{int(needed)} positions of 'mask', but got {values.numel()}.")
 
 
 @op
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The places of the elements that are not zero, int64.
+    """The indices of the nonzero elements, int64.
 
     Args:
         input: any shape and type.
@@ -165,13 +165,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     raw = raw_of(input, "nonzero")
     if as_tuple:
-        return tuple([wrap(places) for places in raw.nonzero(as_tuple=True)])
+        return tuple([wrap(positions) for positions in raw.nonzero(as_tuple=True)])
     return wrap(raw.nonzero())
 
 
 @op
 def argwhere(input: Tensor) -> Tensor:
-    """The places of the elements that are not zero, int64, a row for each.
+    """The indices of the nonzero elements, int64, a row for each.
 
     Examples:
         >>> import lamella as ms
@@ -196,7 +196,7 @@ def _tensor_select(self: Tensor, *args: Any, **named: Any) -> Tensor:
 
 
 def _choose(self: Tensor, choices: Any, mode: str = "clip") -> Tensor:
-    """For each element i of this tensor, ``choices[i]`` at that place; ``"clip"`` or ``"wrap"``."""
+    """For each element i of this tensor ``choices[i]`` at that position; `mode` as in `take`."""
     if mode not in ("clip", "wrap"):
         raise ValueError(f"For 'Tensor.choose', 'mode' must be 'clip' or 'wrap', but got {mode!r}.")
     options = choices._raw.unbind(0) if isinstance(choices, Tensor) else [

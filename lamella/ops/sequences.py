@@ -1,4 +1,4 @@
-"""Sequences of unlike lengths: how far they are apart, what they repeat, and ranges of numbers."""
+"""Sequences of different lengths: edit distance, repeated n-grams, ragged ranges."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def edit_distance(hypothesis: tuple[torch.Tensor, torch.Tensor],
     """How many elements to insert, delete or replace to turn sequences into others (Levenshtein).
 
     Args:
-        hypothesis, truth: raw tensors: places, shape (n, rank), whose last column only orders, and
+        hypothesis, truth: raw tensors: indices, shape (n, rank), whose last column only orders, and
             values (n,).
-        shape: of the result, for all columns of the places but the last.
+        shape: of the result, for all columns of the indices but the last.
         normalize: whether to divide by the length of the truth.
 
     Returns:
@@ -42,19 +42,19 @@ def edit_distance(hypothesis: tuple[torch.Tensor, torch.Tensor],
     return wrap(found.reshape(shape))
 
 
-def _rows(places: torch.Tensor, values: torch.Tensor, shape: tuple[int, ...],
+def _rows(positions: torch.Tensor, values: torch.Tensor, shape: tuple[int, ...],
           which: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The sequences as rows of one tensor, and their lengths."""
-    bounds = torch.tensor(shape, device=places.device)
-    row, count = places[:, :-1], int(bounds.prod())
+    bounds = torch.tensor(shape, device=positions.device)
+    row, count = positions[:, :-1], int(bounds.prod())
     require_values(((row >= 0) & (row < bounds)).all(),
-                   f"For 'EditDistance', the places in '{which}_indices' must be in {shape}.")
-    flat = torch.zeros(len(row), dtype=torch.int64, device=places.device)
+                   f"For 'EditDistance', the positions in '{which}_indices' must be in {shape}.")
+    flat = torch.zeros(len(row), dtype=torch.int64, device=positions.device)
     for column, length in zip(row.unbind(1), shape, strict=True):
         flat = flat * length + column
     order = flat.argsort(stable=True)
     flat, lengths = flat[order], torch.bincount(flat, minlength=count)
-    behind = torch.arange(len(flat), device=places.device) - (lengths.cumsum(0) - lengths)[flat]
+    behind = torch.arange(len(flat), device=positions.device) - (lengths.cumsum(0) - lengths)[flat]
     longest = int(lengths.max()) if count else 0
     rows = values.new_zeros((count, longest)).index_put((flat, behind), values[order])
     return rows, lengths

@@ -87,12 +87,12 @@ def strided_slice(input_x: Tensor, begin: Any, end: Any, strides: Any, begin_mas
         input_x: any type.
         begin, end, strides: as many ints each; strides may be negative, not 0.
         begin_mask, end_mask: where bit i is set, ``begin[i]`` or ``end[i]`` counts as not given.
-        ellipsis_mask: where bit i is set (one may be), place i stands for all dimensions between.
-        new_axis_mask: where bit i is set, place i makes a new dimension.
+        ellipsis_mask: where bit i is set (one may be), entry i stands for all dimensions between.
+        new_axis_mask: where bit i is set, entry i makes a new dimension.
         shrink_axis_mask: where bit i is set, only element ``begin[i]`` is taken.
 
     Raises:
-        ValueError: for a stride of 0, lists of different lengths or more places than dimensions.
+        ValueError: for a stride of 0, lists of different lengths or more entries than dimensions.
 
     Examples:
         >>> import lamella as ms
@@ -132,18 +132,18 @@ def strided_slice(input_x: Tensor, begin: Any, end: Any, strides: Any, begin_mas
 
 def _along(raw: torch.Tensor, axis: int, part: builtins.slice) -> torch.Tensor:
     """``raw[part]`` along an axis; PyTorch's own slices take no negative strides."""
-    places = builtins.range(*part.indices(raw.shape[axis]))
+    positions = builtins.range(*part.indices(raw.shape[axis]))
     before = (builtins.slice(None),) * axis
-    if places.step > 0 or not places:
-        return raw[(*before, builtins.slice(places.start, max(places.stop, places.start),
-                                            abs(places.step)))]
-    forward = builtins.slice(places[-1], places[0] + 1, -places.step)
+    if positions.step > 0 or not positions:
+        return raw[(*before, builtins.slice(positions.start, max(positions.stop, positions.start),
+                                            abs(positions.step)))]
+    forward = builtins.slice(positions[-1], positions[0] + 1, -positions.step)
     return raw[(*before, forward)].flip(axis)
 
 
 @op
 def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor:
-    """Blocks of the last dimensions cut up: the places in a block become batch entries.
+    """Blocks of the last dimensions cut up: the positions in a block become batch entries.
 
     Args:
         input_x: (N, C, ...), any type.
@@ -178,7 +178,7 @@ def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor
 
 @op
 def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
-    """The inverse of `space_to_batch_nd`: batch entries become places in blocks, then cropped.
+    """The inverse of `space_to_batch_nd`: batch entries become positions in blocks, then cropped.
 
     Args:
         input_x: (N, C, ...), N a multiple of the block's size.
@@ -215,7 +215,7 @@ def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
 
 @op
 def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
-    """Which places lie within each length: True for the first ``lengths[i]`` of `maxlen`.
+    """Which positions lie within each length: True for the first ``lengths[i]`` of `maxlen`.
 
     Args:
         lengths: integers, any shape.

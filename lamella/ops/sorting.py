@@ -1,4 +1,4 @@
-"""Order: sorting, the greatest elements, places in sorted rows, and distinct elements."""
+"""Order: sorting, the greatest elements, positions in sorted rows, and distinct elements."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
     Examples:
         >>> import lamella as ms
-        >>> values, places = ms.ops.sort(ms.Tensor([3, 1, 2]))
-        >>> print(values, places)
+        >>> values, positions = ms.ops.sort(ms.Tensor([3, 1, 2]))
+        >>> print(values, indices)
         [1 2 3] [1 2 0]
     """
-    values, places = _sorted(raw_of(input_x, "sort", "input_x"), axis, descending, "sort")
-    return wrap(values), wrap(places.int())
+    values, positions = _sorted(raw_of(input_x, "sort", "input_x"), axis, descending, "sort")
+    return wrap(values), wrap(positions.int())
 
 
 @op
 def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
-    """The places of the elements in order along `axis`, int32.
+    """The positions of the elements in order along `axis`, int32.
 
     Examples:
         >>> import lamella as ms
@@ -86,8 +86,8 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
 
     Examples:
         >>> import lamella as ms
-        >>> values, places = ms.ops.topk(ms.Tensor([1.0, 3.0, 2.0]), 2)
-        >>> print(values, places)
+        >>> values, positions = ms.ops.topk(ms.Tensor([1.0, 3.0, 2.0]), 2)
+        >>> print(values, indices)
         [3. 2.] [1 2]
     """
     raw = raw_of(input, "topk")
@@ -96,9 +96,9 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
     have = raw.shape[axis] if raw.dim() else 1
     if not 0 < count <= have:
         raise ValueError(f"For 'topk', 'k' must be in (0, {have}], but got {count}.")
-    values, places = raw.sort(dim=axis, descending=largest, stable=True)
+    values, positions = raw.sort(dim=axis, descending=largest, stable=True)
     return (wrap(values.narrow(axis, 0, count) if raw.dim() else values),
-            wrap((places.narrow(axis, 0, count) if raw.dim() else places).int()))
+            wrap((positions.narrow(axis, 0, count) if raw.dim() else positions).int()))
 
 
 @op
@@ -124,7 +124,7 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = F
         values: of rank 1 and up with the same leading dimensions, or any shape for a single row.
         out_int32: whether to give int32 instead of int64.
         right: whether after equal elements; ``side`` is ``"left"`` or ``"right"`` likewise.
-        sorter: places that would sort the rows.
+        sorter: positions that would sort the rows.
 
     Raises:
         ValueError: if `side` is neither or contradicts `right`, or the shapes do not fit.
@@ -194,12 +194,12 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _first_come(raw: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """PyTorch's sorted distinct values, put in the order of their first places."""
+    """PyTorch's sorted distinct values, put in the order of their first positions."""
     values, which = torch.unique(raw, return_inverse=True)
     flat = which.reshape(-1)
-    place = torch.arange(flat.numel(), device=raw.device)
+    position = torch.arange(flat.numel(), device=raw.device)
     first = torch.full((values.numel(),), flat.numel(), dtype=torch.int64, device=raw.device)
-    order = first.scatter_reduce(0, flat, place, "amin").argsort()
+    order = first.scatter_reduce(0, flat, position, "amin").argsort()
     rank = torch.empty_like(order)
     rank[order] = torch.arange(order.numel(), device=raw.device)
     return values[order], rank[which]
@@ -281,9 +281,9 @@ def _tensor_searchsorted(self: Tensor, v: Any, side: str = "left",
 
 def _kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The k-th least element along `dim`, and where it is, int64."""
-    values, places = self._raw.kthvalue(as_int(k, "kthvalue", "k"),
+    values, positions = self._raw.kthvalue(as_int(k, "kthvalue", "k"),
                                         axis_in(dim, self._raw.dim(), "kthvalue", "dim"), keepdim)
-    return wrap(values), wrap(places)
+    return wrap(values), wrap(positions)
 
 
 def _tensor_unique(self: Tensor, sorted: bool = True, return_inverse: bool = False,  # noqa: A002

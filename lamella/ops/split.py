@@ -112,12 +112,12 @@ def _sections(raw: torch.Tensor, given: Any, axis: int, where: str) -> tuple[Ten
 
 @op
 def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
-    """A tensor as pieces along `axis`, cut at given places or into a given number.
+    """A tensor as pieces along `axis`, cut at given positions or into a given number.
 
     Args:
         input: any shape and type.
-        indices_or_sections: the places to cut at, a tuple or list; or how many pieces, which then
-            differ in length by at most 1.
+        indices_or_sections: where to cut, a tuple or list of indices; or how many pieces, which
+            then differ in length by at most 1.
         axis: in ``[-rank, rank)``.
 
     Raises:

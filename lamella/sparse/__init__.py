@@ -1,8 +1,8 @@
-"""Sparse tensors: places and values of what isn't 0.
+"""Sparse tensors: indices and values of what isn't 0.
 
 `COOTensor` has a row and a column for each value, `CSRTensor` the columns row by row, `RowTensor`
 whole rows. They hold Tensors, and every function of them is one of their values, so gradients by
-the values (and by dense Tensors they meet) are those of `ops`; places have none. `operators.py`
+the values (and by dense Tensors they meet) are those of `ops`; positions have none. `operators.py`
 lists what `ops` shows: ``coo_*``, ``csr_*`` and conversions, imported when first named.
 """
 

@@ -132,7 +132,7 @@ def _matrix(tensor: Any, where: str) -> None:
 
 @op
 def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
-    """The elements of a matrix that aren't 0, with their places in int32.
+    """The nonzero elements of a matrix, with their indices in int32.
 
     Raises:
         TypeError: if it is no Tensor.
@@ -144,9 +144,9 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
         [5 7]
     """
     _matrix(tensor, "dense_to_sparse_coo")
-    places = torch.nonzero(tensor._raw.detach())
-    values = tensor._raw[tuple(places.unbind(1))]
-    return COOTensor(wrap(places.int()), wrap(values), tensor.shape)
+    positions = torch.nonzero(tensor._raw.detach())
+    values = tensor._raw[tuple(positions.unbind(1))]
+    return COOTensor(wrap(positions.int()), wrap(values), tensor.shape)
 
 
 def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:

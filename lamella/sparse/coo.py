@@ -65,7 +65,7 @@ class COOTensor(Held):
         return self.indices, self.values, self.shape
 
     def to_dense(self) -> Tensor:
-        """The dense Tensor; values in one place add up."""
+        """The dense Tensor; values with the same indices add up."""
         zeros = ops.zeros(self.shape, self.values.dtype)
         return ops.tensor_scatter_add(zeros, self.indices, self.values)
 
@@ -81,15 +81,15 @@ class COOTensor(Held):
         if self.ndim != 2:
             raise ValueError(f"For 'COOTensor.to_csr', the tensor must be a matrix, "
                              f"but got shape {self.shape}.")
-        places = self.indices._raw
-        rows, order = torch.sort(places[:, 0], stable=True)
-        return CSRTensor(coo2csr(wrap(rows), self.shape[0]), wrap(places[order, 1]),
+        positions = self.indices._raw
+        rows, order = torch.sort(positions[:, 0], stable=True)
+        return CSRTensor(coo2csr(wrap(rows), self.shape[0]), wrap(positions[order, 1]),
                          wrap(self.values._raw[order]), self.shape)
 
     def coalesce(self) -> COOTensor:
         """The same tensor with ascending coordinates, each once."""
-        places, sums = summed(self.indices._raw, self.values._raw, self.shape)
-        return COOTensor(wrap(places), wrap(sums), self.shape)
+        positions, sums = summed(self.indices._raw, self.values._raw, self.shape)
+        return COOTensor(wrap(positions), wrap(sums), self.shape)
 
     def add(self, other: COOTensor, thresh: Tensor) -> COOTensor:
         """The sum with another COOTensor; see `ops.coo_add`."""
@@ -117,7 +117,7 @@ class COOTensor(Held):
         return self + -other
 
     def _at(self, other: Any, sign: str) -> Tensor:
-        """The elements of a dense Tensor in the places of the values."""
+        """The elements of a dense Tensor in the positions of the values."""
         if not isinstance(other, Tensor):
             raise TypeError(f"For 'COOTensor', '{sign}' takes a Tensor, "
                             f"but got {type(other).__name__}.")

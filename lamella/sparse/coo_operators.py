@@ -1,4 +1,4 @@
-"""Functions on COOTensors: repeated places added up, sums, concatenation."""
+"""Functions on COOTensors: repeated indices summed, sums, concatenation."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Any) -> tuple[Tensor,
 
     Examples:
         >>> import lamella as ms
-        >>> places = ms.Tensor([[0, 0, 1], [1, 1, 2]])
-        >>> indices, values, _ = ms.ops.coalesce(places, ms.Tensor([1.0, 5.0, 4.0]),
+        >>> positions = ms.Tensor([[0, 0, 1], [1, 1, 2]])
+        >>> indices, values, _ = ms.ops.coalesce(positions, ms.Tensor([1.0, 5.0, 4.0]),
         ...                                      ms.Tensor([3, 3]))
         >>> print(indices, values)
         [[0 1]
          [1 2]] [6. 4.]
     """
-    places, sums = summed(x_indices._raw.T, x_values._raw, as_ints(x_shape, "coalesce", "x_shape"))
-    return wrap(places.T), wrap(sums), x_shape
+    lengths = as_ints(x_shape, "coalesce", "x_shape")
+    positions, sums = summed(x_indices._raw.T, x_values._raw, lengths)
+    return wrap(positions.T), wrap(sums), x_shape
 
 
 # -- sums -----------------------------------------------------------------------------------------
@@ -66,11 +67,11 @@ def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
     if x1.shape != x2.shape:
         raise ValueError(f"For 'coo_add', 'x1' and 'x2' must have one shape, but got {x1.shape} "
                          f"and {x2.shape}.")
-    places = torch.cat(meet(x1.indices, x2.indices))
-    places, sums = summed(places, torch.cat(meet(x1.values, x2.values)), x1.shape)
+    positions = torch.cat(meet(x1.indices, x2.indices))
+    positions, sums = summed(positions, torch.cat(meet(x1.values, x2.values)), x1.shape)
     limit = thresh._raw if isinstance(thresh, Tensor) else thresh
     kept = sums.abs() >= limit
-    return COOTensor(wrap(places[kept]), wrap(sums[kept]), x1.shape)
+    return COOTensor(wrap(positions[kept]), wrap(sums[kept]), x1.shape)
 
 
 @op
@@ -96,17 +97,17 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
         raise ValueError(f"For 'coo_concat', there must be two COOTensors or more, "
                          f"but got {len(parts)}.")
     axis = axis_in(concat_dim, parts[0].ndim, "coo_concat", "concat_dim")
-    shape, places, offset = list(parts[0].shape), [], 0
+    shape, positions, offset = list(parts[0].shape), [], 0
     for part in parts:
         if [*part.shape[:axis], *part.shape[axis + 1:]] != [*shape[:axis], *shape[axis + 1:]]:
             raise ValueError(f"For 'coo_concat', the shapes must be the same but for axis {axis}, "
                              f"but got {parts[0].shape} and {part.shape}.")
         moved = part.indices._raw.clone()
         moved[:, axis] += offset
-        places.append(moved)
+        positions.append(moved)
         offset += part.shape[axis]
     shape[axis] = offset
-    at, values = torch.cat(places), torch.cat([p.values._raw for p in parts])
+    at, values = torch.cat(positions), torch.cat([p.values._raw for p in parts])
     keys = torch.zeros(at.shape[0], dtype=torch.int64, device=at.device)
     for column, length in zip(at.unbind(1), shape, strict=True):
         keys = keys * length + column

@@ -84,11 +84,11 @@ class CSRTensor(Held):
         if self.ndim != 2:
             raise ValueError(f"For 'CSRTensor.to_coo', the tensor must be a matrix, "
                              f"but got shape {self.shape}.")
-        places = torch.stack((self.rows(), self.indices._raw), 1)
-        return COOTensor(wrap(places), self.values, self.shape)
+        positions = torch.stack((self.rows(), self.indices._raw), 1)
+        return COOTensor(wrap(positions), self.values, self.shape)
 
     def to_dense(self) -> Tensor:
-        """The dense Tensor; values in one place add up."""
+        """The dense Tensor; values with the same indices add up."""
         raw = self.values._raw
         flat = self.rows().long() * self.shape[1] + self.indices._raw.long()
         zeros = raw.new_zeros((self.shape[0] * self.shape[1], *self.shape[2:]))

@@ -1,4 +1,4 @@
-"""Functions on CSRTensors: sums, products, softmax, what lies in their places."""
+"""Functions on CSRTensors: sums, products, softmax, what lies in their positions."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ def csr_add(a: CSRTensor, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTenso
     x, y = meet(a.values, b.values)
     values = torch.cat((alpha._raw.to(x.dtype) * x, beta._raw.to(x.dtype) * y))
     columns = torch.cat(meet(a.indices, b.indices))
-    return _from_places(torch.cat((a.rows(), b.rows())), columns, values, a.shape)
+    return _from_positions(torch.cat((a.rows(), b.rows())), columns, values, a.shape)
 
 
-def _from_places(rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor,
-                 shape: tuple[int, ...]) -> CSRTensor:
-    """A CSRTensor from places in any order, in each of which values add up."""
-    places, sums = summed(torch.stack((rows.to(columns.dtype), columns), 1), values, shape[:2])
-    return CSRTensor(coo2csr(wrap(places[:, 0]), shape[0]), wrap(places[:, 1]), wrap(sums), shape)
+def _from_positions(rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor,
+                    shape: tuple[int, ...]) -> CSRTensor:
+    """A CSRTensor from positions in any order; values at the same position are summed."""
+    pairs = torch.stack((rows.to(columns.dtype), columns), 1)
+    pairs, sums = summed(pairs, values, shape[:2])
+    return CSRTensor(coo2csr(wrap(pairs[:, 0]), shape[0]), wrap(pairs[:, 1]), wrap(sums), shape)
 
 
 @op
@@ -99,7 +100,7 @@ def csr_softmax(logits: CSRTensor, dtype: Type) -> CSRTensor:
 
 @op
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any) -> Tensor:
-    """The elements of a dense Tensor, broadcast to `sparse_shape`, in the places of a CSRTensor.
+    """The elements of a dense Tensor, broadcast to `sparse_shape`, in the positions of a CSRTensor.
 
     Examples:
         >>> import lamella as ms
@@ -122,7 +123,7 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any
 
 
 def _beside(x: CSRTensor, y: Any, where: str) -> Tensor:
-    """`y` in the places of the values of `x`."""
+    """`y` in the positions of the values of `x`."""
     need(x, CSRTensor, where, "x")
     if isinstance(y, (bool, int, float)):
         return Tensor(y)
@@ -196,7 +197,7 @@ def _dense_product(where: str, csr_tensor: Any, dense: Any) -> Tensor:
 
 def _transposed(x: CSRTensor, conjugate: bool) -> CSRTensor:
     values = ops.conj(x.values) if conjugate and x.values._raw.is_complex() else x.values
-    return _from_places(x.indices._raw, x.rows().to(x.indices._raw.dtype), values._raw,
+    return _from_positions(x.indices._raw, x.rows().to(x.indices._raw.dtype), values._raw,
                         x.shape[::-1])
 
 
@@ -238,5 +239,5 @@ def csr_mm(a: CSRTensor, b: CSRTensor, trans_a: bool = False, trans_b: bool = Fa
     which = torch.repeat_interleave(torch.arange(inner.numel(), device=inner.device), counts)
     first = torch.cumsum(counts, 0) - counts
     at = torch.arange(which.numel(), device=inner.device) - first[which] + start[inner[which]]
-    return _from_places(a.rows()[which], columns[at], left[which] * right[at],
+    return _from_positions(a.rows()[which], columns[at], left[which] * right[at],
                         (a.shape[0], b.shape[1]))

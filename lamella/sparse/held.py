@@ -44,7 +44,7 @@ class Held:
         return len(self.shape)
 
     def with_values(self, values: Tensor) -> Any:
-        """Other values in the same places."""
+        """Other values in the same positions."""
         raise NotImplementedError
 
     def astype(self, dtype: Any) -> Any:
@@ -66,7 +66,7 @@ def _shown(x: Tensor) -> str:
 
 
 def checked_parts(where: str, kinds: dict[str, Any], shape: Any) -> None:
-    """Check that parts are Tensors, places of int16, int32 or int64, and `shape` a tuple of ints.
+    """Check that parts are Tensors, indices of int16, int32 or int64, and `shape` a tuple of ints.
 
     Raises:
         TypeError: if one is of another type.
@@ -92,17 +92,17 @@ def meet(a: Tensor, b: Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return a._raw.to(kind), b._raw.to(kind)
 
 
-def summed(places: torch.Tensor, values: torch.Tensor, lengths: tuple[int, ...]
+def summed(positions: torch.Tensor, values: torch.Tensor, lengths: tuple[int, ...]
            ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Places in ascending order, each once, with the sums of their values.
+    """Positions in ascending order, each once, with the sums of their values.
 
     Args:
-        places: (n, rank) integers.
+        positions: (n, rank) integers.
         values: n values, or n rows of values.
-        lengths: the shape that the places lie in.
+        lengths: the shape that the positions lie in.
     """
-    flat = torch.zeros(places.shape[0], dtype=torch.int64, device=places.device)
-    for column, length in zip(places.unbind(1), lengths, strict=True):
+    flat = torch.zeros(positions.shape[0], dtype=torch.int64, device=positions.device)
+    for column, length in zip(positions.unbind(1), lengths, strict=True):
         flat = flat * length + column
     kept, group = torch.unique(flat, return_inverse=True)
     sums = values.new_zeros((kept.numel(), *values.shape[1:])).index_add(0, group, values)
@@ -110,7 +110,7 @@ def summed(places: torch.Tensor, values: torch.Tensor, lengths: tuple[int, ...]
     for length in reversed(lengths):
         columns.append(kept % length)
         kept = torch.div(kept, length, rounding_mode="floor")
-    return torch.stack(columns[::-1], 1).to(places.dtype), sums
+    return torch.stack(columns[::-1], 1).to(positions.dtype), sums
 
 
 def multiplied(rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor,

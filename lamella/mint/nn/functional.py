@@ -172,7 +172,7 @@ def _implied(input: Tensor) -> int:
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """As `ops.adaptive_max_pool1d`, maybe with the places of the maxima, int64.
+    """As `ops.adaptive_max_pool1d`, maybe with the indices of the maxima, int64.
 
     Examples:
         >>> import lamella as ms

@@ -98,9 +98,9 @@ def apply_rotary_pos_emb_(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor,
     rows_of_cos, rows_of_sin = cos._raw, sin._raw
     if cos_format < 2:
         last = position_ids._raw.reshape(-1, 1).long()
-        places = last if length == 1 else torch.arange(length, device=last.device).expand(
+        positions = last if length == 1 else torch.arange(length, device=last.device).expand(
             last.shape[0], length)
-        rows_of_cos, rows_of_sin = rows_of_cos[places], rows_of_sin[places]
+        rows_of_cos, rows_of_sin = rows_of_cos[positions], rows_of_sin[positions]
     elif length == 1:
         rows_of_cos, rows_of_sin = (r.reshape(-1, 1, size) for r in (rows_of_cos, rows_of_sin))
     found = []
@@ -131,19 +131,19 @@ class ApplyRotaryPosEmb(Attributed):
 def reshape_and_cache(key: Tensor, value: Tensor | None = None, key_cache: Tensor | None = None,
                       value_cache: Tensor | None = None, slot_mapping: Tensor | None = None
                       ) -> Tensor:
-    """Write keys and values into places of a cache of blocks.
+    """Write keys and values into slots of a cache of blocks.
 
     Args:
         key, value: one row for each token; `value` may be None.
         key_cache, value_cache: Tensors or Parameters (blocks, block size, ...), written into.
-        slot_mapping: for each token its place, counted over all blocks; a token with a place below
-            0 is left out.
+        slot_mapping: for each token its slot, counted over all blocks; a token with a slot below 0
+            is left out.
 
     Returns:
         `key`.
 
     Raises:
-        TypeError: if a cache or the places are missing.
+        TypeError: if a cache or the slots are missing.
 
     Examples:
         >>> import lamella as ms
@@ -158,13 +158,13 @@ def reshape_and_cache(key: Tensor, value: Tensor | None = None, key_cache: Tenso
     for rows, cache in ((key, key_cache), (value, value_cache)):
         if rows is None or cache is None:
             continue
-        raw, places = cache._raw, slot_mapping._raw.reshape(-1).long()
+        raw, positions = cache._raw, slot_mapping._raw.reshape(-1).long()
         flat = raw.reshape(raw.shape[0] * raw.shape[1], -1)
-        new = rows._raw.reshape(places.numel(), -1).to(raw.dtype)
-        if not bool((places >= 0).all()):
-            chosen = (places >= 0).nonzero().reshape(-1)
-            places, new = places[chosen], new[chosen]
-        flat = flat.index_copy(0, places, new)
+        new = rows._raw.reshape(positions.numel(), -1).to(raw.dtype)
+        if not bool((positions >= 0).all()):
+            chosen = (positions >= 0).nonzero().reshape(-1)
+            positions, new = positions[chosen], new[chosen]
+        flat = flat.index_copy(0, positions, new)
         cache._raw = flat.reshape(raw.shape)
     return key
 
@@ -188,8 +188,8 @@ def _paged(query: Tensor, key_cache: Tensor, value_cache: Tensor, block_tables: 
     k, v = (cache._raw[tables].reshape(count, -1, kv_heads, cache._raw[0, 0].numel() // kv_heads)
             .transpose(1, 2) for cache in (key_cache, value_cache))
     length = tables.shape[1] * block_size
-    places = torch.arange(length, device=q.device)
-    beyond = places >= context_lens._raw.reshape(-1, 1)
+    positions = torch.arange(length, device=q.device)
+    beyond = positions >= context_lens._raw.reshape(-1, 1)
     added = torch.zeros((), dtype=q.dtype, device=q.device)
     if bias is not None:
         raw = bias._raw.reshape(count, -1, 1, bias.shape[-1])

@@ -36,8 +36,8 @@ def _to_hsv(raw: torch.Tensor) -> torch.Tensor:
 
 def _to_rgb(raw: torch.Tensor) -> torch.Tensor:
     hue, saturation, value = raw.unbind(-1)
-    places = torch.tensor([5.0, 3.0, 1.0], dtype=raw.dtype, device=raw.device)
-    turn = (places + 6 * hue.unsqueeze(-1)) % 6
+    positions = torch.tensor([5.0, 3.0, 1.0], dtype=raw.dtype, device=raw.device)
+    turn = (positions + 6 * hue.unsqueeze(-1)) % 6
     away = torch.minimum(turn, 4 - turn).clamp(0, 1)
     return value.unsqueeze(-1) * (1 - saturation.unsqueeze(-1) * away)
 

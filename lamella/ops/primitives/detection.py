@@ -45,8 +45,8 @@ def _scores(value: Any, where: str, count: int) -> torch.Tensor:
     return raw
 
 
-def _found(places: torch.Tensor) -> Tensor:
-    return wrap(places[places >= 0].to(torch.int32))
+def _found(positions: torch.Tensor) -> Tensor:
+    return wrap(positions[positions >= 0].to(torch.int32))
 
 
 class NonMaxSuppressionWithOverlaps(Primitive):
@@ -60,7 +60,7 @@ class NonMaxSuppressionWithOverlaps(Primitive):
         score_threshold: boxes up to this score don't count.
 
     Outputs:
-        The places of the boxes by falling score, int32; of equal scores the first box goes first.
+        The indices of the boxes by falling score, int32; of equal scores the first box goes first.
 
     Examples:
         >>> import lamella as ms
@@ -98,7 +98,7 @@ class NonMaxSuppressionV3(Primitive):
         score_threshold: boxes up to this score don't count.
 
     Outputs:
-        The places of the boxes by falling score, int32.
+        The indices of the boxes by falling score, int32.
 
     Examples:
         >>> import lamella as ms

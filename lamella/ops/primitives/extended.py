@@ -89,8 +89,8 @@ def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
     if not isinstance(to, str) or to.upper() not in ("CPU", "GPU", "NPU", "ASCEND"):
         raise ValueError(f"For 'move_to', 'to' must be 'CPU', 'GPU', 'NPU' or 'Ascend', "
                          f"but got {to!r}.")
-    place = "cpu" if to.upper() == "CPU" else current_device()
-    return wrap(input._raw.to(place, non_blocking=not blocking))
+    position = "cpu" if to.upper() == "CPU" else current_device()
+    return wrap(input._raw.to(position, non_blocking=not blocking))
 
 
 def format_cast(input: Tensor, acl_format: int) -> Tensor:
@@ -150,16 +150,16 @@ def _cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 def _sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
           ) -> tuple[Tensor, Tensor]:
-    """As `ops.sort`, with places in int64."""
-    values, places = torch.sort(input._raw, dim=dim, descending=descending, stable=True)
-    return wrap(values), wrap(places)
+    """As `ops.sort`, with indices in int64."""
+    values, positions = torch.sort(input._raw, dim=dim, descending=descending, stable=True)
+    return wrap(values), wrap(positions)
 
 
 def _topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
           ) -> tuple[Tensor, Tensor]:
-    """As `ops.topk`, with places in int64."""
-    values, places = topk(input, k, dim, largest, sorted)
-    return values, wrap(places._raw.long())
+    """As `ops.topk`, with indices in int64."""
+    values, positions = topk(input, k, dim, largest, sorted)
+    return values, wrap(positions._raw.long())
 
 
 def _repeat(input: Tensor, repeats: Any, dim: int | None = None, output_size: int | None = None
@@ -281,9 +281,9 @@ class StridedSliceGrad(Attributed):
         shape = shapex.tolist() if isinstance(shapex, Tensor) else tuple(shapex)
         raw = dy._raw
         count = torch.Size(shape).numel()
-        places = wrap(torch.arange(count, device=raw.device).reshape(tuple(shape)))
+        positions = wrap(torch.arange(count, device=raw.device).reshape(tuple(shape)))
         taken = strided_slice(
-            places, begin, end, strides, self.begin_mask, self.end_mask, self.ellipsis_mask,
+            positions, begin, end, strides, self.begin_mask, self.end_mask, self.ellipsis_mask,
             self.new_axis_mask, self.shrink_axis_mask)._raw
         if taken.shape != raw.shape:
             raise ValueError(f"For 'StridedSliceGrad', 'dy' must have the slice's shape "

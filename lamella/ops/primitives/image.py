@@ -287,8 +287,8 @@ class NMSWithMask(Attributed):
     Examples:
         >>> import lamella as ms
         >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0, 0.5], [0.0, 0.0, 9.0, 8.0, 0.75]])
-        >>> _, places, keep = ms.ops.NMSWithMask(0.5)(box)
-        >>> print(places, keep)
+        >>> _, positions, keep = ms.ops.NMSWithMask(0.5)(box)
+        >>> print(positions, keep)
         [0 1] [ True False]
     """
 

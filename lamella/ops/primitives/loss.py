@@ -245,8 +245,8 @@ class MultilabelMarginLoss(_Reduced):
         counted = (right < 0).cumsum(-1) == 0
         marks = torch.zeros((*raw.shape[:-1], raw.shape[-1] + 1), dtype=raw.dtype,
                             device=raw.device)
-        places = torch.where(counted, right, raw.shape[-1])
-        marks = marks.scatter(-1, places, torch.ones_like(raw))[..., :-1]
+        positions = torch.where(counted, right, raw.shape[-1])
+        marks = marks.scatter(-1, positions, torch.ones_like(raw))[..., :-1]
         return margin_loss.multilabel_margin_loss(x, target, self.reduction), wrap(marks)
 
 

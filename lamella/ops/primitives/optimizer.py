@@ -94,9 +94,9 @@ class Update(Primitive):
             rule([first], [grads], *([other] for other in others), *args, **options)
 
     def _check(self, parameters: tuple[Any, ...], gradient: Any) -> None:
-        for place, parameter in enumerate(parameters):
+        for position, parameter in enumerate(parameters):
             if not isinstance(parameter, Tensor):
-                raise TypeError(f"For '{self.name}', argument {place} must be a Parameter, "
+                raise TypeError(f"For '{self.name}', argument {position} must be a Parameter, "
                                 f"but got {type(parameter).__name__}.")
         if not isinstance(gradient, Tensor):
             raise TypeError(f"For '{self.name}', the gradient must be a Tensor, "

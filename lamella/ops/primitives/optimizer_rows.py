@@ -81,8 +81,8 @@ def _rounds(grad: torch.Tensor, indices: torch.Tensor, count: int) -> Iterator[P
 
 def _unique_rows(grad: torch.Tensor, indices: torch.Tensor, count: int) -> list[Part]:
     """The rows that occur, without those beyond `count`, and the sum of the gradients of each."""
-    rows, places = indices.reshape(-1).long().unique(return_inverse=True)
-    summed = grad.new_zeros((rows.shape[0], *grad.shape[1:])).index_add_(0, places, grad)
+    rows, positions = indices.reshape(-1).long().unique(return_inverse=True)
+    summed = grad.new_zeros((rows.shape[0], *grad.shape[1:])).index_add_(0, positions, grad)
     inside = (rows >= 0) & (rows < count)
     return [(rows[inside], summed[inside])]
 

@@ -1,4 +1,4 @@
-"""Primitive classes that move elements to other places."""
+"""Primitive classes that move elements to other positions."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _plain(value: Any) -> Any:
 
 
 def _adaptive_max_pool3d(x: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """As `ops.adaptive_max_pool3d`, with places."""
-    values, places = adaptive_max_pool3d(x, tuple(_plain(output_size)), True)
-    return values, wrap(places._raw.int())
+    """As `ops.adaptive_max_pool3d`, with indices."""
+    values, positions = adaptive_max_pool3d(x, tuple(_plain(output_size)), True)
+    return values, wrap(positions._raw.int())
 
 
 def _batch_to_space(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
@@ -106,9 +106,9 @@ class DataFormatDimMap(_Formats):
         if raw.numel() and bool(((raw < -4) | (raw > 3)).any()):
             raise ValueError(f"For '{self.name}', dimensions must be in [-4, 4), "
                              f"but got {input_x}.")
-        places = torch.tensor([self.src_format.index(c) for c in self.dst_format],
+        positions = torch.tensor([self.src_format.index(c) for c in self.dst_format],
                               device=raw.device)
-        return wrap(places[raw.long() % 4].to(raw.dtype))
+        return wrap(positions[raw.long() % 4].to(raw.dtype))
 
 
 class DataFormatVecPermute(_Formats):
@@ -130,7 +130,7 @@ class DataFormatVecPermute(_Formats):
 
 @op
 def diag_part(x: Tensor) -> Tensor:
-    """The elements whose first half of places equals the second half."""
+    """The elements whose first half of positions equals the second half."""
     raw = x._raw
     half = raw.dim() // 2
     if raw.dim() % 2 or raw.dim() == 0 or raw.shape[:half] != raw.shape[half:]:
@@ -142,7 +142,7 @@ def diag_part(x: Tensor) -> Tensor:
 
 
 @op
-def _max_with_places(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str,
+def _max_with_positions(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str,
                      data_format: str) -> tuple[Tensor, Tensor]:
     raw = x._raw
     if pad_mode.lower() not in ("valid", "same") or data_format != "NCHW":
@@ -154,26 +154,26 @@ def _max_with_places(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str,
     if pad_mode.lower() == "same":
         (top, bottom), (left, right) = same_padding(raw.shape[2:], kernel, stride, (1, 1))
     padded = F.pad(raw, (left, right, top, bottom), value=float("-inf"))
-    values, places = F.max_pool2d(padded, kernel, stride, return_indices=True)
+    values, positions = F.max_pool2d(padded, kernel, stride, return_indices=True)
     wide, width = padded.shape[-1], raw.shape[-1]
-    places = (places // wide - top) * width + places % wide - left
+    positions = (positions // wide - top) * width + positions % wide - left
     channels = torch.arange(raw.shape[1], device=raw.device).reshape(-1, 1, 1)
-    places = places + channels * (raw.shape[2] * width)
-    return wrap(values), wrap(places.int())
+    positions = positions + channels * (raw.shape[2] * width)
+    return wrap(values), wrap(positions.int())
 
 
 @op
 def _index_put(x1: Tensor, x2: Tensor, indices: Any, accumulate: Any) -> Tensor:
-    places = tuple([i._raw if i._raw.dtype is torch.bool else indices_of(i, "IndexPut")
+    positions = tuple([i._raw if i._raw.dtype is torch.bool else indices_of(i, "IndexPut")
                     for i in indices])
-    return wrap(x1._raw.index_put(places, x2._raw, bool(accumulate)))
+    return wrap(x1._raw.index_put(positions, x2._raw, bool(accumulate)))
 
 
 class InplaceIndexAdd(Attributed):
-    """Adds slices to those of a Parameter at given places; returns the Parameter.
+    """Adds slices to those of a Parameter at given positions; returns the Parameter.
 
     Args:
-        axis: the dimension that the places count along.
+        axis: the dimension that the positions count along.
 
     Inputs:
         - **var** - Parameter or Tensor.
@@ -200,7 +200,7 @@ def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, **how: Any) 
 
 
 def _nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
-    """Volumes of another size, each element that of the nearest place."""
+    """Volumes of another size, each element that of the nearest position."""
     return _upsampled("UpsampleNearest3D", x, output_size, scales, mode="nearest")
 
 
@@ -242,7 +242,7 @@ LerpScalar = primitive("LerpScalar", lerp)
 MatrixDiagPartV3 = with_attributes("MatrixDiagPartV3", matrix_diag_part, align="RIGHT_LEFT")
 MatrixDiagV3 = with_attributes("MatrixDiagV3", _matrix_diag, align="RIGHT_LEFT")
 MatrixSetDiagV3 = with_attributes("MatrixSetDiagV3", matrix_set_diag, align="RIGHT_LEFT")
-MaxPoolWithArgmax = with_attributes("MaxPoolWithArgmax", _max_with_places, kernel_size=1, strides=1,
+MaxPoolWithArgmax = with_attributes("MaxPoolWithArgmax", _max_with_positions, kernel_size=1, strides=1,
                                     pad_mode="valid", data_format="NCHW")
 MaxUnpool2D = with_attributes("MaxUnpool2D", _unpooled, "ksize", strides=0, pads=0, output_shape=(),
                               data_format="NCHW")

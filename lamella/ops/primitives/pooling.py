@@ -120,7 +120,7 @@ class AvgPool3D(Attributed):
 
 
 class MaxPoolWithArgmaxV2(Attributed):
-    """`ops.max_pool2d` with its attributes; gives the maxima and their places.
+    """`ops.max_pool2d` with its attributes; gives the maxima and their indices.
 
     Examples:
         >>> import lamella as ms
@@ -134,18 +134,18 @@ class MaxPoolWithArgmaxV2(Attributed):
                          ceil_mode=ceil_mode, argmax_type=argmax_type)
 
     def __call__(self, x: Any) -> Any:
-        out, places = pooling.max_pool2d(x, self.kernel_size, self.strides, self.pads,
+        out, positions = pooling.max_pool2d(x, self.kernel_size, self.strides, self.pads,
                                          self.dilation, True, self.ceil_mode)
-        return out, places if self.argmax_type is None else places.astype(self.argmax_type)
+        return out, positions if self.argmax_type is None else positions.astype(self.argmax_type)
 
 
 class MaxPool3DWithArgmax(Attributed):
-    """`ops.max_pool3d` with its attributes; gives the maxima and their places.
+    """`ops.max_pool3d` with its attributes; gives the maxima and their indices.
 
     Examples:
         >>> import lamella as ms
-        >>> out, places = ms.ops.MaxPool3DWithArgmax(2, 1, 0)(ms.ops.ones((1, 1, 2, 2, 3)))
-        >>> out.shape, places.shape
+        >>> out, positions = ms.ops.MaxPool3DWithArgmax(2, 1, 0)(ms.ops.ones((1, 1, 2, 2, 3)))
+        >>> out.shape, positions.shape
         ((1, 1, 1, 1, 2), (1, 1, 1, 1, 2))
     """
 
@@ -155,9 +155,9 @@ class MaxPool3DWithArgmax(Attributed):
                          ceil_mode=ceil_mode, data_format=data_format, argmax_type=argmax_type)
 
     def __call__(self, x: Any) -> Any:
-        out, places = pooling.max_pool3d(x, self.ksize, self.strides, self.pads, self.dilation,
+        out, positions = pooling.max_pool3d(x, self.ksize, self.strides, self.pads, self.dilation,
                                          self.ceil_mode, True)
-        return out, places if self.argmax_type is None else places.astype(self.argmax_type)
+        return out, positions if self.argmax_type is None else positions.astype(self.argmax_type)
 
 
 def _adaptive(name: str, function: Any) -> type[Primitive]:
@@ -179,7 +179,7 @@ AdaptiveAvgPool3D = _adaptive("AdaptiveAvgPool3D", adaptive_pooling.adaptive_avg
 
 
 class AdaptiveMaxPool2D(Attributed):
-    """`ops.adaptive_max_pool2d`; gives the maxima and their places.
+    """`ops.adaptive_max_pool2d`; gives the maxima and their indices.
 
     Examples:
         >>> import lamella as ms
@@ -226,7 +226,7 @@ class _FractionalPool(Attributed):
 
 
 class FractionalMaxPool(_FractionalPool):
-    """The maxima over cells of images at random, evenly spread places (Graham, 2014).
+    """The maxima over cells of images at random, evenly spread positions (Graham, 2014).
 
     Args:
         pooling_ratio: how many times smaller the output is, a list for (N, H, W, C), 1.0 for N, C.
@@ -266,7 +266,7 @@ class FractionalAvgPool(_FractionalPool):
 
 
 class FractionalMaxPoolWithFixedKsize(Attributed):
-    """`ops.fractional_max_pool2d` at places that random numbers given to it choose.
+    """`ops.fractional_max_pool2d` at positions that random numbers given to it choose.
 
     Args:
         ksize: of the windows, an int or two.
@@ -278,13 +278,13 @@ class FractionalMaxPoolWithFixedKsize(Attributed):
         random_samples: float16, float32 or float64 in [0, 1), shape (N, C, 2).
 
     Outputs:
-        The maxima and their places in the flattened planes, int64.
+        The maxima and their indices in the flattened planes, int64.
 
     Examples:
         >>> import lamella as ms
         >>> x = ms.ops.arange(16.0).reshape((1, 1, 4, 4))
-        >>> out, places = ms.ops.FractionalMaxPoolWithFixedKsize(2, 1)(x, ms.Tensor([[[0.5, 0.5]]]))
-        >>> print(out, places)
+        >>> out, at = ms.ops.FractionalMaxPoolWithFixedKsize(2, 1)(x, ms.Tensor([[[0.5, 0.5]]]))
+        >>> print(out, at)
         [[[[15.]]]] [[[[15]]]]
     """
 
@@ -340,12 +340,12 @@ class MaxUnpool3D(Attributed):
 
     Inputs:
         x: maxima, shape (N, C, D, H, W).
-        argmax: their places in the flattened volumes, int32 or int64.
+        argmax: their indices in the flattened volumes, int32 or int64.
 
     Examples:
         >>> import lamella as ms
-        >>> x, places = ms.Tensor([[[[[4.0]]]]]), ms.Tensor([[[[[2]]]]])
-        >>> print(ms.ops.MaxUnpool3D((1, 2, 2))(x, places))
+        >>> x, positions = ms.Tensor([[[[[4.0]]]]]), ms.Tensor([[[[[2]]]]])
+        >>> print(ms.ops.MaxUnpool3D((1, 2, 2))(x, positions))
         [[[[[0. 0.]
             [4. 0.]]]]]
     """
@@ -360,9 +360,9 @@ class MaxUnpool3D(Attributed):
 
     def __call__(self, x: Any, argmax: Any) -> Any:
         name = self.name
-        raw, places = (typed(value, name, argument, kinds, 5) for value, argument, kinds in (
+        raw, positions = (typed(value, name, argument, kinds, 5) for value, argument, kinds in (
             (x, "x", _REAL), (argmax, "argmax", (torch.int32, torch.int64))))
-        require(raw.shape == places.shape, ValueError,
+        require(raw.shape == positions.shape, ValueError,
                 f"For '{name}', 'argmax' must have the shape of 'x', {x.shape}, "
                 f"but got {argmax.shape}.")
         first = channels_first(x, self.data_format)
@@ -384,7 +384,7 @@ class MaxUnpool3D(Attributed):
         total = size[0] * size[1] * size[2]
         require(total > 0, ValueError, f"For '{name}', the output's size must be positive, "
                                        f"but got {tuple(size)}.")
-        require_values(((places >= 0) & (places < total)).all(),
+        require_values(((positions >= 0) & (positions < total)).all(),
                        f"For '{name}', 'argmax' must be in [0, {total}), the output's elements.")
         out = pooling.max_unpool3d(first, channels_first(argmax, self.data_format), kernel, steps,
                                    pads, size)

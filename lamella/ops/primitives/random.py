@@ -382,7 +382,7 @@ class RandomPoisson(Primitive):
 
 
 class Multinomial(Primitive):
-    """Places drawn by weight, with replacement.
+    """Positions drawn by weight, with replacement.
 
     Args:
         seed, seed2: op-level seeds.

@@ -192,8 +192,8 @@ def count_non_zero(x: Tensor, *, dims: Any) -> Tensor:
 def histogram_fixed_width(x: Tensor, range: Tensor, *, nbins: int, dtype: Any) -> Tensor:
     """How many elements fall into each of `nbins` parts of `range`; the ends take those outside."""
     low, high = range._raw[0], range._raw[1]
-    place = ((x._raw - low) / (high - low) * nbins).floor().clamp(0, nbins - 1).long()
-    return wrap(torch.bincount(place.reshape(-1), minlength=nbins).to(to_raw(dtype)))
+    position = ((x._raw - low) / (high - low) * nbins).floor().clamp(0, nbins - 1).long()
+    return wrap(torch.bincount(position.reshape(-1), minlength=nbins).to(to_raw(dtype)))
 
 
 @op

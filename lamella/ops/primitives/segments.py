@@ -20,17 +20,17 @@ __all__ = ["LowerBound", "NthElement", "SegmentMax", "SegmentMean", "SegmentMin"
 @op
 def _reduced(input_x: Tensor, segment_ids: Tensor, how: str) -> Tensor:
     """The slices that have one number, combined; for one that is left out 0, or 1 of products."""
-    raw, places = input_x._raw, segment_ids._raw.long()
-    if places.dim() != 1 or places.shape[0] != raw.shape[0]:
+    raw, positions = input_x._raw, segment_ids._raw.long()
+    if positions.dim() != 1 or positions.shape[0] != raw.shape[0]:
         raise ValueError(f"For 'Segment{how}', 'segment_ids' must have one number for each of the "
                          f"{raw.shape[0]} slices, but got shape {segment_ids.shape}.")
-    if places.numel() and bool((places[1:] < places[:-1]).any() | (places[0] < 0)):
+    if positions.numel() and bool((positions[1:] < positions[:-1]).any() | (positions[0] < 0)):
         raise ValueError(f"For 'Segment{how}', 'segment_ids' must ascend from 0 or more, "
                          f"but got {segment_ids}.")
-    count = int(places[-1]) + 1 if places.numel() else 0
+    count = int(positions[-1]) + 1 if positions.numel() else 0
     kinds = {"Sum": "sum", "Mean": "mean", "Max": "amax", "Min": "amin", "Prod": "prod"}
     start = raw.new_full((count, *raw.shape[1:]), 1 if how == "Prod" else 0)
-    index = places.reshape(-1, *[1] * (raw.dim() - 1)).expand(raw.shape)
+    index = positions.reshape(-1, *[1] * (raw.dim() - 1)).expand(raw.shape)
     return wrap(start.scatter_reduce(0, index, raw, kinds[how], include_self=False))
 
 

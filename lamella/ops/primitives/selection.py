@@ -70,7 +70,7 @@ GatherV2 = Gather
 
 
 class TopK(Primitive):
-    """`ops.top_k`: the greatest elements along the last dimension and their places, int32."""
+    """`ops.top_k`: the largest elements along the last dimension and their indices, int32."""
 
     @prim_attr_register
     def __init__(self, sorted: bool = True):
@@ -128,7 +128,7 @@ class UniqueConsecutive(Primitive):
 
 
 class UnravelIndex(Primitive):
-    """The coordinates of places counted through a flattened tensor: (k, n) for n places.
+    """The coordinates of indices into a flattened tensor: (k, n) for n indices.
 
     Examples:
         >>> import lamella as ms
@@ -142,8 +142,8 @@ class UnravelIndex(Primitive):
         pass
 
     def __call__(self, indices: Tensor, dims: Tensor) -> Tensor:
-        places = indices_of(indices, "UnravelIndex")
-        return wrap(torch.stack(torch.unravel_index(places, as_ints(dims, "UnravelIndex", "dims")))
+        raw = indices_of(indices, "UnravelIndex")
+        return wrap(torch.stack(torch.unravel_index(raw, as_ints(dims, "UnravelIndex", "dims")))
                     .to(indices._raw.dtype))
 
 
@@ -152,8 +152,8 @@ class ListDiff(Primitive):
 
     Examples:
         >>> import lamella as ms
-        >>> out, places = ms.ops.ListDiff()(ms.Tensor([1, 2, 3]), ms.Tensor([2]))
-        >>> print(out, places)
+        >>> out, positions = ms.ops.ListDiff()(ms.Tensor([1, 2, 3]), ms.Tensor([2]))
+        >>> print(out, positions)
         [1 3] [0 2]
     """
 
@@ -163,5 +163,5 @@ class ListDiff(Primitive):
 
     def __call__(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         known = torch.isin(raw_of(x, "ListDiff", "x"), raw_of(y, "ListDiff", "y"))
-        places = (~known).nonzero()[:, 0]
-        return wrap(x._raw[places]), cast(wrap(places), self.out_idx)
+        positions = (~known).nonzero()[:, 0]
+        return wrap(x._raw[positions]), cast(wrap(positions), self.out_idx)

@@ -24,7 +24,7 @@ _INDICES = (torch.int32, torch.int64)
 class EditDistance(Primitive):
     """How many elements to insert, delete or replace to turn sequences into others (Levenshtein).
 
-    The sequences are given as sparse tensors: places, values and shape.
+    The sequences are given as sparse tensors: indices, values and shape.
 
     Args:
         normalize: whether to divide by the lengths of the truth.
@@ -42,8 +42,8 @@ class EditDistance(Primitive):
     Examples:
         >>> import lamella as ms
         >>> def text(word):
-        ...     places = [[0, i] for i in range(len(word))]
-        ...     return ms.Tensor(places), ms.Tensor(list(map(ord, word))), ms.Tensor([1, len(word)])
+        ...     at = [[0, i] for i in range(len(word))]
+        ...     return ms.Tensor(at), ms.Tensor(list(map(ord, word))), ms.Tensor([1, len(word)])
         >>> print(ms.ops.EditDistance(False)(*text("kitten"), *text("sitting")))
         [3.]
     """
@@ -59,15 +59,15 @@ class EditDistance(Primitive):
         for which, parts in (
                 ("hypothesis", (hypothesis_indices, hypothesis_values, hypothesis_shape)),
                 ("truth", (truth_indices, truth_values, truth_shape))):
-            places = typed(parts[0], self.name, f"{which}_indices", (torch.int64,), 2)
+            positions = typed(parts[0], self.name, f"{which}_indices", (torch.int64,), 2)
             values = raw_of(parts[1], self.name, f"{which}_values")
             shape = typed(parts[2], self.name, f"{which}_shape", (torch.int64,), 1)
-            require(values.shape == places.shape[:1] and shape.shape == places.shape[1:],
+            require(values.shape == positions.shape[:1] and shape.shape == positions.shape[1:],
                     ValueError,
                     f"For '{self.name}', '{which}_values' and '{which}_shape' must be as long as "
                     f"'{which}_indices' has rows and columns, but got {tuple(values.shape)}, "
-                    f"{tuple(shape.shape)} and {tuple(places.shape)}.")
-            given.append((places, values))
+                    f"{tuple(shape.shape)} and {tuple(positions.shape)}.")
+            given.append((positions, values))
             shapes.append(shape.tolist())
         first, second = given
         require(first[1].dtype is second[1].dtype, TypeError,
@@ -171,7 +171,7 @@ class ComputeAccidentalHits(Primitive):
         sampled_candidates: shape (samples,).
 
     Outputs:
-        For each hit the example, int32, the sample's place, int64, and the lowest number of
+        For each hit the example, int32, the sample's position, int64, and the lowest number of
         float32, to be added to a logit.
 
     Examples:
@@ -194,9 +194,9 @@ class ComputeAccidentalHits(Primitive):
         require(classes.shape[1] == self.num_true, ValueError,
                 f"For '{self.name}', 'true_classes' must have the shape (N, {self.num_true}), "
                 f"but got {true_classes.shape}.")
-        example, _, place = (classes.unsqueeze(2) == samples).nonzero().unbind(1)
-        lowest = torch.full(place.shape, torch.finfo(torch.float32).min, device=place.device)
-        return wrap(example.int()), wrap(place), wrap(lowest)
+        example, _, position = (classes.unsqueeze(2) == samples).nonzero().unbind(1)
+        lowest = torch.full(position.shape, torch.finfo(torch.float32).min, device=position.device)
+        return wrap(example.int()), wrap(position), wrap(lowest)
 
 
 class ConfusionMatrix(Primitive):
@@ -246,7 +246,7 @@ class ConfusionMatrix(Primitive):
 
 
 class SubAndFilter(Primitive):
-    """The elements in [0, `max_num`) after `offset` is taken from all, and their places.
+    """The elements in [0, `max_num`) after `offset` is taken from all, and their positions.
 
     Examples:
         >>> import lamella as ms

@@ -1,7 +1,7 @@
 """The formulas by which optimizers change parameters, each over lists of raw tensors.
 
 Optimizers (`lamella.nn.optim`) call them with all parameters at once, the operators of
-`optimizer.py` with one. All lists of a call agree in length, and tensors at one place in shape,
+`optimizer.py` with one. All lists of a call agree in length, and tensors at one position in shape,
 type, device and memory layout. The learning rate is a raw tensor of one element or a number.
 PyTorch's fused kernels, one pass over memory, are used where they compute the same formula, its
 foreach kernels elsewhere.

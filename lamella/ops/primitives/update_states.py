@@ -64,9 +64,9 @@ def fit_states(where: str, parameter: Any, states: Sequence[Any],
     if not _is_dense(own):
         _lay(parameter, own.contiguous())
         own = held(parameter)
-    for place, kept in enumerate(states):
+    for position, kept in enumerate(states):
         raw = _own(kept)
-        shape = tuple(own.shape if shapes is None else shapes[place])
+        shape = tuple(own.shape if shapes is None else shapes[position])
         if tuple(raw.shape) != shape:
             raise ValueError(
                 f"For '{where}', the state in {_call(kept)} must have shape {shape}, as the "

@@ -49,7 +49,7 @@ def minimize_lagrange(func: Callable[..., Tensor], x0: Tensor,
         func: the objective, of x, or of x and what `coincide_fun` gives.
         x0: where to start (before the bounds apply).
         constraints: functions of the same arguments that have to be below 0.
-        save_tol: what each constraint has to be below for a place to count; default: 1.
+        save_tol: what each constraint has to be below for a point to count; default: 1.
         obj_weight: the weight of the objective.
         lower: the least values of x.
         upper: the greatest values of x.
@@ -61,22 +61,22 @@ def minimize_lagrange(func: Callable[..., Tensor], x0: Tensor,
     """
     low, high = (None if v is None else v if isinstance(v, Tensor) else Tensor(v)
                  for v in (lower, upper))
-    place = Parameter(x0.copy(), name="param")
-    optimizer = Adam([place], learning_rate=learning_rate)
+    position = Parameter(x0.copy(), name="param")
+    optimizer = Adam([position], learning_rate=learning_rate)
     count = len(constraints)
     limits = np.ones(count) if save_tol is None else np.asarray(save_tol, float)
     penalty, tolerance = 1.0, 1.0
     multipliers = np.ones(count)
 
     def lagrangian(weight: Tensor, shifts: Tensor) -> tuple[Tensor, Any]:
-        x = _bounded(place, low, high)
+        x = _bounded(position, low, high)
         shared = () if coincide_fun is None else (coincide_fun(x),)
         held = ops.stack([ops.reshape(c(x, *shared), ()) for c in constraints])
         value = func(x, *shared)
         excess = ops.relu(shifts + held) ** 2 - shifts**2
         return obj_weight * value + weight / 2 * excess.sum(), (held, value, x)
 
-    step = value_and_grad(lagrangian, None, [place], has_aux=True)
+    step = value_and_grad(lagrangian, None, [position], has_aux=True)
     first, best, found, losses = None, x0.asnumpy(), False, np.ones(count, np.float32)
     held = losses
     for round_number in range(rounds):

@@ -160,12 +160,12 @@ def line_search(f: Callable[[Tensor], Tensor], xk: Tensor, pk: Tensor,
 
     Args:
         f: a function of a vector that gives a number.
-        xk: the place to start from.
+        xk: the point to start from.
         pk: the direction, in which `f` falls at first.
         jac: the gradient of `f`; default: by differentiation.
         gfk: the gradient at `xk`, if it is known.
         old_fval: the value at `xk`, if it is known.
-        old_old_fval: the value at the place before.
+        old_old_fval: the value at the point before.
         c1: how much of the first slope the function has to fall by.
         c2: how much of the first slope may be left.
         maxiter: how often the step is doubled at most.

@@ -30,7 +30,7 @@ def minimize(func: Callable[..., Tensor], x0: Tensor, args: tuple = (), method: 
              jac: Callable[..., Tensor] | None = None, hess: Any = None, hessp: Any = None,
              bounds: Any = None, constraints: Any = (), tol: Any = None, callback: Any = None,
              options: dict[str, Any] | None = None) -> Any:
-    """The minimum of a function near a place.
+    """The minimum of a function near a point.
 
     Args:
         func: a function of a vector, and of `args`, that gives a number.
@@ -42,7 +42,7 @@ def minimize(func: Callable[..., Tensor], x0: Tensor, args: tuple = (), method: 
         hessp: not used.
         bounds: not used.
         constraints: for ``"LAGRANGE"``: functions that have to be below 0.
-        tol: for ``"LAGRANGE"``: what each constraint has to be below for a place to count.
+        tol: for ``"LAGRANGE"``: what each constraint has to be below for a point to count.
         callback: not used.
         options: for BFGS and LBFGS `maxiter`, `norm`, `gtol`, `line_search_maxiter` and
             (LBFGS) `history_size`; for LAGRANGE `save_tol` (as `tol`), `obj_weight`, `lower`,

@@ -297,8 +297,8 @@ class Categorical(Distribution):
         count = table.shape[-1]
         batch = ops.broadcast_to(value, (value + 0 * table[..., 0]).shape)
         rows = ops.broadcast_to(table, (*batch.shape, count))
-        places = ops.clamp(batch, 0, count - 1).astype(int32)
-        return ops.squeeze(ops.gather_elements(rows, -1, ops.expand_dims(places, -1)), -1), batch
+        positions = ops.clamp(batch, 0, count - 1).astype(int32)
+        return ops.squeeze(ops.gather_elements(rows, -1, ops.expand_dims(positions, -1)), -1), batch
 
     def _log_prob(self, value: Tensor, probs: Any = None) -> Tensor:
         p = self._check_param_type(probs)

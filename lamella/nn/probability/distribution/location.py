@@ -1,4 +1,4 @@
-"""Distributions with a place and a width: Cauchy, Laplace, Logistic, StudentT."""
+"""Distributions with a location and a scale: Cauchy, Laplace, Logistic, StudentT."""
 
 from __future__ import annotations
 
