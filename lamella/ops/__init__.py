@@ -50,9 +50,11 @@ from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
 from .primitives.attention import *
+from .primitives.boxes import *
 from .primitives.colors import *
 from .primitives.communication import *
 from .primitives.creation import *
+from .primitives.data_format import *
 from .primitives.debug import *
 from .primitives.detection import *
 from .primitives.dropout_mask import *
@@ -69,7 +71,6 @@ from .primitives.optimizer_adaptive import *
 from .primitives.optimizer_fused import *
 from .primitives.optimizer_rows import *
 from .primitives.patches import *
-from .primitives.places import *
 from .primitives.pooling import *
 from .primitives.random import *
 from .primitives.recurrent import *

@@ -10,9 +10,9 @@ from ..primitive import primitive
 from .attributed import Attributed
 
 __all__ = [
-    "ReLU", "ReLU6", "Sigmoid", "Tanh", "GeLU", "FastGeLU", "SiLU", "HSwish", "HSigmoid", "SeLU",
-    "Mish", "PReLU", "Softplus", "Softsign", "LogSoftmaxExt", "Softmax", "LogSoftmax", "Elu",
-    "CeLU", "HShrink", "SoftShrink", "GLU",
+    "CeLU", "Elu", "FastGeLU", "FastGelu", "GLU", "GeLU", "Gelu", "HShrink", "HSigmoid", "HSwish",
+    "LogSoftmax", "LogSoftmaxExt", "Mish", "PReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid",
+    "SoftShrink", "Softmax", "Softplus", "Softsign", "Tanh",
 ]
 
 ReLU = primitive("ReLU", piecewise.relu)
@@ -163,3 +163,7 @@ class GLU(_OneAttribute):
 
     def __init__(self, axis: int = -1):
         super().__init__(axis=axis)
+
+
+FastGelu = primitive("FastGelu", fn.fast_gelu)
+Gelu = primitive("Gelu", lambda x: fn.gelu(x, "tanh"))

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import op
 from ...state import numbers
 from ...tensor import Tensor, wrap
 from ..arguments import as_int, as_ints, axis_in, raw_of
 from ..composite import prim_attr_register
-from ..diagonal import diag, matrix_band_part, tril, triu
+from ..diagonal import (
+    diag,
+    matrix_band_part,
+    matrix_diag,
+    matrix_diag_part,
+    matrix_set_diag,
+    tril,
+    triu,
+)
 from ..join import concat, stack
 from ..primitive import Primitive, primitive
 from ..rearrange import flip, reverse_sequence, roll, tile, transpose
@@ -26,13 +35,15 @@ from ..shape import (
 )
 from ..slicing import batch_to_space_nd, space_to_batch_nd
 from ..split import split, unstack
+from .attributes import with_attributes
 
 __all__ = [
-    "BatchToSpaceND", "BroadcastTo", "Concat", "DType", "Diag", "DynamicShape", "Expand",
-    "ExpandDims", "Flatten", "IdentityN", "InvertPermutation", "MatrixBandPart", "Pack",
-    "ParallelConcat", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape",
-    "Size", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "TensorShape",
-    "TensorToTuple", "Tile", "Transpose", "Tril", "Triu", "Unpack", "Unstack",
+    "BatchToSpace", "BatchToSpaceND", "BatchToSpaceNDV2", "BroadcastTo", "Concat", "DType", "Diag",
+    "DiagPart", "DynamicShape", "Expand", "ExpandDims", "Flatten", "IdentityN", "InvertPermutation",
+    "MatrixBandPart", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixSetDiagV3", "Pack",
+    "ParallelConcat", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape", "Size",
+    "SpaceToBatch", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "TensorShape",
+    "TensorToTuple", "Tile", "Transpose", "TransposeView", "Tril", "Triu", "Unpack", "Unstack",
 ]
 
 DType = primitive("DType", dtype)
@@ -331,3 +342,48 @@ class TensorToTuple(Primitive):
 
     def __call__(self, x: Tensor) -> tuple:
         return tuple(numbers(raw_of(x, "TensorToTuple", "x")))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def _batch_to_space(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+    """As `ops.batch_to_space_nd`, whose first numbers are for the channels."""
+    shape, cut = _plain(block_shape), _plain(crops)
+    if len(shape) == input_x.ndim - 1 and shape[0] == 1 and list(cut[0]) == [0, 0]:
+        shape, cut = shape[1:], cut[1:]
+    return batch_to_space_nd(input_x, shape, cut)
+
+
+@op
+def diag_part(x: Tensor) -> Tensor:
+    """The elements whose first half of positions equals the second half."""
+    raw = x._raw
+    half = raw.dim() // 2
+    if raw.dim() % 2 or raw.dim() == 0 or raw.shape[:half] != raw.shape[half:]:
+        raise ValueError(f"For 'DiagPart', the two halves of the shape must be equal, "
+                         f"but got {x.shape}.")
+    shape = raw.shape[:half]
+    size = shape.numel()
+    return wrap(raw.reshape(size, size).diagonal().reshape(shape).clone())
+
+
+def _matrix_diag(x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, *,
+                 align: str) -> Tensor:
+    """As `ops.matrix_diag`."""
+    return matrix_diag(x, k, num_rows, num_cols, padding_value, align)
+
+
+BatchToSpace = with_attributes(
+    "BatchToSpace", lambda input_x, block_size, crops: batch_to_space_nd(
+        input_x, [block_size] * 2, crops), "block_size", "crops")
+BatchToSpaceNDV2 = primitive("BatchToSpaceNDV2", _batch_to_space)
+DiagPart = primitive("DiagPart", diag_part)
+MatrixDiagPartV3 = with_attributes("MatrixDiagPartV3", matrix_diag_part, align="RIGHT_LEFT")
+MatrixDiagV3 = with_attributes("MatrixDiagV3", _matrix_diag, align="RIGHT_LEFT")
+MatrixSetDiagV3 = with_attributes("MatrixSetDiagV3", matrix_set_diag, align="RIGHT_LEFT")
+SpaceToBatch = with_attributes(
+    "SpaceToBatch", lambda input_x, block_size, paddings: space_to_batch_nd(
+        input_x, [block_size] * 2, paddings), "block_size", "paddings")
+TransposeView = primitive("TransposeView", transpose)

@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ... import dtype as mstype
+from ...errors import op
 from ...state import state
 from ...tensor import Tensor, wrap
-from ..primitive import Primitive
+from ..primitive import Primitive, primitive
 
 __all__ = [
-    "Assert", "HistogramSummary", "ImageSummary", "NPUAllocFloatStatus", "NPUClearFloatStatus",
-    "NPUClearFloatStatusV2", "NPUGetFloatStatus", "NPUGetFloatStatusV2", "ScalarSummary",
-    "TensorDump", "TensorSummary", "tensordump",
+    "Assert", "CheckNumerics", "HistogramSummary", "ImageSummary", "NPUAllocFloatStatus",
+    "NPUClearFloatStatus", "NPUClearFloatStatusV2", "NPUGetFloatStatus", "NPUGetFloatStatusV2",
+    "ScalarSummary", "TensorDump", "TensorSummary", "tensordump",
 ]
 
 _summaries: dict[tuple[str, str], Tensor] = {}
@@ -227,3 +229,14 @@ class NPUGetFloatStatusV2(_FloatStatus):
 
 class NPUClearFloatStatusV2(_FloatStatus):
     """Clears Ascend's overflow status."""
+
+
+@op
+def check_numerics(x: Tensor) -> Tensor:
+    """The Tensor; an error if an element is infinite or no number."""
+    if not bool(torch.isfinite(x._raw).all()):
+        raise RuntimeError("For 'CheckNumerics', the input has elements that are infinite or nan.")
+    return wrap(x._raw.clone())
+
+
+CheckNumerics = primitive("CheckNumerics", check_numerics)

@@ -1,23 +1,26 @@
-"""Primitive classes of resizing, sampling and bounding boxes."""
+"""Primitive classes of resizing and sampling images."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
-from ...tensor import wrap
-from .. import boxes, image, interpolation
-from ..arguments import FLOATS, as_shape, option, require, require_values, typed
+from ...primitive import primitive
+from ...tensor import Tensor, wrap
+from .. import image, interpolation
+from ..arguments import FLOATS, as_ints, as_shape, option, require, require_values, typed
 from ..operands import flag
 from .attributed import Attributed
+from .attributes import with_attributes
 from .detection import length_pair
 
 __all__ = [
-    "ResizeBilinearV2", "ResizeNearestNeighbor", "ResizeNearestNeighborV2", "ResizeBicubic",
-    "GridSampler2D", "GridSampler3D", "CropAndResize", "IOU", "CheckValid", "NMSWithMask",
-    "BoundingBoxEncode", "BoundingBoxDecode", "ROIAlign", "ChannelShuffle", "DepthToSpace",
-    "SpaceToDepth", "Im2Col", "Col2Im", "ResizeArea", "ResizeLinear1D", "ScaleAndTranslate",
+    "AffineGrid", "ChannelShuffle", "Col2Im", "CropAndResize", "DepthToSpace", "GridSampler2D",
+    "GridSampler3D", "Im2Col", "ResizeArea", "ResizeBicubic", "ResizeBilinearV2", "ResizeLinear1D",
+    "ResizeNearestNeighbor", "ResizeNearestNeighborV2", "ScaleAndTranslate", "SpaceToDepth",
+    "UpsampleNearest3D", "UpsampleTrilinear3D",
 ]
 
 _REAL = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32, torch.int64,
@@ -242,121 +245,6 @@ class CropAndResize(Attributed):
                                      self.extrapolation_value)
 
 
-class IOU(Attributed):
-    """`ops.iou` with the mode as an attribute.
-
-    Examples:
-        >>> import lamella as ms
-        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
-        >>> print(ms.ops.IOU()(box, box))
-        [[1.]]
-    """
-
-    def __init__(self, mode: str = "iou"):
-        if mode not in ("iou", "iof"):
-            raise KeyError(f"For 'IOU', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
-        super().__init__(mode=mode)
-
-    def __call__(self, anchor_boxes: Any, gt_boxes: Any) -> Any:
-        return boxes.iou(anchor_boxes, gt_boxes, self.mode)
-
-
-class CheckValid(Attributed):
-    """`ops.check_valid` as an object.
-
-    Examples:
-        >>> import lamella as ms
-        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
-        >>> print(ms.ops.CheckValid()(box, ms.Tensor([8.0, 8.0, 1.0])))
-        [False]
-    """
-
-    def __init__(self):
-        super().__init__()
-
-    def __call__(self, bboxes: Any, img_metas: Any) -> Any:
-        return boxes.check_valid(bboxes, img_metas)
-
-
-class NMSWithMask(Attributed):
-    """Suppression of boxes that overlap one of higher score by more than a threshold.
-
-    The input is (x0, y0, x1, y1, score), shape (n, 5); the result is the boxes by falling score,
-    their numbers in this order, and which of them stay.
-
-    Examples:
-        >>> import lamella as ms
-        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0, 0.5], [0.0, 0.0, 9.0, 8.0, 0.75]])
-        >>> _, positions, keep = ms.ops.NMSWithMask(0.5)(box)
-        >>> print(positions, keep)
-        [0 1] [ True False]
-    """
-
-    def __init__(self, iou_threshold: float = 0.5):
-        super().__init__(iou_threshold=iou_threshold)
-
-    def __call__(self, bboxes: Any) -> Any:
-        return boxes.nms_with_mask(bboxes, self.iou_threshold)
-
-
-class BoundingBoxEncode(Attributed):
-    """`ops.bounding_box_encode` with its attributes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
-        >>> print(ms.ops.BoundingBoxEncode()(box, box))
-        [[0. 0. 0. 0.]]
-    """
-
-    def __init__(self, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)):
-        super().__init__(means=means, stds=stds)
-
-    def __call__(self, anchor_box: Any, groundtruth_box: Any) -> Any:
-        return boxes.bounding_box_encode(anchor_box, groundtruth_box, self.means, self.stds)
-
-
-class BoundingBoxDecode(Attributed):
-    """`ops.bounding_box_decode` with its attributes.
-
-    Examples:
-        >>> import lamella as ms
-        >>> box = ms.Tensor([[0.0, 0.0, 9.0, 9.0]])
-        >>> print(ms.ops.BoundingBoxDecode((20, 20))(box, box * 0.0))
-        [[0. 0. 9. 9.]]
-    """
-
-    def __init__(self, max_shape: Any, means: Any = (0.0, 0.0, 0.0, 0.0),
-                 stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: float = 0.016):
-        super().__init__(max_shape=max_shape, means=means, stds=stds, wh_ratio_clip=wh_ratio_clip)
-
-    def __call__(self, anchor_box: Any, deltas: Any) -> Any:
-        return boxes.bounding_box_decode(anchor_box, deltas, self.max_shape, self.means, self.stds,
-                                         self.wh_ratio_clip)
-
-
-class ROIAlign(Attributed):
-    """The mean of bilinear samples in each cell of regions (He et al., 2017, Mask R-CNN).
-
-    Inputs are the features (N, C, H, W) and the regions (image, x0, y0, x1, y1), shape (n, 5).
-
-    Examples:
-        >>> import lamella as ms
-        >>> rois = ms.Tensor([[0.0, 0.0, 0.0, 3.0, 3.0]])
-        >>> print(ms.ops.ROIAlign(1, 1, 1.0)(ms.ops.ones((1, 1, 4, 4)), rois))
-        [[[[1.]]]]
-    """
-
-    def __init__(self, pooled_height: int, pooled_width: int, spatial_scale: float,
-                 sample_num: int = 2, roi_end_mode: int = 1):
-        super().__init__(pooled_height=pooled_height, pooled_width=pooled_width,
-                         spatial_scale=spatial_scale, sample_num=sample_num,
-                         roi_end_mode=roi_end_mode)
-
-    def __call__(self, features: Any, rois: Any) -> Any:
-        return boxes.roi_align(features, rois, *self.attrs.values())
-
-
 class ChannelShuffle(Attributed):
     """`ops.channel_shuffle` with its attribute.
 
@@ -461,3 +349,31 @@ class Col2Im(Attributed):
     def __call__(self, x: Any, output_size: Any) -> Any:
         return interpolation.fold(x, output_size, self.kernel_size, self.dilation, self.padding,
                                   self.stride)
+
+
+def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, **how: Any) -> Tensor:
+    if x.ndim != 5:
+        raise ValueError(f"For '{name}', the input must have 5 dimensions, but got {x.shape}.")
+    if (output_size is None) == (scales is None):
+        raise ValueError(f"For '{name}', either 'output_size' or 'scales' must be given.")
+    size = None if output_size is None else as_ints(output_size, name, "output_size")
+    scales = scales.tolist() if isinstance(scales, Tensor) else scales
+    factors = None if scales is None else [float(s) for s in scales]
+    return wrap(F.interpolate(x._raw, size, factors, **how))
+
+
+def _nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+    """Volumes of another size, each element that of the nearest position."""
+    return _upsampled("UpsampleNearest3D", x, output_size, scales, mode="nearest")
+
+
+def _trilinear3d(x: Tensor, output_size: Any = None, scales: Any = None, *,
+                 align_corners: bool) -> Tensor:
+    """Volumes of another size, each element linear between the 8 around it."""
+    return _upsampled("UpsampleTrilinear3D", x, output_size, scales, mode="trilinear",
+                      align_corners=align_corners)
+
+
+AffineGrid = with_attributes("AffineGrid", image.affine_grid, align_corners=False)
+UpsampleNearest3D = primitive("UpsampleNearest3D", _nearest3d)
+UpsampleTrilinear3D = with_attributes("UpsampleTrilinear3D", _trilinear3d, align_corners=False)

@@ -27,21 +27,23 @@ from ..operands import both, sides
 from ..primitive import primitive
 from .attributes import with_attributes
 
-__all__ = ["ACos", "Abs", "AccumulateNV2", "Acosh", "Add", "AddN", "Addcdiv", "Addcmul", "Angle",
-           "ApproximateEqual", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "BesselI0",
-           "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0", "BesselK0e",
-           "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Betainc", "BitwiseAnd", "BitwiseOr",
-           "BitwiseXor", "Ceil", "Complex", "ComplexAbs", "Conj", "Cos", "Cosh", "Digamma",
-           "Div", "DivNoNan", "Eps", "Equal", "EqualCount", "Erf", "Erfc", "Erfinv", "Exp",
-           "Expm1", "FloatStatus", "Floor", "FloorDiv", "FloorMod", "Fmax", "Fmin", "Gcd",
-           "Greater", "GreaterEqual", "Heaviside", "Hypot", "Igamma", "Igammac", "Imag", "Inv",
-           "Invert", "IsClose", "IsFinite", "IsInf", "IsNan", "Lcm", "LeftShift", "Lerp", "Less",
-           "LessEqual", "Lgamma", "Log", "Log1p", "LogicalAnd", "LogicalNot", "LogicalOr",
-           "LogicalXor", "Logit", "Maximum", "Minimum", "Mod", "Mul", "MulNoNan", "Mvlgamma",
-           "NanToNum", "Neg", "NextAfter", "NotEqual", "Polar", "Polygamma", "PopulationCount",
-           "Pow", "Real", "RealDiv", "Reciprocal", "RightShift", "Rint", "Round", "Rsqrt",
-           "Sign", "Sin", "Sinc", "Sinh", "Sqrt", "Square", "SquaredDifference", "Sub", "Tan",
-           "TensorAdd", "Trunc", "TruncateDiv", "TruncateMod", "Xdivy", "Xlogy", "Zeta"]
+__all__ = [
+    "ACos", "Abs", "AccumulateNV2", "Acosh", "Add", "AddN", "Addcdiv", "Addcmul", "Angle",
+    "ApproximateEqual", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "BesselI0", "BesselI0e",
+    "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1",
+    "BesselK1e", "BesselY0", "BesselY1", "Betainc", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Ceil",
+    "CompareAndBitpack", "Complex", "ComplexAbs", "Conj", "Cos", "Cosh", "Digamma", "Div",
+    "DivNoNan", "Eps", "Equal", "EqualCount", "Erf", "Erfc", "Erfinv", "Exp", "Expm1",
+    "FloatStatus", "Floor", "FloorDiv", "FloorMod", "Fmax", "Fmin", "Gcd", "Greater",
+    "GreaterEqual", "Heaviside", "Hypot", "Igamma", "Igammac", "Imag", "Inv", "Invert", "IsClose",
+    "IsFinite", "IsInf", "IsNan", "Lcm", "LeftShift", "Lerp", "LerpScalar", "Less", "LessEqual",
+    "Lgamma", "Log", "Log1p", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Logit",
+    "Maximum", "Minimum", "Mod", "Mul", "MulNoNan", "Mvlgamma", "NanToNum", "Neg", "NextAfter",
+    "NotEqual", "Polar", "Polygamma", "PopulationCount", "Pow", "Real", "RealDiv", "Reciprocal",
+    "RightShift", "Rint", "Round", "Rsqrt", "Sign", "Sin", "Sinc", "Sinh", "Sqrt", "Square",
+    "SquaredDifference", "Sub", "Tan", "TensorAdd", "Trunc", "TruncateDiv", "TruncateMod", "Xdivy",
+    "Xlogy", "Zeta",
+]
 
 
 class _MulNoNan(torch.autograd.Function):
@@ -246,3 +248,19 @@ Mvlgamma = with_attributes("Mvlgamma", special.mvlgamma, "p")
 ApproximateEqual = with_attributes("ApproximateEqual", compare.approximate_equal, tolerance=1e-5)
 IsClose = with_attributes("IsClose", compare.isclose, rtol=1e-5, atol=1e-8, equal_nan=False)
 NanToNum = with_attributes("NanToNum", elementary.nan_to_num, nan=None, posinf=None, neginf=None)
+
+
+@op
+def compare_and_bitpack(x: Tensor, threshold: Tensor) -> Tensor:
+    """Which elements are above a threshold: a bit each, the first the highest, 8 a byte."""
+    raw = x._raw
+    if raw.dim() == 0 or raw.shape[-1] % 8:
+        raise ValueError(f"For 'CompareAndBitpack', the last dimension must be a multiple of 8, "
+                         f"but got shape {x.shape}.")
+    bits = (raw > threshold._raw).unflatten(-1, (-1, 8))
+    weights = 1 << torch.arange(7, -1, -1, device=raw.device)
+    return wrap((bits * weights).sum(-1).to(torch.uint8))
+
+
+CompareAndBitpack = primitive("CompareAndBitpack", compare_and_bitpack)
+LerpScalar = primitive("LerpScalar", combine.lerp)

@@ -5,22 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
+from ...errors import op
+from ...primitive import primitive
 from ...random import fresh_generator
 from ...tensor import Tensor, wrap
 from .. import adaptive_pooling, pooling
 from ..arguments import FLOATS, option, require, require_values, typed
 from ..operands import flag
 from ..primitive import Primitive
-from ..windows import each
+from ..windows import each, same_padding
 from .attributed import Attributed
+from .attributes import with_attributes
 from .nn import as_before, channels_first
 from .random import own_stream
 
-__all__ = ["MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", "MaxPoolWithArgmaxV2",
-           "MaxPool3DWithArgmax", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D",
-           "FractionalAvgPool", "FractionalMaxPool", "FractionalMaxPool3DWithFixedKsize",
-           "FractionalMaxPoolWithFixedKsize", "MaxUnpool3D"]
+__all__ = [
+    "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D", "AvgPool",
+    "AvgPool3D", "FractionalAvgPool", "FractionalMaxPool", "FractionalMaxPool3DWithFixedKsize",
+    "FractionalMaxPoolWithFixedKsize", "MaxPool", "MaxPool3D", "MaxPool3DWithArgmax",
+    "MaxPoolWithArgmax", "MaxPoolWithArgmaxV2", "MaxUnpool2D", "MaxUnpool3D",
+]
 
 _REAL = (*FLOATS, torch.int32, torch.int64)
 
@@ -389,3 +395,48 @@ class MaxUnpool3D(Attributed):
         out = pooling.max_unpool3d(first, channels_first(argmax, self.data_format), kernel, steps,
                                    pads, size)
         return as_before(out, self.data_format)
+
+
+def _adaptive_max_pool3d(x: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """As `ops.adaptive_max_pool3d`, with indices."""
+    size = output_size.tolist() if isinstance(output_size, Tensor) else output_size
+    values, indices = adaptive_pooling.adaptive_max_pool3d(x, tuple(size), True)
+    return values, wrap(indices._raw.int())
+
+
+@op
+def _max_with_indices(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str,
+                      data_format: str) -> tuple[Tensor, Tensor]:
+    raw = x._raw
+    if pad_mode.lower() not in ("valid", "same") or data_format != "NCHW":
+        raise ValueError(f"For 'MaxPoolWithArgmax', 'pad_mode' must be 'valid' or 'same' and "
+                         f"'data_format' 'NCHW', but got {pad_mode!r} and {data_format!r}.")
+    kernel, stride = (tuple(v)[-2:] if isinstance(v, (tuple, list)) else (v, v)
+                      for v in (kernel_size, strides))
+    (top, bottom), (left, right) = (0, 0), (0, 0)
+    if pad_mode.lower() == "same":
+        (top, bottom), (left, right) = same_padding(raw.shape[2:], kernel, stride, (1, 1))
+    padded = F.pad(raw, (left, right, top, bottom), value=float("-inf"))
+    values, positions = F.max_pool2d(padded, kernel, stride, return_indices=True)
+    wide, width = padded.shape[-1], raw.shape[-1]
+    positions = (positions // wide - top) * width + positions % wide - left
+    channels = torch.arange(raw.shape[1], device=raw.device).reshape(-1, 1, 1)
+    positions = positions + channels * (raw.shape[2] * width)
+    return wrap(values), wrap(positions.int())
+
+
+def _unpooled(x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any,
+              data_format: str) -> Tensor:
+    """As `ops.max_unpool2d`."""
+    if data_format != "NCHW":
+        raise ValueError(f"For 'MaxUnpool2D', 'data_format' must be 'NCHW' here, "
+                         f"but got {data_format!r}.")
+    return pooling.max_unpool2d(x, argmax, ksize, strides or None, pads,
+                                tuple(output_shape) or None)
+
+
+AdaptiveMaxPool3D = primitive("AdaptiveMaxPool3D", _adaptive_max_pool3d)
+MaxPoolWithArgmax = with_attributes("MaxPoolWithArgmax", _max_with_indices, kernel_size=1,
+                                    strides=1, pad_mode="valid", data_format="NCHW")
+MaxUnpool2D = with_attributes("MaxUnpool2D", _unpooled, "ksize", strides=0, pads=0, output_shape=(),
+                              data_format="NCHW")

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor import Tensor
+import torch
+
+from ...errors import op
+from ...tensor import Tensor, wrap
+from ..arguments import indices_of
 from ..composite import prim_attr_register
 from ..primitive import Primitive, primitive
 from ..scatter import (
@@ -44,15 +48,18 @@ from ..scatter_nd import (
     tensor_scatter_sub,
     tensor_scatter_update,
 )
+from .attributed import Attributed
+from .attributes import with_attributes
 
 __all__ = [
-    "IndexAdd", "IndexFill", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InplaceUpdateV2",
-    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
-    "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin", "ScatterNdMul", "ScatterNdSub",
-    "ScatterNdUpdate", "ScatterNonAliasingAdd", "ScatterSub", "ScatterUpdate", "TensorScatterAdd",
-    "TensorScatterDiv", "TensorScatterElements", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterMul", "TensorScatterSub", "TensorScatterUpdate", "UnsortedSegmentMax",
-    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
+    "IndexAdd", "IndexFill", "IndexPut", "InplaceAdd", "InplaceIndexAdd", "InplaceSub",
+    "InplaceUpdate", "InplaceUpdateV2", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin",
+    "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin",
+    "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate", "ScatterNonAliasingAdd", "ScatterSub",
+    "ScatterUpdate", "TensorScatterAdd", "TensorScatterDiv", "TensorScatterElements",
+    "TensorScatterMax", "TensorScatterMin", "TensorScatterMul", "TensorScatterSub",
+    "TensorScatterUpdate", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
+    "UnsortedSegmentSum",
 ]
 
 ScatterNd = primitive("ScatterNd", scatter_nd)
@@ -170,3 +177,33 @@ class InplaceSub(Primitive):
 
     def __call__(self, x: Tensor, v: Tensor) -> Tensor:
         return inplace_sub(x, v, self.indices)
+
+
+@op
+def _index_put(x1: Tensor, x2: Tensor, indices: Any, accumulate: Any) -> Tensor:
+    positions = tuple([i._raw if i._raw.dtype is torch.bool else indices_of(i, "IndexPut")
+                       for i in indices])
+    return wrap(x1._raw.index_put(positions, x2._raw, bool(accumulate)))
+
+
+class InplaceIndexAdd(Attributed):
+    """Adds slices to those of a Parameter at given indices; returns the Parameter.
+
+    Args:
+        axis: the dimension of the indices.
+
+    Inputs:
+        - **var** - Parameter or Tensor.
+        - **indices** - Tensor (N,).
+        - **updates** - Tensor of `var`'s shape, with N along `axis`.
+    """
+
+    def __init__(self, axis: int):
+        super().__init__(axis=axis)
+
+    def __call__(self, var: Any, indices: Tensor, updates: Tensor) -> Any:
+        var._raw = var._raw.index_add(self.axis, indices._raw.long(), updates._raw)
+        return var
+
+
+IndexPut = with_attributes("IndexPut", _index_put, accumulate=0)
