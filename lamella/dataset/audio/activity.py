@@ -1,4 +1,4 @@
-"""Where speech begins: the detector of SoX's effect "vad"."""
+"""Detection of the beginning of speech, as SoX's effect "vad"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .operation import AudioOperation, number, whole
 class Vad(AudioOperation):
     """Cuts off silence and quiet noise before speech.
 
-    Twenty times a second the power of a stretch's cepstrum is measured, less an estimate of the
+    Twenty times a second the power of the cepstrum is measured, less an estimate of the
     noise. Where its running mean reaches a level, speech was found; earlier measurements tell where
     it began. Without speech the end is left, as long as what is searched.
 
@@ -107,7 +107,7 @@ class Vad(AudioOperation):
 
 
 class _Meter:
-    """Measures the activity in stretches of each channel, and learns what is noise."""
+    """Measures the activity in each channel, frame by frame, and estimates the noise."""
 
     def __init__(self, vad: Vad, channels: int, length: int):
         self.size = max(16, 1 << (length - 1).bit_length())  # of the transform
@@ -130,12 +130,12 @@ class _Meter:
         self.down = _share_kept(vad.noise_down_time, freq)
         self.measured, self.boot = 0, max(0, int(vad.boot_time * freq - 0.5))
 
-    def measure(self, stretch: np.ndarray) -> np.ndarray:
-        """The activity in the next stretch of each channel."""
+    def measure(self, frame: np.ndarray) -> np.ndarray:
+        """The activity in the next frame of each channel."""
         booting = self.measured <= self.boot
         kept = self.measured / (1 + self.measured) if booting else self.smooth
         self.measured += 1
-        found = np.abs(np.fft.rfft(stretch * self.window, self.size)[:, self.low:self.high])
+        found = np.abs(np.fft.rfft(frame * self.window, self.size)[:, self.low:self.high])
         self.spectrum = self.spectrum * kept + found * (1 - kept)
         power = self.spectrum**2
         share = 0.0 if booting else np.where(power > self.noise, self.up, self.down)

@@ -1,4 +1,4 @@
-"""Sounds louder, faded, masked, distorted."""
+"""Effects: gain, fades, masks, distortion, quantization."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .operation import AudioOperation, choice, flag, number, whole
 
 
 class Gain(AudioOperation):
-    """Louder, or less.
+    """Amplifies or attenuates a sound.
 
     Args:
         gain_db: in decibels.
@@ -27,11 +27,11 @@ class Gain(AudioOperation):
 
 
 class Vol(AudioOperation):
-    """Louder, or less, and kept in [-1, 1].
+    """Amplifies or attenuates a sound, and clips it to [-1, 1].
 
     Args:
-        gain: by how much.
-        gain_type: in which unit.
+        gain: the gain.
+        gain_type: its unit.
     """
 
     def __init__(self, gain: float, gain_type: GainType = GainType.AMPLITUDE):
@@ -46,10 +46,10 @@ class Vol(AudioOperation):
 
 
 class DCShift(AudioOperation):
-    """All values moved.
+    """Adds a constant to a sound (a DC offset).
 
     Args:
-        shift: by how much, in [-2, 2].
+        shift: the constant, in [-2, 2].
         limiter_gain: what limits peaks; default: none.
     """
 
@@ -74,7 +74,7 @@ class DCShift(AudioOperation):
 
 
 class Contrast(AudioOperation):
-    """Louder as it is heard, by distortion.
+    """Raises the perceived loudness by distortion, as SoX's effect "contrast".
 
     Args:
         enhancement_amount: how much, in [0, 100].
@@ -89,11 +89,11 @@ class Contrast(AudioOperation):
 
 
 class Overdrive(AudioOperation):
-    """Distorted.
+    """Non-linear distortion, as SoX's effect "overdrive".
 
     Args:
         gain: how much, in [0, 100] decibels.
-        color: of the harmonics, in [0, 100].
+        color: how many even harmonics there are, in [0, 100].
     """
 
     def __init__(self, gain: float = 20.0, color: float = 20.0):
@@ -110,11 +110,11 @@ class Overdrive(AudioOperation):
 
 
 class Fade(AudioOperation):
-    """Faded in and out.
+    """Fades the beginning in and the end out.
 
     Args:
         fade_in_len, fade_out_len: over how many samples.
-        fade_shape: how.
+        fade_shape: the shape of the fades.
     """
 
     def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0,
@@ -147,17 +147,17 @@ class Fade(AudioOperation):
 
 
 class MuLawEncoding(AudioOperation):
-    """Values in [-1, 1] as integers, by the mu law (ITU-T G.711).
+    """Encodes values in [-1, 1] as integers, by the mu law (ITU-T G.711).
 
     Args:
-        quantization_channels: how many numbers there are.
+        quantization_channels: the number of quantization levels.
     """
 
     def __init__(self, quantization_channels: int = 256):
         self.quantization_channels = whole(self, "quantization_channels", quantization_channels)
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The numbers."""
+        """The encoded sound."""
         mu = self.quantization_channels - 1.0
         signal = value.astype(np.float32 if value.dtype != np.float64 else np.float64)
         out = np.sign(signal) * np.log1p(mu * np.abs(signal)) / math.log1p(mu)
@@ -165,10 +165,10 @@ class MuLawEncoding(AudioOperation):
 
 
 class MuLawDecoding(AudioOperation):
-    """What `MuLawEncoding` encoded, as values in [-1, 1].
+    """Decodes what `MuLawEncoding` encoded, to values in [-1, 1].
 
     Args:
-        quantization_channels: how many numbers there are.
+        quantization_channels: the number of quantization levels.
     """
 
     def __init__(self, quantization_channels: int = 256):
@@ -181,11 +181,11 @@ class MuLawDecoding(AudioOperation):
 
 
 class ComputeDeltas(AudioOperation):
-    """How spectra change in time.
+    """Delta coefficients: the derivatives of spectra by time.
 
     Args:
         win_length: over how many frames, 3 or more.
-        pad_mode: what lies outside.
+        pad_mode: how the ends are padded.
     """
 
     _rank = 2
@@ -204,13 +204,13 @@ class ComputeDeltas(AudioOperation):
 
 
 class SlidingWindowCmn(AudioOperation):
-    """Features (..., time, features) minus the mean of a window in time.
+    """Subtracts the mean of a sliding window from features (..., time, features).
 
     Args:
         cmn_window: the window's frames.
-        min_cmn_window: how many at the beginning, if it isn't centred.
+        min_cmn_window: the least number of frames at the beginning, if it isn't centred.
         center: whether a frame is in the middle of its window; else at its end.
-        norm_vars: whether deviations become 1.
+        norm_vars: whether the standard deviation is normalized to 1, too.
     """
 
     _rank = 2
@@ -256,7 +256,7 @@ class _Masking(AudioOperation):
         self.mask_value = number(self, "mask_value", mask_value)
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The spectra masked."""
+        """The masked spectra."""
         generator, out = streams.of(self), []
         for value in values:
             if value.ndim < 2:
@@ -283,13 +283,13 @@ class _Masking(AudioOperation):
 
 
 class TimeMasking(_Masking):
-    """A stretch of time masked.
+    """Masks a range of time.
 
     Args:
-        iid_masks: whether each spectrum gets a mask of its own, of random place and length.
-        time_mask_param: how long at most, or how long.
+        iid_masks: whether each spectrum gets a mask of its own, with random position and length.
+        time_mask_param: the maximum length; with `mask_start` the length.
         mask_start: where it begins, if not at random.
-        mask_value: what is put there.
+        mask_value: the value of masked elements.
     """
 
     _length = "time_mask_param"
@@ -300,13 +300,13 @@ class TimeMasking(_Masking):
 
 
 class FrequencyMasking(_Masking):
-    """A band of frequencies masked.
+    """Masks a range of frequencies.
 
     Args:
-        iid_masks: whether each spectrum gets a mask of its own, of random place and width.
-        freq_mask_param: how wide at most, or how wide.
+        iid_masks: whether each spectrum gets a mask of its own, with random position and width.
+        freq_mask_param: the maximum width; with `mask_start` the width.
         mask_start: where it begins, if not at random.
-        mask_value: what is put there.
+        mask_value: the value of masked elements.
     """
 
     _axis, _length = -2, "freq_mask_param"
@@ -317,11 +317,11 @@ class FrequencyMasking(_Masking):
 
 
 class MaskAlongAxis(AudioOperation):
-    """A part of a spectrum (..., frequency, time) masked.
+    """Masks a range of a spectrum (..., frequency, time).
 
     Args:
-        mask_start, mask_width: where.
-        mask_value: what is put there.
+        mask_start, mask_width: the range.
+        mask_value: the value of masked elements.
         axis: 1: frequency; 2: time.
     """
 
@@ -348,11 +348,11 @@ class MaskAlongAxis(AudioOperation):
 
 
 class MaskAlongAxisIID(AudioOperation):
-    """A random part of each spectrum (..., frequency, time) masked.
+    """Masks a random range of each spectrum (..., frequency, time).
 
     Args:
-        mask_param: how wide at most.
-        mask_value: what is put there.
+        mask_param: the maximum width.
+        mask_value: the value of masked elements.
         axis: 1: frequency; 2: time.
     """
 
@@ -371,5 +371,5 @@ class MaskAlongAxisIID(AudioOperation):
         return iter((self._inside,))
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The spectra masked."""
+        """The masked spectra."""
         return self._inside.run(values, streams)

@@ -1,4 +1,4 @@
-"""The choices that operations on sounds offer."""
+"""Options of the operations on sounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class BorderType(str, Enum):
-    """What lies outside of a signal."""
+    """How the ends of a signal are padded."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -15,7 +15,7 @@ class BorderType(str, Enum):
 
 
 class DensityFunction(str, Enum):
-    """What noise is drawn from."""
+    """The distribution of noise."""
 
     TPDF = "TPDF"
     RPDF = "RPDF"
@@ -23,7 +23,7 @@ class DensityFunction(str, Enum):
 
 
 class FadeShape(str, Enum):
-    """How a sound fades."""
+    """The shape of a fade."""
 
     QUARTER_SINE = "quarter_sine"
     HALF_SINE = "half_sine"
@@ -33,7 +33,7 @@ class FadeShape(str, Enum):
 
 
 class GainType(str, Enum):
-    """In which unit a gain is."""
+    """The unit of a gain."""
 
     AMPLITUDE = "amplitude"
     POWER = "power"
@@ -41,7 +41,7 @@ class GainType(str, Enum):
 
 
 class Interpolation(str, Enum):
-    """How values between samples are found."""
+    """How values between samples are interpolated."""
 
     LINEAR = "linear"
     QUADRATIC = "quadratic"
@@ -55,7 +55,7 @@ class MelType(str, Enum):
 
 
 class Modulation(str, Enum):
-    """The shape of a modulation."""
+    """The modulating wave."""
 
     SINUSOIDAL = "sinusoidal"
     TRIANGULAR = "triangular"
@@ -83,7 +83,7 @@ class ResampleMethod(str, Enum):
 
 
 class ScaleType(str, Enum):
-    """What a spectrum's numbers are."""
+    """What the numbers of a spectrum are."""
 
     MAGNITUDE = "magnitude"
     POWER = "power"

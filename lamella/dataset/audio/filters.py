@@ -1,4 +1,4 @@
-"""Filters: differences of a signal and of what came out, by SciPy.
+"""Filters: difference equations of input and output, by SciPy.
 
 The coefficients of the biquads are those of R. Bristow-Johnson's cookbook of audio equalizers.
 """
@@ -15,12 +15,12 @@ from .operation import AudioOperation, flag, number, whole
 
 
 def filtered(signal: np.ndarray, a: Any, b: Any, clamp: bool = True) -> np.ndarray:
-    """The signal filtered along its last dimension.
+    """Filters a signal along its last dimension.
 
     Args:
         signal: (..., time).
-        a, b: coefficients of what came out, and of what goes in.
-        clamp: whether the result is kept in [-1, 1].
+        a, b: coefficients of the output (feedback) and of the input (feedforward).
+        clamp: whether the result is clipped to [-1, 1].
     """
     scipy_signal = needs("audio", "scipy.signal", "scipy")
     out = scipy_signal.lfilter(np.asarray(b, np.float64), np.asarray(a, np.float64), signal)
@@ -28,12 +28,12 @@ def filtered(signal: np.ndarray, a: Any, b: Any, clamp: bool = True) -> np.ndarr
 
 
 class LFilter(AudioOperation):
-    """A filter by its coefficients.
+    """A filter given by its coefficients.
 
     Args:
-        a_coeffs: of what came out, the first is of the present.
-        b_coeffs: of what goes in.
-        clamp: whether the result is kept in [-1, 1].
+        a_coeffs: of the output, the present sample first.
+        b_coeffs: of the input.
+        clamp: whether the result is clipped to [-1, 1].
     """
 
     def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True):
@@ -85,8 +85,8 @@ class Biquad(_Biquad):
     """A filter with six coefficients.
 
     Args:
-        b0, b1, b2: of what goes in.
-        a0, a1, a2: of what came out; a0 must not be 0.
+        b0, b1, b2: of the input.
+        a0, a1, a2: of the output; a0 must not be 0.
     """
 
     def __init__(self, b0: float, b1: float, b2: float, a0: float, a1: float, a2: float):
@@ -99,7 +99,7 @@ class Biquad(_Biquad):
 
 
 class AllpassBiquad(_Biquad):
-    """All frequencies pass, their phases change.
+    """All-pass filter: changes phases and no magnitudes.
 
     Args:
         sample_rate, central_freq: in hertz.
@@ -112,11 +112,11 @@ class AllpassBiquad(_Biquad):
 
 
 class BandBiquad(_Biquad):
-    """A band of frequencies, as in SoX.
+    """Two-pole band filter, as SoX's effect "band".
 
     Args:
         sample_rate, central_freq, Q: as for `AllpassBiquad`.
-        noise: whether the sound is without pitch.
+        noise: whether the sound has no pitch.
     """
 
     def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707,  # noqa: N803
@@ -132,11 +132,11 @@ class BandBiquad(_Biquad):
 
 
 class BandpassBiquad(_Biquad):
-    """A band of frequencies.
+    """Band-pass filter.
 
     Args:
         sample_rate, central_freq, Q: as for `AllpassBiquad`.
-        const_skirt_gain: whether the peak is Q; else 1.
+        const_skirt_gain: whether the peak gain is Q; else it is 1.
     """
 
     def __init__(self, sample_rate: int, central_freq: float, Q: float = 0.707,  # noqa: N803
@@ -147,7 +147,7 @@ class BandpassBiquad(_Biquad):
 
 
 class BandrejectBiquad(_Biquad):
-    """All but a band of frequencies.
+    """Band-reject filter.
 
     Args:
         sample_rate, central_freq, Q: as for `AllpassBiquad`.
@@ -174,7 +174,7 @@ class _Shelf(_Biquad):
 
 
 class BassBiquad(_Shelf):
-    """More bass, or less.
+    """Low-shelf filter: amplifies or attenuates the bass.
 
     Args:
         sample_rate: in hertz.
@@ -188,7 +188,7 @@ class BassBiquad(_Shelf):
 
 
 class TrebleBiquad(_Shelf):
-    """More treble, or less.
+    """High-shelf filter: amplifies or attenuates the treble.
 
     Args:
         sample_rate: in hertz.
@@ -204,7 +204,7 @@ class TrebleBiquad(_Shelf):
 
 
 class EqualizerBiquad(_Biquad):
-    """More of a band of frequencies, or less.
+    """Peaking equalizer: amplifies or attenuates a band of frequencies.
 
     Args:
         sample_rate, center_freq: in hertz.
@@ -221,7 +221,7 @@ class EqualizerBiquad(_Biquad):
 
 
 class HighpassBiquad(_Biquad):
-    """High frequencies.
+    """High-pass filter.
 
     Args:
         sample_rate, cutoff_freq: in hertz.
@@ -237,7 +237,7 @@ class HighpassBiquad(_Biquad):
 
 
 class LowpassBiquad(HighpassBiquad):
-    """Low frequencies.
+    """Low-pass filter.
 
     Args:
         sample_rate, cutoff_freq: in hertz.
@@ -248,7 +248,7 @@ class LowpassBiquad(HighpassBiquad):
 
 
 class DeemphBiquad(_Biquad):
-    """The emphasis of compact discs undone (IEC 60908).
+    """De-emphasis of compact discs (IEC 60908).
 
     Args:
         sample_rate: 44100 or 48000.
@@ -269,7 +269,7 @@ class DeemphBiquad(_Biquad):
 
 
 class RiaaBiquad(_Biquad):
-    """The equalization of records undone (RIAA).
+    """De-emphasis of vinyl records (RIAA).
 
     Args:
         sample_rate: 44100, 48000, 88200 or 96000.
@@ -286,6 +286,6 @@ class RiaaBiquad(_Biquad):
         zeros, poles = known[sample_rate]
         b = [1.0, -(zeros[0] + zeros[1]), zeros[0] * zeros[1]]
         a = [1.0, -(poles[0] + poles[1]), poles[0] * poles[1]]
-        turn = 2 * math.pi * 1000 / sample_rate  # 1 kHz keeps its loudness
+        turn = 2 * math.pi * 1000 / sample_rate  # the gain at 1 kHz is 1
         gain = abs(np.polyval(a, np.exp(1j * turn)) / np.polyval(b, np.exp(1j * turn)))
         self._set(*(float(gain * v) for v in b), *a)

@@ -1,4 +1,4 @@
-"""Effects with a delay that swings, and noise before rounding; after those of SoX."""
+"""Phaser, flanger and dither, as in SoX."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def _rate(operation: Any, value: Any) -> int:
 
 
 class Phaser(AudioOperation):
-    """Sound and its echo, whose delay swings, with feedback.
+    """Adds an echo with a modulated delay and feedback.
 
     Args:
         sample_rate: in hertz.
-        gain_in: of what comes in, in [0, 1].
-        gain_out: of what goes out.
-        delay_ms: the longest delay in milliseconds, at most 5.
+        gain_in: the gain of the input, in [0, 1].
+        gain_out: the gain of the output.
+        delay_ms: the maximum delay in milliseconds, at most 5.
         decay: of the echo, at most 0.99.
-        mod_speed: how often it swings in a second, in [0.1, 2].
-        sinusoidal: in a sine, else in a triangle.
+        mod_speed: the modulation frequency in hertz, in [0.1, 2].
+        sinusoidal: modulation by a sine, else by a triangle wave.
     """
 
     def __init__(self, sample_rate: int, gain_in: float = 0.4, gain_out: float = 0.74,
@@ -70,17 +70,17 @@ class Phaser(AudioOperation):
 
 
 class Flanger(AudioOperation):
-    """Sound and a copy of it, whose delay swings; of (..., channel, time).
+    """Adds a copy with a modulated delay; of sounds (..., channel, time).
 
     Args:
         sample_rate: in hertz.
-        delay: the shortest delay in milliseconds, at most 30.
-        depth: how far it swings in milliseconds, at most 10.
+        delay: the minimum delay in milliseconds, at most 30.
+        depth: the modulation depth in milliseconds, at most 10.
         regen: how much is fed back, in percent, in [-95, 95].
-        width: how loud the copy is, in percent.
-        speed: how often it swings in a second, in [0.1, 10].
-        phase: how far the channels' swings are apart, in percent.
-        modulation: the shape of the swing.
+        width: the gain of the copy, in percent.
+        speed: the modulation frequency in hertz, in [0.1, 10].
+        phase: the phase shift between channels, in percent of a period.
+        modulation: the modulating wave.
         interpolation: between samples.
     """
 
@@ -133,12 +133,12 @@ class Flanger(AudioOperation):
 
 
 class Dither(AudioOperation):
-    """Noise added before rounding to 16 bits, so that what is lost is no hum.
+    """Adds noise before quantization to 16 bits, which decorrelates the error from the sound.
 
     Args:
         density_function: the noise: triangular, rectangular or Gaussian. The last two are made of
             the sound's own samples, drawn at random.
-        noise_shaping: whether a sample's error is added to the next.
+        noise_shaping: whether the error of a sample is added to the next one.
     """
 
     draws = True
@@ -149,7 +149,7 @@ class Dither(AudioOperation):
         self.noise_shaping = flag(self, "noise_shaping", noise_shaping)
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The sounds dithered."""
+        """The dithered sounds."""
         self._stream = streams.of(self)
         return super().run(values, streams)
 

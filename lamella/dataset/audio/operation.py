@@ -1,4 +1,4 @@
-"""What an operation on sounds is, and the checks that they share."""
+"""The base of operations on sounds, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AudioOperation(TensorOperation):
         return value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The sound changed."""
+        """The transformed sound."""
         name = type(self).__name__
         if value.dtype.kind not in "iuf":
             raise RuntimeError(f"{name}: the input must be numbers, but is {value.dtype}.")

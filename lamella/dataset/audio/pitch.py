@@ -1,4 +1,4 @@
-"""Pitch and tempo of sounds, and sounds of spectra without phases."""
+"""Pitch and tempo of sounds, and sounds reconstructed from magnitude spectra."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .spectra import InverseSpectrogram, Resample, Spectrogram, melscale_fbanks
 
 
 def vocoded(spectrum: torch.Tensor, rate: float, advance: torch.Tensor) -> torch.Tensor:
-    """A complex spectrum (..., frequency, time) in another tempo (Flanagan and Golden 1966)."""
+    """A complex spectrum (..., frequency, time) at another tempo (Flanagan and Golden 1966)."""
     count = spectrum.shape[-1]
     steps = torch.arange(0, count, rate, dtype=spectrum.real.dtype)
     share, place = steps % 1.0, steps.long()
@@ -46,11 +46,11 @@ class _Stretched(AudioOperation):
 
 
 class PhaseVocoder(_Stretched):
-    """A spectrum in another tempo, with the pitch it has.
+    """Changes the tempo of a spectrum and keeps the pitch.
 
     Args:
-        rate: how many times as fast.
-        phase_advance: how far each frequency turns between two stretches, (frequency, 1).
+        rate: the speed-up factor.
+        phase_advance: the expected phase advance of each frequency per frame, (frequency, 1).
     """
 
     def __init__(self, rate: float, phase_advance: np.ndarray):
@@ -68,12 +68,12 @@ class PhaseVocoder(_Stretched):
 
 
 class TimeStretch(_Stretched):
-    """A spectrum in another tempo, with the pitch it has.
+    """Changes the tempo of a spectrum and keeps the pitch.
 
     Args:
-        hop_length: how far stretches are apart; default: `n_freq` - 1.
-        n_freq: how many frequencies there are.
-        fixed_rate: how many times as fast; default: 1.
+        hop_length: the distance between frames; default: `n_freq` - 1.
+        n_freq: the number of frequencies.
+        fixed_rate: the speed-up factor; default: 1.
     """
 
     def __init__(self, hop_length: int | None = None, n_freq: int = 201,
@@ -92,7 +92,7 @@ class TimeStretch(_Stretched):
 
 
 class PitchShift(AudioOperation):
-    """A sound higher or lower, as long as it was.
+    """Changes the pitch of a sound and keeps its duration.
 
     Args:
         sample_rate: in hertz.
@@ -100,7 +100,7 @@ class PitchShift(AudioOperation):
         bins_per_octave: how many steps an octave has.
         n_fft: how many samples are transformed at once.
         win_length: how many of them the window has; default: all.
-        hop_length: how far stretches are apart; default: a quarter of the window.
+        hop_length: the distance between frames; default: a quarter of the window.
         window: the window.
     """
 
@@ -130,12 +130,12 @@ class PitchShift(AudioOperation):
 
 
 class DetectPitchFrequency(AudioOperation):
-    """The pitch of each stretch in hertz, where a sound is most like itself shifted, smoothed.
+    """The pitch of each frame in hertz, by autocorrelation and a median filter.
 
     Args:
         sample_rate: in hertz.
-        frame_time: how long a stretch is, in seconds.
-        win_length: over how many stretches the median is taken.
+        frame_time: the length of a frame, in seconds.
+        win_length: over how many frames the median is taken.
         freq_low, freq_high: between which frequencies.
     """
 
@@ -163,7 +163,7 @@ class DetectPitchFrequency(AudioOperation):
                      for part in (sound[:, :-lag], sound[:, lag:])]
             energies = [1e-9 + part.pow(2).sum(-1) for part in parts]
             found.append((parts[0] * parts[1]).sum(-1) / energies[0] / energies[1])
-        likeness = torch.stack(found, -1)  # (channels, stretches, lags)
+        likeness = torch.stack(found, -1)  # (channels, frames, lags)
         least = math.ceil(self.sample_rate / self.freq_high)
         if least >= lags // 2:
             raise RuntimeError("DetectPitchFrequency: 'freq_high' must be more than twice "
@@ -174,7 +174,7 @@ class DetectPitchFrequency(AudioOperation):
         before = lag[:, :1].expand(-1, (self.win_length - 1) // 2)
         lag = torch.cat([before, lag], -1)
         if lag.shape[-1] < self.win_length:
-            raise RuntimeError(f"DetectPitchFrequency: the sound has {count} stretches, too few "
+            raise RuntimeError(f"DetectPitchFrequency: the sound has {count} frames, too few "
                                f"for a 'win_length' of {self.win_length}.")
         middle = lag.unfold(-1, self.win_length, 1).median(-1).values
         pitch = self.sample_rate / (1e-9 + middle.float())
@@ -182,17 +182,17 @@ class DetectPitchFrequency(AudioOperation):
 
 
 class GriffinLim(AudioOperation):
-    """The sound of magnitudes (..., frequency, time), whose phases are found in turns.
+    """Reconstructs a sound from magnitudes (..., frequency, time) by estimating the phases.
 
     Griffin and Lim 1984; with momentum Perraudin et al. 2013.
 
     Args:
         n_fft, win_length, hop_length: as for `Spectrogram`.
-        n_iter: how often.
+        n_iter: the number of iterations.
         window_type: the window.
-        power: of the magnitudes that come in.
-        momentum: how far a turn goes on in the direction of the last.
-        length: how many samples; default: what the stretches give.
+        power: the exponent of the input's magnitudes.
+        momentum: of the iteration.
+        length: the number of samples; default: that of all frames.
         rand_init: whether phases are random at first; else 0.
     """
 

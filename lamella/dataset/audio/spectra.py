@@ -1,4 +1,4 @@
-"""Spectra of sounds, and back, by PyTorch's transforms."""
+"""Spectra of sounds, and sounds from spectra, by PyTorch's transforms."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.n
 
 
 class Spectrogram(AudioOperation):
-    """The spectrum of each stretch of time, (..., frequency, time).
+    """The spectrum of each frame, (..., frequency, time).
 
     Args:
-        n_fft: how many samples are transformed at once.
+        n_fft: the number of samples in a transform.
         win_length: how many of them the window has; default: all.
-        hop_length: how far stretches are apart; default: half the window.
+        hop_length: the distance between frames; default: half the window.
         pad: zeros before and after the sound.
         window: the window.
-        power: 1: magnitudes, 2: powers, 0: complex numbers as two.
+        power: 1: magnitudes, 2: powers, 0: complex numbers as pairs of real ones.
         normalized: whether it is divided by the window's size.
-        center: whether a stretch's time is its middle.
-        pad_mode: what lies outside of the sound.
+        center: whether frames are centred at their times.
+        pad_mode: how the ends are padded.
         onesided: whether only half of the symmetric spectrum is given.
     """
 
@@ -193,13 +193,13 @@ class MelSpectrogram(AudioOperation):
 
 
 class AmplitudeToDB(AudioOperation):
-    """Magnitudes or powers in decibels.
+    """Converts magnitudes or powers to decibels.
 
     Args:
         stype: which of the two.
-        ref_value: what 0 decibels are.
+        ref_value: the reference, which is 0 decibels.
         amin: the smallest value.
-        top_db: how far below the largest at most.
+        top_db: the maximum distance from the largest value.
     """
 
     _rank = 2
@@ -220,10 +220,10 @@ class AmplitudeToDB(AudioOperation):
 
 
 class DBToAmplitude(AudioOperation):
-    """Decibels as magnitudes or powers.
+    """Converts decibels to magnitudes or powers.
 
     Args:
-        ref: what 0 decibels are.
+        ref: the value of 0 decibels.
         power: 1: powers; 0.5: magnitudes.
     """
 
@@ -235,7 +235,7 @@ class DBToAmplitude(AudioOperation):
 
 
 class _Complex(AudioOperation):
-    """The base of what takes complex numbers as two, (..., 2)."""
+    """The base of operations on complex numbers given as pairs, (..., 2)."""
 
     def _pair(self, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if value.ndim < 2 or value.shape[-1] != 2:
@@ -363,7 +363,7 @@ class LFCC(AudioOperation):
 
 
 class SpectralCentroid(AudioOperation):
-    """The middle of each stretch's spectrum in hertz, (..., 1, time).
+    """The centroid of each frame's spectrum in hertz, (..., 1, time).
 
     Args:
         sample_rate: in hertz.
@@ -384,10 +384,10 @@ class SpectralCentroid(AudioOperation):
 
 
 class InverseSpectrogram(AudioOperation):
-    """The sound of a spectrum of complex numbers (..., frequency, time, 2).
+    """Reconstructs a sound from a complex spectrum (..., frequency, time, 2).
 
     Args:
-        length: how many samples; default: what the stretches give.
+        length: the number of samples; default: that of all frames.
         n_fft, win_length, hop_length, pad, window, normalized, center, pad_mode, onesided: as for
             `Spectrogram`.
     """
@@ -420,7 +420,7 @@ class InverseSpectrogram(AudioOperation):
 
 
 class Resample(AudioOperation):
-    """Another sample rate, by a windowed sinc (Smith).
+    """Changes the sample rate, by a windowed sinc filter (Smith).
 
     Args:
         orig_freq, new_freq: the rates.
