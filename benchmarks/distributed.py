@@ -1,9 +1,11 @@
 """Training in two processes beside PyTorch's DistributedDataParallel and FSDP2, in the same run.
 
-    python -m benchmarks.distributed [--steps 20] [--width 1024] [--batch 64]
+    python -m benchmarks.distributed [--steps 40] [--width 1024] [--batch 64]
 
-All contestants live in the same two processes and take turns, step by step, between barriers; a
-step's time is that of the slower process, and the figure is the median. Bytes are what the
+All contestants live in the same two processes and take turns, step by step, between barriers, every
+other round in the opposite order; a step's time is that of the slower process. What is said beside
+PyTorch is the median of the rounds' ratios, and its quartiles: other programs on the machine, which
+come and go, slow both steps of a round. Bytes are what the
 processes' TCP connections have sent; memory is what a process holds of weights, gradients and
 states between the backward pass and the update.
 """
@@ -151,8 +153,8 @@ def _turns(contestants: list[Contestant], steps: int) -> Iterator[tuple[Contesta
     import torch
     import torch.distributed as dist
 
-    for _ in range(steps):
-        for each in contestants:
+    for number in range(steps):
+        for each in contestants if number % 2 == 0 else reversed(contestants):
             dist.barrier()
             before = sent_bytes()
             start = time.perf_counter()
@@ -185,21 +187,23 @@ def work(given: argparse.Namespace) -> None:
     size = sum(weight.nbytes + 4 * len(weight) for weight in weights_of(given.width))
     print(f"Parameters: {size / 1e6:.2f} MB. Least that a process has to send in a step, "
           f"2 P (N-1) / N: {size / 1e6:.2f} MB.\n")
-    print("| | ms a step | to PyTorch's | MB sent | MB held | last loss |")
-    print("|---|---|---|---|---|---|")
-    beside = 1.0
+    print("| | ms a step | to PyTorch's | quartiles | MB sent | MB held | last loss |")
+    print("|---|---|---|---|---|---|---|")
+    beside = contestants[0]
     for each in contestants:
-        median = statistics.median(each.times)
         if not each.name.startswith("Lamella"):
-            beside = median
+            beside = each
+        ratios = [mine / theirs for mine, theirs in zip(each.times, beside.times, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4)
         sent = "" if each.sent is None else f"{each.sent / 1e6:.2f}"
-        print(f"| {each.name} | {median * 1e3:.1f} | {median / beside:.2f} | {sent} "
-              f"| {each.held() / 1e6:.2f} | {each.losses[-1]:.4f} |")
+        print(f"| {each.name} | {statistics.median(each.times) * 1e3:.1f} | {middle:.2f} "
+              f"| {low:.2f} to {high:.2f} | {sent} | {each.held() / 1e6:.2f} "
+              f"| {each.losses[-1]:.4f} |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=64)
     given = parser.parse_args()

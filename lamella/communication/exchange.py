@@ -315,8 +315,9 @@ def end_scatter(name: str, out: torch.Tensor, group: Group) -> torch.Tensor:
 
 
 def has_come(out: torch.Tensor) -> bool:
-    """Whether an exchange that was begun has finished."""
-    return out.coming.is_completed()  # type: ignore[attr-defined]
+    """Whether what was begun has finished, or was awaited by a run that this one replaces."""
+    coming = getattr(out, "coming", None)
+    return coming is None or coming.is_completed()
 
 
 def send(name: str, raw: torch.Tensor, to: int, group: Group, tag: int = 0) -> Any:
