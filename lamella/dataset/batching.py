@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import config
+from .checks import boolean
 from .errors import DataError, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import Row, batched
@@ -49,9 +50,7 @@ class BatchDataset(Dataset):
             if batch_size < 1:
                 raise ValueError(f"For '{name}', 'batch_size' must be a positive int, but got "
                                  f"{batch_size!r}.")
-        if not isinstance(drop_remainder, bool):
-            raise TypeError(f"For '{name}', 'drop_remainder' must be a bool, but got "
-                            f"{drop_remainder!r}.")
+        boolean(name, "drop_remainder", drop_remainder)
         if per_batch_map is not None and not callable(per_batch_map):
             raise TypeError(f"For '{name}', 'per_batch_map' must be a function, but got "
                             f"{type(per_batch_map).__name__}.")

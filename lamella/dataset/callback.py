@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import config
+from .checks import integer
 from .order import Row
 from .state import Run
 
@@ -38,8 +39,7 @@ class DSCallback:
     """
 
     def __init__(self, step_size: int = 1):
-        if isinstance(step_size, bool) or not isinstance(step_size, int):
-            raise TypeError(f"For 'DSCallback', 'step_size' must be an int, but got {step_size!r}.")
+        integer("DSCallback", "step_size", step_size)
         if step_size < 1:
             raise ValueError(f"For 'DSCallback', 'step_size' must be positive, but got "
                              f"{step_size}.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..random import get_seed as _global_seed
 from ..random import when_seeded
+from .checks import LARGEST, boolean, integer
 
 _DEFAULT_SEED = 5489  # std::mt19937's own; while it stands, orders are not reproducible
 _VALUES: dict[str, Any] = {
@@ -36,21 +37,6 @@ class ErrorSamplesMode(IntEnum):
 _VALUES["error_samples_mode"] = ErrorSamplesMode.RETURN
 
 
-def _int(name: str, argument: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{name}', '{argument}' must be an int, but got {value!r}.")
-    if not low <= value <= high:
-        raise ValueError(f"For '{name}', '{argument}' must be in [{low}, {high}], but got "
-                         f"{value}.")
-    return value
-
-
-def _bool(name: str, argument: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"For '{name}', '{argument}' must be a bool, but got {value!r}.")
-    return value
-
-
 def set_seed(seed: int) -> None:
     """Set the seed of shuffles, samplers and random operations, and of `random` and `np.random`.
 
@@ -58,7 +44,7 @@ def set_seed(seed: int) -> None:
         TypeError: if `seed` is not an int.
         ValueError: if it is negative or 2**32 or more.
     """
-    _VALUES["seed"] = _int("set_seed", "seed", seed, 0, 2**32 - 1)
+    _VALUES["seed"] = integer("set_seed", "seed", seed, 0, 2**32 - 1)
     random.seed(seed)
     np.random.seed(seed)
 
@@ -92,7 +78,7 @@ def pipeline_seed(shared: bool = False) -> int:
 
 def set_prefetch_size(size: int) -> None:
     """Set how many rows are made ahead, as a bound."""
-    _VALUES["prefetch_size"] = _int("set_prefetch_size", "size", size, 1)
+    _VALUES["prefetch_size"] = integer("set_prefetch_size", "size", size, 1, LARGEST)
 
 
 def get_prefetch_size() -> int:
@@ -117,7 +103,7 @@ def checked_workers(name: str, workers: Any, argument: str = "num_parallel_worke
     if not isinstance(workers, bool) and isinstance(workers, int) and workers > cpus:
         raise ValueError(f"For '{name}', '{argument}' must be at most the number of CPUs, {cpus}, "
                          f"but got {workers}.")
-    return _int(name, argument, workers, 1)
+    return integer(name, argument, workers, 1, LARGEST)
 
 
 def get_num_parallel_workers() -> int:
@@ -127,7 +113,7 @@ def get_num_parallel_workers() -> int:
 
 def set_numa_enable(numa_enable: bool) -> None:
     """Kept, and of no effect: processes are placed by the system."""
-    _VALUES["numa_enable"] = _bool("set_numa_enable", "numa_enable", numa_enable)
+    _VALUES["numa_enable"] = boolean("set_numa_enable", "numa_enable", numa_enable)
 
 
 def get_numa_enable() -> bool:
@@ -137,8 +123,8 @@ def get_numa_enable() -> bool:
 
 def set_monitor_sampling_interval(interval: int) -> None:
     """Kept, and of no effect."""
-    _VALUES["monitor_sampling_interval"] = _int("set_monitor_sampling_interval", "interval",
-                                                interval, 1)
+    _VALUES["monitor_sampling_interval"] = integer("set_monitor_sampling_interval", "interval",
+                                                   interval, 1, LARGEST)
 
 
 def get_monitor_sampling_interval() -> int:
@@ -148,7 +134,7 @@ def get_monitor_sampling_interval() -> int:
 
 def set_auto_num_workers(enable: bool) -> None:
     """Kept, and of no effect."""
-    _VALUES["auto_num_workers"] = _bool("set_auto_num_workers", "enable", enable)
+    _VALUES["auto_num_workers"] = boolean("set_auto_num_workers", "enable", enable)
 
 
 def get_auto_num_workers() -> bool:
@@ -158,7 +144,7 @@ def get_auto_num_workers() -> bool:
 
 def set_callback_timeout(timeout: int) -> None:
     """Set how many seconds a callback of a pipeline may wait."""
-    _VALUES["callback_timeout"] = _int("set_callback_timeout", "timeout", timeout, 1)
+    _VALUES["callback_timeout"] = integer("set_callback_timeout", "timeout", timeout, 1, LARGEST)
 
 
 def get_callback_timeout() -> int:
@@ -182,7 +168,7 @@ def load(file: str) -> None:
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Kept, and of no effect: the number of workers is what was given."""
-    _VALUES["enable_autotune"] = _bool("set_enable_autotune", "enable", enable)
+    _VALUES["enable_autotune"] = boolean("set_enable_autotune", "enable", enable)
 
 
 def get_enable_autotune() -> bool:
@@ -192,7 +178,8 @@ def get_enable_autotune() -> bool:
 
 def set_autotune_interval(interval: int) -> None:
     """Kept, and of no effect."""
-    _VALUES["autotune_interval"] = _int("set_autotune_interval", "interval", interval, 0)
+    _VALUES["autotune_interval"] = integer("set_autotune_interval", "interval", interval, 0,
+                                           LARGEST)
 
 
 def get_autotune_interval() -> int:
@@ -202,7 +189,7 @@ def get_autotune_interval() -> int:
 
 def set_enable_shared_mem(enable: bool) -> None:
     """Set whether arrays from processes come through shared memory; else they are copied."""
-    _VALUES["enable_shared_mem"] = _bool("set_enable_shared_mem", "enable", enable)
+    _VALUES["enable_shared_mem"] = boolean("set_enable_shared_mem", "enable", enable)
 
 
 def get_enable_shared_mem() -> bool:
@@ -212,12 +199,12 @@ def get_enable_shared_mem() -> bool:
 
 def set_sending_batches(batch_num: int) -> None:
     """Kept, and of no effect: it bounds what is sent to an Ascend device."""
-    _VALUES["sending_batches"] = _int("set_sending_batches", "batch_num", batch_num, 0)
+    _VALUES["sending_batches"] = integer("set_sending_batches", "batch_num", batch_num, 0, LARGEST)
 
 
 def set_auto_offload(offload: bool) -> None:
     """Kept, and of no effect: operations run on the CPU."""
-    _VALUES["auto_offload"] = _bool("set_auto_offload", "offload", offload)
+    _VALUES["auto_offload"] = boolean("set_auto_offload", "offload", offload)
 
 
 def get_auto_offload() -> bool:
@@ -227,7 +214,7 @@ def get_auto_offload() -> bool:
 
 def set_enable_watchdog(enable: bool) -> None:
     """Kept, and of no effect: a worker that dies is always noticed."""
-    _VALUES["enable_watchdog"] = _bool("set_enable_watchdog", "enable", enable)
+    _VALUES["enable_watchdog"] = boolean("set_enable_watchdog", "enable", enable)
 
 
 def get_enable_watchdog() -> bool:
@@ -237,8 +224,8 @@ def get_enable_watchdog() -> bool:
 
 def set_multiprocessing_timeout_interval(interval: int) -> None:
     """Set how many seconds the pipeline waits for a process before it says so."""
-    _VALUES["multiprocessing_timeout_interval"] = _int(
-        "set_multiprocessing_timeout_interval", "interval", interval, 1)
+    _VALUES["multiprocessing_timeout_interval"] = integer(
+        "set_multiprocessing_timeout_interval", "interval", interval, 1, LARGEST)
 
 
 def get_multiprocessing_timeout_interval() -> int:
@@ -248,7 +235,7 @@ def get_multiprocessing_timeout_interval() -> int:
 
 def set_dynamic_shape(is_dynamic: bool) -> None:
     """Kept, and of no effect: rows may always differ in shape."""
-    _VALUES["dynamic_shape"] = _bool("set_dynamic_shape", "is_dynamic", is_dynamic)
+    _VALUES["dynamic_shape"] = boolean("set_dynamic_shape", "is_dynamic", is_dynamic)
 
 
 def get_dynamic_shape() -> bool:
@@ -258,7 +245,7 @@ def get_dynamic_shape() -> bool:
 
 def set_fast_recovery(fast_recovery: bool) -> None:
     """Set whether an iterator that starts in the middle leaves out what lies before unread."""
-    _VALUES["fast_recovery"] = _bool("set_fast_recovery", "fast_recovery", fast_recovery)
+    _VALUES["fast_recovery"] = boolean("set_fast_recovery", "fast_recovery", fast_recovery)
 
 
 def get_fast_recovery() -> bool:
@@ -273,7 +260,7 @@ def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -
         debug_mode_flag: whether to.
         debug_hook_list: functions of the row, called after each operation of a `map`.
     """
-    _VALUES["debug_mode"] = _bool("set_debug_mode", "debug_mode_flag", debug_mode_flag)
+    _VALUES["debug_mode"] = boolean("set_debug_mode", "debug_mode_flag", debug_mode_flag)
     hooks = [] if debug_hook_list is None else debug_hook_list
     if not isinstance(hooks, list):
         raise TypeError(f"For 'set_debug_mode', 'debug_hook_list' must be a list, but got "
@@ -314,8 +301,8 @@ def get_error_samples_mode() -> ErrorSamplesMode:
 
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
     """Kept, and of no effect: Tensors own their memory."""
-    _VALUES["iterator_mode"] = {"do_copy": _bool("set_iterator_mode", "do_copy", do_copy),
-                                "parallel_convert": _bool("set_iterator_mode", "parallel_convert",
+    _VALUES["iterator_mode"] = {"do_copy": boolean("set_iterator_mode", "do_copy", do_copy),
+                                "parallel_convert": boolean("set_iterator_mode", "parallel_convert",
                                                           parallel_convert)}
 
 

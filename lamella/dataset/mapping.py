@@ -11,6 +11,7 @@ import numpy as np
 
 from . import config, threads
 from .callback import notified
+from .checks import boolean
 from .errors import DataError, SkippedRow, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import MappedTable, Row, Table, flat
@@ -41,9 +42,7 @@ class MapDataset(Dataset):
                 raise ValueError(f"For 'map', each of 'operations' must be a function or a "
                                  f"transform, but got {function!r}. A class is given as an object "
                                  f"of it.")
-        if not isinstance(python_multiprocessing, bool):
-            raise TypeError(f"For 'map', 'python_multiprocessing' must be a bool, but got "
-                            f"{python_multiprocessing!r}.")
+        boolean("map", "python_multiprocessing", python_multiprocessing)
         self.operations: list[Any] = []
         for operation in listed:
             self.operations.extend(operation.unfolded() if hasattr(operation, "unfolded")

@@ -8,20 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .checks import LARGEST, boolean, integer
 from .errors import in_pipeline
 from .node import Dataset, MappableDataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
 from .samplers import RandomSampler, SequentialSampler
 from .state import Run
-
-
-def _int(name: str, argument: str, value: Any, low: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{name}', '{argument}' must be an int, but got {value!r}.")
-    if not low <= value <= 2**31 - 1:
-        raise ValueError(f"For '{name}', '{argument}' must be an int of {low} or more, but got "
-                         f"{value!r}.")
-    return value
 
 
 class _Moved(Dataset):
@@ -40,7 +32,7 @@ class ShuffleDataset(_Moved):
 
     def __init__(self, child: Dataset, buffer_size: int):
         super().__init__(child)
-        self.buffer_size = _int("shuffle", "buffer_size", buffer_size, 1)
+        self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 1, LARGEST)
 
     def _buffer(self, run: Run) -> Any:
         return run.keep(self, lambda: _Held(Buffer(self.buffer_size, run.seed)))
@@ -130,8 +122,7 @@ class TakeDataset(_Moved):
 
     def __init__(self, child: Dataset, count: int):
         super().__init__(child)
-        if isinstance(count, bool) or not isinstance(count, int):
-            raise TypeError(f"For 'take', 'count' must be an int, but got {count!r}.")
+        integer("take", "count", count)
         if count < 1:
             raise ValueError(f"For 'take', 'count' must be -1 or positive, but got {count}.")
         self.count = count
@@ -154,7 +145,7 @@ class SkipDataset(_Moved):
 
     def __init__(self, child: Dataset, count: int):
         super().__init__(child)
-        self.count = _int("skip", "count", count, 0)
+        self.count = integer("skip", "count", count, 0, LARGEST)
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
         return skipped(self.children[0]._numbers(run), self.count + skip)
@@ -395,8 +386,7 @@ def _part(dataset: MappableDataset, start: int, count: int, randomize: bool) -> 
 def _sizes(total: int, sizes: Any, randomize: Any) -> list[int]:
     if not isinstance(sizes, list):
         raise TypeError(f"For 'split', 'sizes' must be a list, but got {sizes!r}.")
-    if not isinstance(randomize, bool):
-        raise TypeError(f"For 'split', 'randomize' must be a bool, but got {randomize!r}.")
+    boolean("split", "randomize", randomize)
     if not sizes:
         raise ValueError("For 'split', 'sizes' must not be empty.")
     if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):

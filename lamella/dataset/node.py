@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .checks import boolean
 from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat, skipped
@@ -298,9 +299,7 @@ class Dataset:
         Args:
             estimate: read all rows, and give None for sizes that vary; else the first row's.
         """
-        if not isinstance(estimate, bool):
-            raise TypeError(f"For 'output_shapes', 'estimate' must be a bool, but got "
-                            f"{estimate!r}.")
+        boolean("output_shapes", "estimate", estimate)
         run = Run(self)
         try:
             found: list[list[int | None]] = []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import config
+from .checks import boolean, integer, string
 from .numbers import Mt19937, exponential, weighted
 
 
@@ -29,9 +30,7 @@ class BuiltinSampler:
     def __init__(self, num_samples: int | None = None):
         name = type(self).__name__
         if num_samples is not None:
-            if isinstance(num_samples, bool) or not isinstance(num_samples, int):
-                raise TypeError(f"For '{name}', 'num_samples' must be an int, but got "
-                                f"{num_samples!r}.")
+            integer(name, "num_samples", num_samples)
             if num_samples < 0:
                 raise ValueError(f"For '{name}', 'num_samples' must be 0 or more, but got "
                                  f"{num_samples}.")
@@ -187,9 +186,7 @@ class RandomSampler(BuiltinSampler):
     def __init__(self, replacement: bool = False, num_samples: int | None = None,
                  shuffle: Any = Shuffle.GLOBAL):
         super().__init__(num_samples)
-        if not isinstance(replacement, bool):
-            raise TypeError(f"For 'RandomSampler', 'replacement' must be a bool, but got "
-                            f"{replacement!r}.")
+        boolean("RandomSampler", "replacement", replacement)
         self.replacement, self.shuffle = replacement, shuffle
         self.reshuffle = True
 
@@ -274,9 +271,7 @@ class WeightedRandomSampler(BuiltinSampler):
     def __init__(self, weights: Iterable[float], num_samples: int | None = None,
                  replacement: bool = True):
         super().__init__(num_samples)
-        if not isinstance(replacement, bool):
-            raise TypeError(f"For 'WeightedRandomSampler', 'replacement' must be a bool, but got "
-                            f"{replacement!r}.")
+        boolean("WeightedRandomSampler", "replacement", replacement)
         self.weights = np.asarray(list(weights), np.float32)
         self.replacement = replacement
         if not len(self.weights) or (self.weights < 0).any() or not self.weights.sum():
@@ -319,9 +314,7 @@ class DistributedSampler(BuiltinSampler):
         super().__init__(num_samples)
         for name, value in (("num_shards", num_shards), ("shard_id", shard_id),
                             ("offset", offset)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'DistributedSampler', '{name}' must be an int, but got "
-                                f"{value!r}.")
+            integer("DistributedSampler", name, value)
         if num_shards <= 0:
             raise ValueError(f"For 'DistributedSampler', 'num_shards' must be a positive int, "
                              f"but got {num_shards!r}.")
@@ -386,15 +379,11 @@ class PKSampler(BuiltinSampler):
     def __init__(self, num_val: int, num_class: int | None = None, shuffle: bool = False,
                  class_column: str = "label", num_samples: int | None = None):
         super().__init__(num_samples)
-        if isinstance(num_val, bool) or not isinstance(num_val, int):
-            raise TypeError(f"For 'PKSampler', 'num_val' must be an int, but got {num_val!r}.")
+        integer("PKSampler", "num_val", num_val)
         if num_class is not None:
             raise NotImplementedError("For 'PKSampler', 'num_class' is not supported.")
-        if not isinstance(shuffle, bool):
-            raise TypeError(f"For 'PKSampler', 'shuffle' must be a bool, but got {shuffle!r}.")
-        if not isinstance(class_column, str):
-            raise TypeError(f"For 'PKSampler', 'class_column' must be a str, but got "
-                            f"{class_column!r}.")
+        boolean("PKSampler", "shuffle", shuffle)
+        string("PKSampler", "class_column", class_column)
         self.num_val, self.shuffle, self.class_column = num_val, shuffle, class_column
         self.labels: np.ndarray | None = None
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ..dtype import Type
+from .checks import string
 
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64", "string")
@@ -30,9 +31,7 @@ class Schema:
         self.columns: list[dict[str, Any]] = []
         self.num_rows, self.dataset_type = None, ""
         if schema_file is not None:
-            if not isinstance(schema_file, str):
-                raise TypeError(f"For 'Schema', 'schema_file' must be a str, but got "
-                                f"{schema_file!r}.")
+            string("Schema", "schema_file", schema_file)
             with open(schema_file, encoding="utf-8") as opened:
                 self.from_json(json.load(opened))
 

@@ -131,7 +131,7 @@ def test_a_pipeline_feeds_a_network():
      RuntimeError, "'x' must have the type float64.* got float32"),
     (lambda: ds.NumpySlicesDataset(([1], [1, 2])), ValueError, "must have one length"),
     (lambda: numbers().batch(0), ValueError, "'batch_size' must be a positive int, but got 0"),
-    (lambda: numbers().shuffle(0), ValueError, "'buffer_size' must be an int of 1 or more"),
+    (lambda: numbers().shuffle(0), ValueError, "'buffer_size' must be in .1, 2147483647."),
     (lambda: numbers().repeat(0), ValueError, "'count' must be a positive int"),
     (lambda: numbers().map(3), ValueError, "must be a function or a transform, but got 3"),
     (lambda: numbers().map(abs, num_parallel_workers=1000), ValueError, "number of CPUs"),

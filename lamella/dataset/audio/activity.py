@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from .operation import AudioOperation, number, whole
+from ..checks import integer, number
+from .operation import AudioOperation
 
 
 class Vad(AudioOperation):
@@ -49,7 +50,7 @@ class Vad(AudioOperation):
                  measure_duration: float | None = None, measure_smooth_time: float = 0.4,
                  hp_filter_freq: float = 50.0, lp_filter_freq: float = 6000.0,
                  hp_lifter_freq: float = 150.0, lp_lifter_freq: float = 2000.0):
-        self.sample_rate = whole(self, "sample_rate", sample_rate)
+        self.sample_rate = integer(self, "sample_rate", sample_rate, 1)
         self.trigger_level = number(self, "trigger_level", trigger_level)
         self.trigger_time = number(self, "trigger_time", trigger_time, 0)
         self.search_time = number(self, "search_time", search_time, 0)

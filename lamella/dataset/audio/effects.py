@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, choice, integer, number
 from ..transforms.operation import Streams, Values
 from .enums import BorderType, FadeShape, GainType
-from .operation import AudioOperation, choice, flag, number, whole
+from .operation import AudioOperation
 
 
 class Gain(AudioOperation):
@@ -119,8 +120,8 @@ class Fade(AudioOperation):
 
     def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0,
                  fade_shape: FadeShape = FadeShape.LINEAR):
-        self.fade_in_len = whole(self, "fade_in_len", fade_in_len, 0)
-        self.fade_out_len = whole(self, "fade_out_len", fade_out_len, 0)
+        self.fade_in_len = integer(self, "fade_in_len", fade_in_len, 0)
+        self.fade_out_len = integer(self, "fade_out_len", fade_out_len, 0)
         self.fade_shape = choice(self, "fade_shape", fade_shape, FadeShape)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -154,7 +155,8 @@ class MuLawEncoding(AudioOperation):
     """
 
     def __init__(self, quantization_channels: int = 256):
-        self.quantization_channels = whole(self, "quantization_channels", quantization_channels)
+        self.quantization_channels = integer(self, "quantization_channels",
+                                             quantization_channels, 1)
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The encoded sound."""
@@ -172,7 +174,8 @@ class MuLawDecoding(AudioOperation):
     """
 
     def __init__(self, quantization_channels: int = 256):
-        self.quantization_channels = whole(self, "quantization_channels", quantization_channels)
+        self.quantization_channels = integer(self, "quantization_channels",
+                                             quantization_channels, 1)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         mu = self.quantization_channels - 1.0
@@ -191,7 +194,7 @@ class ComputeDeltas(AudioOperation):
     _rank = 2
 
     def __init__(self, win_length: int = 5, pad_mode: BorderType = BorderType.EDGE):
-        self.win_length = whole(self, "win_length", win_length, 3)
+        self.win_length = integer(self, "win_length", win_length, 3)
         self.pad_mode = choice(self, "pad_mode", pad_mode, BorderType)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -217,8 +220,8 @@ class SlidingWindowCmn(AudioOperation):
 
     def __init__(self, cmn_window: int = 600, min_cmn_window: int = 100, center: bool = False,
                  norm_vars: bool = False):
-        self.cmn_window = whole(self, "cmn_window", cmn_window)
-        self.min_cmn_window = whole(self, "min_cmn_window", min_cmn_window)
+        self.cmn_window = integer(self, "cmn_window", cmn_window, 1)
+        self.min_cmn_window = integer(self, "min_cmn_window", min_cmn_window, 1)
         self.center, self.norm_vars = center, norm_vars
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -250,9 +253,9 @@ class _Masking(AudioOperation):
     draws, _rank, _axis, _length = True, 2, -1, ""
 
     def _set(self, iid_masks: bool, param: int, mask_start: int, mask_value: float) -> None:
-        self.iid_masks = flag(self, "iid_masks", iid_masks)
-        self._param = whole(self, self._length, param, 0)
-        self.mask_start = whole(self, "mask_start", mask_start, 0)
+        self.iid_masks = boolean(self, "iid_masks", iid_masks)
+        self._param = integer(self, self._length, param, 0)
+        self.mask_start = integer(self, "mask_start", mask_start, 0)
         self.mask_value = number(self, "mask_value", mask_value)
 
     def run(self, values: Values, streams: Streams) -> Values:
@@ -328,8 +331,8 @@ class MaskAlongAxis(AudioOperation):
     _rank = 2
 
     def __init__(self, mask_start: int, mask_width: int, mask_value: float, axis: int):
-        self.mask_start = whole(self, "mask_start", mask_start, 0)
-        self.mask_width = whole(self, "mask_width", mask_width)
+        self.mask_start = integer(self, "mask_start", mask_start, 0)
+        self.mask_width = integer(self, "mask_width", mask_width, 1)
         self.mask_value = number(self, "mask_value", mask_value)
         if axis not in (1, 2):
             raise ValueError(f"For 'MaskAlongAxis', 'axis' must be 1 or 2, but got {axis!r}.")
@@ -362,7 +365,7 @@ class MaskAlongAxisIID(AudioOperation):
         if axis not in (1, 2):
             raise ValueError(f"For 'MaskAlongAxisIID', 'axis' must be 1 or 2, but got {axis!r}.")
         kind = FrequencyMasking if axis == 1 else TimeMasking
-        self._inside = kind(True, whole(self, "mask_param", mask_param, 0), 0,
+        self._inside = kind(True, integer(self, "mask_param", mask_param, 0), 0,
                             number(self, "mask_value", mask_value))
         self.mask_param, self.mask_value, self.axis = mask_param, mask_value, axis
 

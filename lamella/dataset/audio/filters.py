@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, integer, number
 from ..errors import needs
-from .operation import AudioOperation, flag, number, whole
+from .operation import AudioOperation
 
 
 def filtered(signal: np.ndarray, a: Any, b: Any, clamp: bool = True) -> np.ndarray:
@@ -46,7 +47,7 @@ class LFilter(AudioOperation):
         if len(a_coeffs) != len(b_coeffs):
             raise ValueError(f"For '{type(self).__name__}', there must be as many 'a_coeffs' as "
                              f"'b_coeffs', but got {len(a_coeffs)} and {len(b_coeffs)}.")
-        self.clamp = flag(self, "clamp", clamp)
+        self.clamp = boolean(self, "clamp", clamp)
         self.a_coeffs, self.b_coeffs = a_coeffs, b_coeffs
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -70,7 +71,7 @@ class _Biquad(AudioOperation):
 
     def _checked(self, sample_rate: Any, frequency: Any, q: Any,
                  name: str = "central_freq") -> tuple[float, float, float]:
-        if whole(self, "sample_rate", sample_rate, -2**31) == 0:
+        if integer(self, "sample_rate", sample_rate, -2**31) == 0:
             raise ValueError(f"For '{type(self).__name__}', 'sample_rate' must not be 0.")
         number(self, name, frequency)
         number(self, "Q", q, 0, 1, above=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, choice, integer, number
 from ..transforms.operation import Streams, Values
 from .enums import DensityFunction, Interpolation, Modulation
-from .operation import AudioOperation, choice, flag, number, whole
+from .operation import AudioOperation
 
 
 def _wave(kind: Modulation, size: int, low: float, high: float, phase: float) -> np.ndarray:
@@ -24,7 +25,7 @@ def _wave(kind: Modulation, size: int, low: float, high: float, phase: float) ->
 
 
 def _rate(operation: Any, value: Any) -> int:
-    if whole(operation, "sample_rate", value, -(2**31)) == 0:
+    if integer(operation, "sample_rate", value, -(2**31)) == 0:
         raise ValueError(f"For '{type(operation).__name__}', 'sample_rate' must not be 0.")
     return value
 
@@ -51,7 +52,7 @@ class Phaser(AudioOperation):
         self.delay_ms = number(self, "delay_ms", delay_ms, 0, 5)
         self.decay = number(self, "decay", decay, 0, 0.99)
         self.mod_speed = number(self, "mod_speed", mod_speed, 0.1, 2)
-        self.sinusoidal = flag(self, "sinusoidal", sinusoidal)
+        self.sinusoidal = boolean(self, "sinusoidal", sinusoidal)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         longest = int(self.delay_ms * 0.001 * self.sample_rate + 0.5)
@@ -146,7 +147,7 @@ class Dither(AudioOperation):
     def __init__(self, density_function: DensityFunction = DensityFunction.TPDF,
                  noise_shaping: bool = False):
         self.density_function = choice(self, "density_function", density_function, DensityFunction)
-        self.noise_shaping = flag(self, "noise_shaping", noise_shaping)
+        self.noise_shaping = boolean(self, "noise_shaping", noise_shaping)
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The dithered sounds."""

@@ -1,4 +1,4 @@
-"""The base of operations on sounds, and checks of their arguments."""
+"""The base of operations on sounds."""
 
 from __future__ import annotations
 
@@ -40,57 +40,3 @@ class AudioOperation(TensorOperation):
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         raise NotImplementedError(f"'{type(self).__name__}' must define '_changed'.")
-
-
-def flag(operation: Any, argument: str, value: Any) -> bool:
-    """True or False.
-
-    Raises:
-        TypeError: if it is anything else.
-    """
-    if not isinstance(value, bool):
-        raise TypeError(f"For '{type(operation).__name__}', '{argument}' must be a bool, but got "
-                        f"{value!r}.")
-    return value
-
-
-def number(operation: Any, argument: str, value: Any, low: float | None = None,
-           high: float | None = None, above: bool = False) -> Any:
-    """A number between two others.
-
-    Raises:
-        TypeError, ValueError: if it isn't.
-    """
-    name = operation if isinstance(operation, str) else type(operation).__name__
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"For '{name}', '{argument}' must be a number, but got {value!r}.")
-    if (low is not None and (value <= low if above else value < low)) or (
-            high is not None and value > high):
-        edge = "(" if above else "["
-        raise ValueError(f"For '{name}', '{argument}' must be in {edge}{low}, {high}], but got "
-                         f"{value}.")
-    return value
-
-
-def whole(operation: Any, argument: str, value: Any, low: int = 1) -> int:
-    """An integer.
-
-    Raises:
-        TypeError, ValueError: if it isn't.
-    """
-    name = operation if isinstance(operation, str) else type(operation).__name__
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{name}', '{argument}' must be an int, but got {value!r}.")
-    return number(name, argument, value, low)
-
-
-def choice(operation: Any, argument: str, value: Any, kind: Any) -> Any:
-    """A member of an enumeration.
-
-    Raises:
-        TypeError: if it is none.
-    """
-    if not isinstance(value, kind):
-        raise TypeError(f"For '{type(operation).__name__}', '{argument}' must be a "
-                        f"{kind.__name__}, but got {value!r}.")
-    return value

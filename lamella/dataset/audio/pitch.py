@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..checks import boolean, choice, integer, number
 from ..transforms.operation import Streams, Values
 from .enums import MelType, NormType, WindowType
-from .operation import AudioOperation, choice, flag, number, whole
+from .operation import AudioOperation
 from .spectra import InverseSpectrogram, Resample, Spectrogram, melscale_fbanks
 
 
@@ -78,9 +79,9 @@ class TimeStretch(_Stretched):
 
     def __init__(self, hop_length: int | None = None, n_freq: int = 201,
                  fixed_rate: float | None = None):
-        self.n_freq = whole(self, "n_freq", n_freq)
-        self.hop_length = n_freq - 1 if hop_length is None else whole(
-            self, "hop_length", hop_length)
+        self.n_freq = integer(self, "n_freq", n_freq, 1)
+        self.hop_length = n_freq - 1 if hop_length is None else integer(
+            self, "hop_length", hop_length, 1)
         self.fixed_rate = 1 if fixed_rate is None else number(
             self, "fixed_rate", fixed_rate, 0, above=True)
 
@@ -107,13 +108,15 @@ class PitchShift(AudioOperation):
     def __init__(self, sample_rate: int, n_steps: int, bins_per_octave: int = 12, n_fft: int = 512,
                  win_length: int | None = None, hop_length: int | None = None,
                  window: WindowType = WindowType.HANN):
-        self.sample_rate = whole(self, "sample_rate", sample_rate)
-        self.n_steps = whole(self, "n_steps", n_steps, -(2**31))
-        self.bins_per_octave = whole(self, "bins_per_octave", bins_per_octave, -(2**31))
+        self.sample_rate = integer(self, "sample_rate", sample_rate, 1)
+        self.n_steps = integer(self, "n_steps", n_steps, -(2**31))
+        self.bins_per_octave = integer(self, "bins_per_octave", bins_per_octave, -(2**31))
         if not bins_per_octave:
             raise ValueError("For 'PitchShift', 'bins_per_octave' must not be 0.")
-        width = win_length or whole(self, "n_fft", n_fft)
-        hop = max(1, width // 4) if hop_length is None else whole(self, "hop_length", hop_length)
+        width = win_length or integer(self, "n_fft", n_fft, 1)
+        hop = max(1, width // 4)
+        if hop_length is not None:
+            hop = integer(self, "hop_length", hop_length, 1)
         self._spectrum = Spectrogram(n_fft, win_length, hop, window=window, power=0)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -143,13 +146,13 @@ class DetectPitchFrequency(AudioOperation):
 
     def __init__(self, sample_rate: int, frame_time: float = 0.01, win_length: int = 30,
                  freq_low: int = 85, freq_high: int = 3400):
-        if not whole(self, "sample_rate", sample_rate, -(2**31)):
+        if not integer(self, "sample_rate", sample_rate, -(2**31)):
             raise ValueError("For 'DetectPitchFrequency', 'sample_rate' must not be 0.")
         self.sample_rate = sample_rate
         self.frame_time = number(self, "frame_time", frame_time, 0, above=True)
-        self.win_length = whole(self, "win_length", win_length)
-        self.freq_low = whole(self, "freq_low", freq_low)
-        self.freq_high = whole(self, "freq_high", freq_high)
+        self.win_length = integer(self, "win_length", win_length, 1)
+        self.freq_low = integer(self, "freq_low", freq_low, 1)
+        self.freq_high = integer(self, "freq_high", freq_high, 1)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         sound = torch.from_numpy(signal.reshape(-1, signal.shape[-1]))
@@ -202,11 +205,11 @@ class GriffinLim(AudioOperation):
                  hop_length: int | None = None, window_type: WindowType = WindowType.HANN,
                  power: float = 2.0, momentum: float = 0.99, length: int | None = None,
                  rand_init: bool = True):
-        self.n_iter = whole(self, "n_iter", n_iter)
+        self.n_iter = integer(self, "n_iter", n_iter, 1)
         self.power = number(self, "power", power, 0, above=True)
         self.momentum = number(self, "momentum", momentum, 0)
-        self.length = None if not length else whole(self, "length", length)
-        self.rand_init = flag(self, "rand_init", rand_init)
+        self.length = None if not length else integer(self, "length", length, 1)
+        self.rand_init = boolean(self, "rand_init", rand_init)
         self._spectrum = Spectrogram(n_fft, win_length, hop_length, window=choice(
             self, "window_type", window_type, WindowType), power=0)
 
@@ -263,13 +266,14 @@ class InverseMelScale(AudioOperation):
                  tolerance_loss: float = 1e-5, tolerance_change: float = 1e-8,
                  sgdargs: dict[str, float] | None = None, norm: NormType = NormType.NONE,
                  mel_type: MelType = MelType.HTK):
-        self.n_stft, self.n_mels = whole(self, "n_stft", n_stft), whole(self, "n_mels", n_mels)
-        whole(self, "sample_rate", sample_rate)
+        self.n_stft = integer(self, "n_stft", n_stft, 1)
+        self.n_mels = integer(self, "n_mels", n_mels, 1)
+        integer(self, "sample_rate", sample_rate, 1)
         top = sample_rate // 2 if f_max is None else number(self, "f_max", f_max, 0)
         if number(self, "f_min", f_min) >= top:
             raise ValueError(f"For 'InverseMelScale', 'f_min' must be less than 'f_max', {top}, "
                              f"but got {f_min}.")
-        self.max_iter = whole(self, "max_iter", max_iter)
+        self.max_iter = integer(self, "max_iter", max_iter, 1)
         self.tolerance_loss = number(self, "tolerance_loss", tolerance_loss, 0)
         self.tolerance_change = number(self, "tolerance_change", tolerance_change, 0)
         if sgdargs is not None and not isinstance(sgdargs, dict):

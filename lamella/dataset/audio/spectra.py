@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..checks import choice, integer, number
 from .enums import (
     BorderType,
     MelType,
@@ -17,7 +18,7 @@ from .enums import (
     ScaleType,
     WindowType,
 )
-from .operation import AudioOperation, choice, number, whole
+from .operation import AudioOperation
 
 
 def window_of(kind: WindowType, length: int) -> torch.Tensor:
@@ -101,13 +102,13 @@ class Spectrogram(AudioOperation):
                  window: WindowType = WindowType.HANN, power: float = 2.0,
                  normalized: bool = False, center: bool = True,
                  pad_mode: BorderType = BorderType.REFLECT, onesided: bool = True):
-        self.n_fft = whole(self, "n_fft", n_fft)
-        self.win_length = whole(self, "win_length", win_length or n_fft)
+        self.n_fft = integer(self, "n_fft", n_fft, 1)
+        self.win_length = integer(self, "win_length", win_length or n_fft, 1)
         if self.win_length > n_fft:
             raise ValueError(f"For '{type(self).__name__}', 'win_length' must be at most 'n_fft', "
                              f"{n_fft}, but got {win_length}.")
-        self.hop_length = whole(self, "hop_length", hop_length or self.win_length // 2)
-        self.pad = whole(self, "pad", pad, 0)
+        self.hop_length = integer(self, "hop_length", hop_length or self.win_length // 2, 1)
+        self.pad = integer(self, "pad", pad, 0)
         self.window = choice(self, "window", window, WindowType)
         self.power = number(self, "power", power, 0)
         self.normalized, self.center, self.onesided = normalized, center, onesided
@@ -156,9 +157,9 @@ class MelScale(AudioOperation):
     def __init__(self, n_mels: int = 128, sample_rate: int = 16000, f_min: float = 0.0,
                  f_max: float | None = None, n_stft: int = 201,
                  norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK):
-        whole(self, "n_mels", n_mels)
-        whole(self, "n_stft", n_stft)
-        whole(self, "sample_rate", sample_rate)
+        integer(self, "n_mels", n_mels, 1)
+        integer(self, "n_stft", n_stft, 1)
+        integer(self, "sample_rate", sample_rate, 1)
         top = float(sample_rate // 2) if f_max is None else f_max
         if f_min >= top:
             raise ValueError(f"For '{type(self).__name__}', 'f_max' must be larger than 'f_min', "
@@ -311,7 +312,7 @@ class MFCC(AudioOperation):
         settings = _settings(melkwargs, {})
         self._mel = MelSpectrogram(sample_rate, **settings)
         mels = settings.get("n_mels", 128)
-        if whole(self, "n_mfcc", n_mfcc) > mels:
+        if integer(self, "n_mfcc", n_mfcc, 1) > mels:
             raise ValueError(f"For 'MFCC', 'n_mfcc' must be at most 'n_mels', {mels}, but got "
                              f"{n_mfcc}.")
         self._dct = create_dct(n_mfcc, mels, choice(self, "norm", norm, NormMode))
@@ -349,7 +350,7 @@ class LFCC(AudioOperation):
         top = float(sample_rate // 2) if f_max is None else f_max
         self._banks = linear_fbanks(self._spectrum.n_fft // 2 + 1, f_min, top, n_filter,
                                     sample_rate)
-        self._dct = create_dct(whole(self, "n_lfcc", n_lfcc), n_filter,
+        self._dct = create_dct(integer(self, "n_lfcc", n_lfcc, 1), n_filter,
                                choice(self, "norm", norm, NormMode))
         self.log_lf, self._decibels = log_lf, AmplitudeToDB()
 
@@ -373,7 +374,7 @@ class SpectralCentroid(AudioOperation):
     def __init__(self, sample_rate: int, n_fft: int = 400, win_length: int | None = None,
                  hop_length: int | None = None, pad: int = 0,
                  window: WindowType = WindowType.HANN):
-        self.sample_rate = whole(self, "sample_rate", sample_rate)
+        self.sample_rate = integer(self, "sample_rate", sample_rate, 1)
         self._spectrum = Spectrogram(n_fft, win_length, hop_length, pad, window, 1.0)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -399,7 +400,7 @@ class InverseSpectrogram(AudioOperation):
                  window: WindowType = WindowType.HANN, normalized: bool = False,
                  center: bool = True, pad_mode: BorderType = BorderType.REFLECT,
                  onesided: bool = True):
-        self.length = None if length is None else whole(self, "length", length, 0)
+        self.length = None if length is None else integer(self, "length", length, 0)
         self._of = Spectrogram(n_fft, win_length, hop_length, pad, window, 1.0, normalized, center,
                                pad_mode, onesided)
 
@@ -436,7 +437,7 @@ class Resample(AudioOperation):
         self.orig_freq = number(self, "orig_freq", orig_freq, 0, above=True)
         self.new_freq = number(self, "new_freq", new_freq, 0, above=True)
         self.resample_method = choice(self, "resample_method", resample_method, ResampleMethod)
-        self.width = whole(self, "lowpass_filter_width", lowpass_filter_width)
+        self.width = integer(self, "lowpass_filter_width", lowpass_filter_width, 1)
         self.rolloff = number(self, "rolloff", rolloff, 0, 1, above=True)
         self.beta = 14.769656459379492 if beta is None else number(self, "beta", beta)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
+from ..checks import string
 from ..errors import DataError, in_pipeline
 from ..node import MappableDataset, SourceDataset
 from ..numbers import Mt19937
@@ -25,8 +26,7 @@ def folder(name: str, path: Any) -> str:
     Raises:
         TypeError, ValueError: if it isn't.
     """
-    if not isinstance(path, str):
-        raise TypeError(f"For '{name}', 'dataset_dir' must be a str, but got {path!r}.")
+    string(name, "dataset_dir", path)
     if not os.path.isdir(path):
         raise ValueError(f"The folder {path} does not exist or is not a directory or permission "
                          f"denied!")

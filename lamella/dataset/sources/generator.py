@@ -12,6 +12,7 @@ import numpy as np
 
 from ...dtype import dtype_to_nptype
 from .. import config
+from ..checks import boolean
 from ..errors import DataError, in_user_code
 from ..node import MappableDataset, names
 from ..order import Row, Table, flat
@@ -84,9 +85,7 @@ class GeneratorDataset(MappableDataset):
         if self.types is not None and len(self.types) != len(self._columns):
             raise ValueError(f"For '{name}', 'column_types' must have as many as there are columns,"
                              f" {len(self._columns)}, but got {len(self.types)}.")
-        if not isinstance(python_multiprocessing, bool):
-            raise TypeError(f"For '{name}', 'python_multiprocessing' must be a bool, but got "
-                            f"{python_multiprocessing!r}.")
+        boolean(name, "python_multiprocessing", python_multiprocessing)
         self.python_multiprocessing = python_multiprocessing
         self.sampler = self._sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
         self.batch_sampler, self.collate_fn = batch_sampler, collate_fn

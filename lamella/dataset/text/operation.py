@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean
 from ..transforms.operation import Streams, TensorOperation, Values
 
 
@@ -75,9 +76,7 @@ class Tokenizer(TextTensorOperation):
     """
 
     def __init__(self, with_offsets: bool = False):
-        if not isinstance(with_offsets, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'with_offsets' must be a bool, but got "
-                            f"{with_offsets!r}.")
+        boolean(self, "with_offsets", with_offsets)
         self.with_offsets = with_offsets
 
     def split(self, text: str) -> list[tuple[str, int, int]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...dtype import Type, dtype_to_nptype
+from ..checks import boolean, integer, string
 from ..errors import needs
 from ..transforms.operation import Streams, Values
 from .enums import NormalizeForm
@@ -248,8 +249,7 @@ class Ngram(TextTensorOperation):
             if pad[1] < 0:
                 raise ValueError(f"For 'Ngram', '{name}' must not have a negative number, but got "
                                  f"{pad!r}.")
-        if not isinstance(separator, str):
-            raise TypeError(f"For 'Ngram', 'separator' must be a str, but got {separator!r}.")
+        string("Ngram", "separator", separator)
         self.n, self.left_pad, self.right_pad, self.separator = n, left_pad, right_pad, separator
         self._sizes = sizes
 
@@ -279,9 +279,7 @@ class SlidingWindow(TextTensorOperation):
 
     def __init__(self, width: int, axis: int = 0):
         for name, number in (("width", width), ("axis", axis)):
-            if isinstance(number, bool) or not isinstance(number, int):
-                raise TypeError(f"For 'SlidingWindow', '{name}' must be an int, but got "
-                                f"{number!r}.")
+            integer("SlidingWindow", name, number)
         if width < 1:
             raise ValueError(f"For 'SlidingWindow', 'width' must be positive, but got {width}.")
         self.width, self.axis = width, axis
@@ -304,10 +302,8 @@ class AddToken(TextTensorOperation):
     """
 
     def __init__(self, token: str, begin: bool = True):
-        if not isinstance(token, str):
-            raise TypeError(f"For 'AddToken', 'token' must be a str, but got {token!r}.")
-        if not isinstance(begin, bool):
-            raise TypeError(f"For 'AddToken', 'begin' must be a bool, but got {begin!r}.")
+        string("AddToken", "token", token)
+        boolean("AddToken", "begin", begin)
         self.token, self.begin = token, begin
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -329,9 +325,7 @@ class Truncate(TextTensorOperation):
     """
 
     def __init__(self, max_seq_len: int):
-        if isinstance(max_seq_len, bool) or not isinstance(max_seq_len, int):
-            raise TypeError(f"For 'Truncate', 'max_seq_len' must be an int, but got "
-                            f"{max_seq_len!r}.")
+        integer("Truncate", "max_seq_len", max_seq_len)
         if max_seq_len < 0:
             raise ValueError(f"For 'Truncate', 'max_seq_len' must be 0 or more, but got "
                              f"{max_seq_len}.")
@@ -353,9 +347,7 @@ class TruncateSequencePair(TextTensorOperation):
     """
 
     def __init__(self, max_length: int):
-        if isinstance(max_length, bool) or not isinstance(max_length, int):
-            raise TypeError(f"For 'TruncateSequencePair', 'max_length' must be an int, but got "
-                            f"{max_length!r}.")
+        integer("TruncateSequencePair", "max_length", max_length)
         if max_length < 0:
             raise ValueError(f"For 'TruncateSequencePair', 'max_length' must be 0 or more, but got "
                              f"{max_length}.")

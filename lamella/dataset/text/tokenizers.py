@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, string
 from ..errors import needs
 from ..transforms.operation import PyTensorOperation, Streams, Values
 from .enums import JiebaMode, NormalizeForm, SPieceTokenizerOutType
@@ -52,9 +53,7 @@ class UnicodeScriptTokenizer(Tokenizer):
 
     def __init__(self, keep_whitespace: bool = False, with_offsets: bool = False):
         super().__init__(with_offsets)
-        if not isinstance(keep_whitespace, bool):
-            raise TypeError(f"For 'UnicodeScriptTokenizer', 'keep_whitespace' must be a bool, but "
-                            f"got {keep_whitespace!r}.")
+        boolean("UnicodeScriptTokenizer", "keep_whitespace", keep_whitespace)
         self.keep_whitespace = keep_whitespace
 
     def split(self, text: str) -> Found:
@@ -101,8 +100,7 @@ class RegexTokenizer(Tokenizer):
         super().__init__(with_offsets)
         for name, value in (("delim_pattern", delim_pattern),
                             ("keep_delim_pattern", keep_delim_pattern)):
-            if not isinstance(value, str):
-                raise TypeError(f"For 'RegexTokenizer', '{name}' must be a str, but got {value!r}.")
+            string("RegexTokenizer", name, value)
         self.delim_pattern, self.keep_delim_pattern = delim_pattern, keep_delim_pattern
         regex = needs("text", "regex")
         self._delimiter = regex.compile(delim_pattern)
@@ -153,9 +151,7 @@ class BasicTokenizer(Tokenizer):
         super().__init__(with_offsets)
         for name, value in (("lower_case", lower_case), ("keep_whitespace", keep_whitespace),
                             ("preserve_unused_token", preserve_unused_token)):
-            if not isinstance(value, bool):
-                raise TypeError(f"For '{type(self).__name__}', '{name}' must be a bool, but got "
-                                f"{value!r}.")
+            boolean(self, name, value)
         if not isinstance(normalization_form, NormalizeForm):
             raise TypeError(f"For '{type(self).__name__}', 'normalization_form' must be a "
                             f"NormalizeForm, but got {normalization_form!r}.")
@@ -244,8 +240,7 @@ class WordpieceTokenizer(TextTensorOperation):
                             f"{type(vocab).__name__}.")
         for argument, value in (("suffix_indicator", suffix_indicator),
                                 ("unknown_token", unknown_token)):
-            if not isinstance(value, str):
-                raise TypeError(f"For '{name}', '{argument}' must be a str, but got {value!r}.")
+            string(name, argument, value)
         if isinstance(max_bytes_per_token, bool) or not isinstance(
                 max_bytes_per_token, int) or max_bytes_per_token < 0:
             raise ValueError(f"For '{name}', 'max_bytes_per_token' must be an int of 0 or more, "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...dtype import Type, dtype_to_nptype
+from ..checks import integer
 from ..errors import in_pipeline
 from .operation import PyTensorOperation, Streams, TensorOperation, Values
 
@@ -244,9 +245,7 @@ class OneHot(TensorOperation):
     """
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0):
-        if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-            raise TypeError(f"For 'OneHot', 'num_classes' must be an int, but got "
-                            f"{num_classes!r}.")
+        integer("OneHot", "num_classes", num_classes)
         if num_classes < 1:
             raise ValueError(f"For 'OneHot', 'num_classes' must be greater than 0, but got "
                              f"{num_classes}.")
@@ -401,8 +400,7 @@ class Concatenate(TensorOperation):
 
     def __init__(self, axis: int = 0, prepend: np.ndarray | None = None,
                  append: np.ndarray | None = None):
-        if isinstance(axis, bool) or not isinstance(axis, int):
-            raise TypeError(f"For 'Concatenate', 'axis' must be an int, but got {axis!r}.")
+        integer("Concatenate", "axis", axis)
         if axis not in (0, -1):
             raise ValueError(f"For 'Concatenate', 'axis' must be 0 or -1, but got {axis}.")
         for name, value in (("prepend", prepend), ("append", append)):

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import choice, integer, number
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
 from .enums import AutoAugmentPolicy, Inter
-from .image import RandomImageOperation, choice, fill_values, is_image, number
+from .image import RandomImageOperation, fill_values, is_image
 
 _IMAGENET = """
     Posterize .4 8 Rotate .6 9|Solarize .6 5 AutoContrast .6 -|Equalize .8 - Equalize .6 -|
@@ -109,12 +110,6 @@ class _Policy(RandomImageOperation):
         return image
 
 
-def _int(name: str, argument: str, value: Any, low: int, high: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{name}', '{argument}' must be an int, but got {value!r}.")
-    return number(name, argument, value, low, high)
-
-
 class AutoAugment(_Policy):
     """Two changes, of a pair chosen among those that a policy has.
 
@@ -169,9 +164,10 @@ class RandAugment(_Policy):
 
     def __init__(self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
                  interpolation: Inter = Inter.NEAREST, fill_value: Any = 0):
-        self.num_ops = _int("RandAugment", "num_ops", num_ops, 0)
-        self.num_magnitude_bins = _int("RandAugment", "num_magnitude_bins", num_magnitude_bins, 2)
-        self.magnitude = _int("RandAugment", "magnitude", magnitude, 0)
+        self.num_ops = integer("RandAugment", "num_ops", num_ops, 0)
+        self.num_magnitude_bins = integer("RandAugment", "num_magnitude_bins",
+                                          num_magnitude_bins, 2)
+        self.magnitude = integer("RandAugment", "magnitude", magnitude, 0)
         if magnitude >= num_magnitude_bins:
             raise ValueError(f"For 'RandAugment', 'magnitude' must be smaller than "
                              f"'num_magnitude_bins', {num_magnitude_bins}, but got {magnitude}.")
@@ -205,7 +201,7 @@ class TrivialAugmentWide(_Policy):
 
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST,
                  fill_value: Any = 0):
-        self.num_magnitude_bins = _int("TrivialAugmentWide", "num_magnitude_bins",
+        self.num_magnitude_bins = integer("TrivialAugmentWide", "num_magnitude_bins",
                                        num_magnitude_bins, 2)
         self._set(interpolation, fill_value)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import number
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
 from .enums import Inter
 from .geometry import Resize
-from .image import RandomImageOperation, is_image, number
+from .image import RandomImageOperation, is_image
 from .random_geometry import (
     RandomCrop,
     RandomHorizontalFlip,

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import integer, number, pair
 from ..transforms.operation import PyTensorOperation
 from . import kernels
-from .image import ImageOperation, frames, is_image, number, pair, pillow
+from .image import ImageOperation, frames, is_image, pillow
 
 
 class _Enhanced(ImageOperation):
@@ -192,8 +193,7 @@ class Posterize(ImageOperation):
     """
 
     def __init__(self, bits: int):
-        if isinstance(bits, bool) or not isinstance(bits, int):
-            raise TypeError(f"For 'Posterize', 'bits' must be an int, but got {bits!r}.")
+        integer("Posterize", "bits", bits)
         self.bits = number("Posterize", "bits", bits, 0, 8)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
@@ -229,9 +229,7 @@ class GaussianBlur(ImageOperation):
             raise TypeError(f"For 'GaussianBlur', 'kernel_size' must be one or two ints, but got "
                             f"{kernel_size!r}.")
         for size in sizes:
-            if isinstance(size, bool) or not isinstance(size, int):
-                raise TypeError(f"For 'GaussianBlur', 'kernel_size' must be an int, but got "
-                                f"{size!r}.")
+            integer("GaussianBlur", "kernel_size", size)
             if number("GaussianBlur", "kernel_size", size, 1) % 2 == 0:
                 raise ValueError(f"For 'GaussianBlur', 'kernel_size' must be odd, but got {size}.")
         widths = [0.0, 0.0] if sigma is None else (
@@ -264,8 +262,7 @@ class UniformAugment(PyTensorOperation):
             if not callable(operation):
                 raise TypeError(f"For 'UniformAugment', each of 'transforms' must be an operation, "
                                 f"but got {operation!r}.")
-        if isinstance(num_ops, bool) or not isinstance(num_ops, int):
-            raise TypeError(f"For 'UniformAugment', 'num_ops' must be an int, but got {num_ops!r}.")
+        integer("UniformAugment", "num_ops", num_ops)
         number("UniformAugment", "num_ops", num_ops, 1)
         if num_ops > len(transforms):
             raise ValueError(f"For 'UniformAugment', 'num_ops' must be at most the number of "

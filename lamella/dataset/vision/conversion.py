@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...dtype import Type, dtype_to_nptype
+from ..checks import boolean, choice, number, string
 from ..errors import DataError
 from ..transforms.operation import PyTensorOperation, is_pillow
 from ..transforms.transforms import TypeCast
 from .enums import ConvertMode
-from .image import ImageOperation, choice, cv, frames, is_image, number, pillow
+from .image import ImageOperation, cv, frames, is_image, pillow
 
 
 class Decode(ImageOperation):
@@ -26,8 +27,7 @@ class Decode(ImageOperation):
     """
 
     def __init__(self, to_pil: bool = False):
-        if not isinstance(to_pil, bool):
-            raise TypeError(f"For 'Decode', 'to_pil' must be a bool, but got {to_pil!r}.")
+        boolean("Decode", "to_pil", to_pil)
         self.to_pil = self.python = to_pil
 
     def accept(self, value: Any) -> Any:
@@ -202,8 +202,7 @@ class Normalize(ImageOperation):
                              f"{mean} and {std}.")
         if any(value <= 0 for value in std):
             raise ValueError(f"For '{name}', 'std' must be greater than 0, but got {std}.")
-        if not isinstance(is_hwc, bool):
-            raise TypeError(f"For '{name}', 'is_hwc' must be a bool, but got {is_hwc!r}.")
+        boolean(name, "is_hwc", is_hwc)
         self.mean, self.std, self.is_hwc = mean, std, is_hwc
         self._mean, self._std = np.asarray(mean, np.float32), np.asarray(std, np.float32)
 
@@ -237,8 +236,7 @@ class NormalizePad(Normalize):
 
     def __init__(self, mean: Any, std: Any, dtype: str = "float32", is_hwc: bool = True):
         super().__init__(mean, std, is_hwc)
-        if not isinstance(dtype, str):
-            raise TypeError(f"For 'NormalizePad', 'dtype' must be a str, but got {dtype!r}.")
+        string("NormalizePad", "dtype", dtype)
         if dtype not in ("float32", "float16"):
             raise ValueError(f"For 'NormalizePad', 'dtype' must be 'float32' or 'float16', but got "
                              f"{dtype!r}.")
@@ -312,9 +310,7 @@ class _Colors(PyTensorOperation):
     """The base of what changes three numbers, colour by colour."""
 
     def __init__(self, is_hwc: bool = False):
-        if not isinstance(is_hwc, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'is_hwc' must be a bool, but got "
-                            f"{is_hwc!r}.")
+        boolean(self, "is_hwc", is_hwc)
         self.is_hwc = is_hwc
 
     def transform(self, value: np.ndarray) -> np.ndarray:

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, choice, integer, number
 from ..transforms.operation import PyTensorOperation, is_pillow
 from . import kernels
 from .enums import Border, Inter, SliceMode
 from .image import (
     ImageOperation,
-    choice,
     fill_values,
     frames,
     is_image,
-    number,
     paddings,
     pillow,
     pillow_filter,
@@ -117,8 +116,7 @@ class ResizedCrop(ImageOperation):
                  interpolation: Inter = Inter.BILINEAR):
         for name, value, low in (("top", top, 0), ("left", left, 0), ("height", height, 1),
                                  ("width", width, 1)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'ResizedCrop', '{name}' must be an int, but got {value!r}.")
+            integer("ResizedCrop", name, value)
             number("ResizedCrop", name, value, low)
         self.top, self.left, self.height, self.width = top, left, height, width
         self.size, self._resize = size, Resize(size, interpolation)
@@ -235,8 +233,7 @@ class Rotate(ImageOperation):
                  center: Any = None, fill_value: Any = 0):
         self.degrees = number("Rotate", "degrees", degrees)
         self.resample = choice("Rotate", "resample", resample, Inter)
-        if not isinstance(expand, bool):
-            raise TypeError(f"For 'Rotate', 'expand' must be a bool, but got {expand!r}.")
+        boolean("Rotate", "expand", expand)
         if center is not None and (not isinstance(center, (list, tuple)) or len(center) != 2):
             raise TypeError(f"For 'Rotate', 'center' must be (x, y), but got {center!r}.")
         self.expand, self.center = expand, center
@@ -342,8 +339,7 @@ class SlicePatches(ImageOperation):
     def __init__(self, num_height: int = 1, num_width: int = 1,
                  slice_mode: SliceMode = SliceMode.PAD, fill_value: int = 0):
         for name, value in (("num_height", num_height), ("num_width", num_width)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'SlicePatches', '{name}' must be an int, but got {value!r}.")
+            integer("SlicePatches", name, value)
             number("SlicePatches", name, value, 1)
         self.num_height, self.num_width = num_height, num_width
         self.slice_mode = choice("SlicePatches", "slice_mode", slice_mode, SliceMode)
@@ -405,9 +401,7 @@ class TenCrop(PyTensorOperation):
 
     def __init__(self, size: Any, use_vertical_flip: bool = False):
         self.size, self._size = size, size_pair("TenCrop", size)
-        if not isinstance(use_vertical_flip, bool):
-            raise TypeError(f"For 'TenCrop', 'use_vertical_flip' must be a bool, but got "
-                            f"{use_vertical_flip!r}.")
+        boolean("TenCrop", "use_vertical_flip", use_vertical_flip)
         self.use_vertical_flip = use_vertical_flip
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:

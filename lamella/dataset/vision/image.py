@@ -139,47 +139,6 @@ def size_pair(name: str, size: Any, argument: str = "size") -> tuple[int, int]:
     return listed[0], listed[1]
 
 
-def number(name: str, argument: str, value: Any, low: float | None = None,
-           high: float | None = None) -> Any:
-    """A number between two others.
-
-    Raises:
-        TypeError, ValueError: if it isn't.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"For '{name}', '{argument}' must be a number, but got {value!r}.")
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise ValueError(f"For '{name}', '{argument}' must be in [{low}, {high}], but got {value}.")
-    return value
-
-
-def pair(name: str, argument: str, value: Any, low: float | None = None,
-         high: float | None = None) -> tuple[Any, Any]:
-    """Two numbers, the first not larger.
-
-    Raises:
-        TypeError, ValueError: if they aren't.
-    """
-    if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise TypeError(f"For '{name}', '{argument}' must be two numbers, but got {value!r}.")
-    for one in value:
-        number(name, argument, one, low, high)
-    if value[0] > value[1]:
-        raise ValueError(f"For '{name}', '{argument}' must be (min, max), but got {value!r}.")
-    return value[0], value[1]
-
-
-def choice(name: str, argument: str, value: Any, kind: Any) -> Any:
-    """A member of an enumeration.
-
-    Raises:
-        TypeError: if it is none.
-    """
-    if not isinstance(value, kind):
-        raise TypeError(f"For '{name}', '{argument}' must be a {kind.__name__}, but got {value!r}.")
-    return value
-
-
 def fill_values(name: str, value: Any) -> tuple[int, int, int]:
     """What to fill with, for each of three channels.
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation, Streams, Values
 from ..transforms.transforms import checked_prob
 from .enums import ImageBatchFormat
-from .image import ImageOperation, RandomImageOperation, choice, is_image, number, pair
+from .image import ImageOperation, RandomImageOperation, is_image
 
 
 class CutOut(RandomImageOperation):
@@ -26,11 +27,9 @@ class CutOut(RandomImageOperation):
 
     def __init__(self, length: int, num_patches: int = 1, is_hwc: bool = True):
         for name, value in (("length", length), ("num_patches", num_patches)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'CutOut', '{name}' must be an int, but got {value!r}.")
+            integer("CutOut", name, value)
             number("CutOut", name, value, 1)
-        if not isinstance(is_hwc, bool):
-            raise TypeError(f"For 'CutOut', 'is_hwc' must be a bool, but got {is_hwc!r}.")
+        boolean("CutOut", "is_hwc", is_hwc)
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> list[tuple[int, int]]:
@@ -72,8 +71,7 @@ class Erase(ImageOperation):
                  inplace: bool = False):
         for name, given, low in (("top", top, 0), ("left", left, 0), ("height", height, 1),
                                  ("width", width, 1)):
-            if isinstance(given, bool) or not isinstance(given, int):
-                raise TypeError(f"For 'Erase', '{name}' must be an int, but got {given!r}.")
+            integer("Erase", name, given)
             number("Erase", name, given, low)
         listed = [value] if isinstance(value, (int, float)) else list(value)
         if len(listed) not in (1, 3):
@@ -269,12 +267,10 @@ class MixUp(PyTensorOperation):
     """
 
     def __init__(self, batch_size: int, alpha: float, is_single: bool = True):
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int):
-            raise TypeError(f"For 'MixUp', 'batch_size' must be an int, but got {batch_size!r}.")
+        integer("MixUp", "batch_size", batch_size)
         self.batch_size = number("MixUp", "batch_size", batch_size, 1)
         self.alpha = number("MixUp", "alpha", alpha, 0)
-        if not isinstance(is_single, bool):
-            raise TypeError(f"For 'MixUp', 'is_single' must be a bool, but got {is_single!r}.")
+        boolean("MixUp", "is_single", is_single)
         self.is_single = is_single
         self._before: Any = None
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
 from ..transforms.transforms import checked_prob
 from . import kernels
 from .color import AdjustHue
 from .conversion import gray, need_pillow
-from .image import RandomImageOperation, is_image, number, pair, pillow
+from .image import RandomImageOperation, is_image, pillow
 
 
 class _Sometimes(RandomImageOperation):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import boolean, choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
 from ..transforms.transforms import checked_prob
@@ -17,13 +18,10 @@ from .enums import Border, Inter
 from .geometry import Resize, padded_pillow, perspective_pillow
 from .image import (
     RandomImageOperation,
-    choice,
     fill_values,
     frames,
     is_image,
-    number,
     paddings,
-    pair,
     pillow,
     pillow_filter,
     size_pair,
@@ -85,9 +83,7 @@ class RandomCrop(RandomImageOperation):
         self.size, self._size = size, size_pair(name, size)
         self.padding = padding
         self._padding = (0, 0, 0, 0) if padding is None else paddings(name, padding)
-        if not isinstance(pad_if_needed, bool):
-            raise TypeError(f"For '{name}', 'pad_if_needed' must be a bool, but got "
-                            f"{pad_if_needed!r}.")
+        boolean(name, "pad_if_needed", pad_if_needed)
         self.pad_if_needed = pad_if_needed
         self.fill_value, self._fill = fill_value, fill_values(name, fill_value)
         self.padding_mode = choice(name, "padding_mode", padding_mode, Border)
@@ -167,9 +163,7 @@ class RandomResizedCrop(RandomImageOperation):
             raise ValueError(f"For '{name}', 'scale' and 'ratio' must be greater than 0, but got "
                              f"{scale} and {ratio}.")
         self.interpolation = choice(name, "interpolation", interpolation, Inter)
-        if isinstance(max_attempts, bool) or not isinstance(max_attempts, int):
-            raise TypeError(f"For '{name}', 'max_attempts' must be an int, but got "
-                            f"{max_attempts!r}.")
+        integer(name, "max_attempts", max_attempts)
         self.max_attempts = number(name, "max_attempts", max_attempts, 1)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from ..checks import number
 from ..transforms.operation import is_pillow
 from .conversion import decoded
 from .enums import (  # noqa: F401  (programs look for them here)
@@ -19,7 +20,7 @@ from .enums import (  # noqa: F401  (programs look for them here)
     Inter,
     SliceMode,
 )
-from .image import cv, is_image, number, paddings, pillow
+from .image import cv, is_image, paddings, pillow
 
 
 def _existing(filename: Any, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import string
 from ..errors import needs
 
 __all__ = ["read_video", "read_video_timestamps"]
@@ -86,10 +87,8 @@ class _Video:
     """An open video; what is wrong with the file is a RuntimeError."""
 
     def __init__(self, name: str, filename: Any, pts_unit: Any):
-        if not isinstance(filename, str):
-            raise TypeError(f"For '{name}', 'filename' must be a str, but got {filename!r}.")
-        if not isinstance(pts_unit, str):
-            raise TypeError(f"For '{name}', 'pts_unit' must be a str, but got {pts_unit!r}.")
+        string(name, "filename", filename)
+        string(name, "pts_unit", pts_unit)
         if pts_unit not in ("pts", "sec"):
             raise ValueError(f"For '{name}', 'pts_unit' must be 'pts' or 'sec', but got "
                              f"{pts_unit!r}.")
