@@ -20,7 +20,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def adapted(function: Callable[..., Any], signature: str, name: str = "", doc: str = "",
-         **fixed: Any) -> Callable[..., Any]:
+            **fixed: Any) -> Callable[..., Any]:
     """A function that passes its arguments to another one.
 
     Args:

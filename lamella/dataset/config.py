@@ -303,7 +303,7 @@ def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> 
     """Kept, and of no effect: Tensors own their memory."""
     _VALUES["iterator_mode"] = {"do_copy": boolean("set_iterator_mode", "do_copy", do_copy),
                                 "parallel_convert": boolean("set_iterator_mode", "parallel_convert",
-                                                          parallel_convert)}
+                                                            parallel_convert)}
 
 
 def get_iterator_mode() -> dict[str, bool]:

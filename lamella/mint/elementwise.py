@@ -42,7 +42,7 @@ npu_gelu = adapted(ops.gelu, "input, approximate='none'", "npu_gelu")
 softmax = adapted(ops.softmax, "input, dim:axis, *, dtype=None")
 sqrt = adapted(ops.sqrt, "input:x")
 triangular_solve = adapted(_methods.triangular_solve, "b:self, A, upper=True, transpose=False, "
-                        "unitriangular=False")
+                           "unitriangular=False")
 
 
 @with_forms

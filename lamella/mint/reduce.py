@@ -30,7 +30,7 @@ prod = adapted(ops.prod, "input, dim:axis=None, keepdim:keep_dims=False, *, dtyp
 std = adapted(ops.std, _SPREAD, doc=_NOT_N)
 std_mean = adapted(ops.std_mean, _SPREAD, doc=_NOT_N)
 unique = adapted(_methods.unique, "input:self, sorted=True, return_inverse=False, "
-              "return_counts=False, dim=None")
+                 "return_counts=False, dim=None")
 var = adapted(ops.var, _SPREAD, doc=_NOT_N)
 var_mean = adapted(ops.var_mean, _SPREAD, doc=_NOT_N)
 

@@ -337,4 +337,4 @@ tensor_methods(svd=svd, qr=_tensor_qr, eigvals=eigvals, cholesky=cholesky,
                cholesky_inverse=cholesky_inverse, cholesky_solve=cholesky_solve,
                lu_solve=lu_solve, geqrf=geqrf, orgqr=orgqr,
                ormqr=adapted(ormqr, "self:input, input2:tau, input3:other, left=True, "
-                                 "transpose=False"))
+                                    "transpose=False"))

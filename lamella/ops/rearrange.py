@@ -391,5 +391,5 @@ tensor_methods(transpose=_tensor_transpose, permute=_tensor_permute, swapaxes=sw
                repeat=_tensor_repeat, repeat_interleave=_tensor_repeat_interleave,
                flip=_tensor_flip, fliplr=fliplr, flipud=flipud, reverse=reverse,
                reverse_sequence=adapted(reverse_sequence,
-                                     "self:x, seq_lengths, seq_dim=0, batch_dim=0"),
+                                        "self:x, seq_lengths, seq_dim=0, batch_dim=0"),
                roll=roll, rot90=rot90)

@@ -198,7 +198,7 @@ def _dense_product(where: str, csr_tensor: Any, dense: Any) -> Tensor:
 def _transposed(x: CSRTensor, conjugate: bool) -> CSRTensor:
     values = ops.conj(x.values) if conjugate and x.values._raw.is_complex() else x.values
     return _from_positions(x.indices._raw, x.rows().to(x.indices._raw.dtype), values._raw,
-                        x.shape[::-1])
+                           x.shape[::-1])
 
 
 @op
@@ -240,4 +240,4 @@ def csr_mm(a: CSRTensor, b: CSRTensor, trans_a: bool = False, trans_b: bool = Fa
     first = torch.cumsum(counts, 0) - counts
     at = torch.arange(which.numel(), device=inner.device) - first[which] + start[inner[which]]
     return _from_positions(a.rows()[which], columns[at], left[which] * right[at],
-                        (a.shape[0], b.shape[1]))
+                           (a.shape[0], b.shape[1]))

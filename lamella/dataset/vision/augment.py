@@ -202,7 +202,7 @@ class TrivialAugmentWide(_Policy):
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST,
                  fill_value: Any = 0):
         self.num_magnitude_bins = integer("TrivialAugmentWide", "num_magnitude_bins",
-                                       num_magnitude_bins, 2)
+                                          num_magnitude_bins, 2)
         self._set(interpolation, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:

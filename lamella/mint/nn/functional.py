@@ -63,9 +63,9 @@ _CONV = ("input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1")
 _POOL = ("input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True")
 
 batch_norm = adapted(ops.batch_norm, "input:input_x, running_mean, running_var, weight=None, "
-                  "bias=None, training=False, momentum=0.1, eps=1e-05")
+                     "bias=None, training=False, momentum=0.1, eps=1e-05")
 binary_cross_entropy = adapted(ops.binary_cross_entropy,
-                            "input:logits, target:labels, weight=None, reduction='mean'")
+                               "input:logits, target:labels, weight=None, reduction='mean'")
 binary_cross_entropy_with_logits = adapted(
     ops.binary_cross_entropy_with_logits,
     "input, target, weight=None, reduction='mean', pos_weight=None")
@@ -75,12 +75,12 @@ leaky_relu = adapted(ops.leaky_relu, "input, negative_slope:alpha=0.01")
 linear = ops.dense
 logsigmoid = adapted(ops.logsigmoid, "input:x")
 max_pool2d = adapted(ops.max_pool2d, "input:x, kernel_size, stride=None, padding=0, dilation=1, "
-                  "ceil_mode=False, return_indices=False")
+                     "ceil_mode=False, return_indices=False")
 max_unpool2d = adapted(ops.max_unpool2d, "input:x, indices, kernel_size, stride=None, padding=0, "
-                    "output_size=None")
+                       "output_size=None")
 mish = adapted(ops.mish, "input:x")
 nll_loss = adapted(ops.nll_loss, "input:inputs, target, weight=None, ignore_index=-100, "
-                "reduction='mean'")
+                   "reduction='mean'")
 pad = adapted(ops.pad, "input:input_x, pad:padding, mode='constant', value=None")
 pixel_shuffle = adapted(ops.pixel_shuffle, "input, upscale_factor")
 selu = adapted(ops.selu, "input:input_x")
@@ -318,7 +318,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
 
 upsample = adapted(interpolate, "input, size=None, scale_factor=None, mode='nearest', "
-                "align_corners=None", "upsample")
+                   "align_corners=None", "upsample")
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean",
