@@ -71,18 +71,21 @@ def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
     found: dict[Node, set[Node]] = {}
     parts: dict[object, Node] = {}
     for node in nodes:
-        bases: set[Node] = set()
-        if node.target is operator.getitem:
-            several, number = node.args
-            bases = found[several]  # type: ignore[index]
-            if isinstance(several, Node) and bases == {several}:  # each value has its own memory
-                bases = {parts.setdefault((several, number), node)}
-        elif node.op == "call_function":
-            known = effects_of(node.target)
-            if known.shared:
-                bases = bases.union(*(found[n] for n in _given(node, known.shared)))
-            if known.may_be_view:
-                bases = bases.union(*(found[n] for n in node.all_input_nodes), {node})
+        bases = None
+        if node.op == "call_function":
+            target = node.target
+            known = effects_of(target)
+            if target is operator.getitem:
+                several, number = node.args
+                bases = found[several]  # type: ignore[index]
+                if isinstance(several, Node) and bases == {several}:  # each has its own memory
+                    bases = {parts.setdefault((several, number), node)}
+            elif known.may_be_view:
+                bases = set().union(*(found[n] for n in node.all_input_nodes), {node})
+            elif known.shared:
+                given = _given(node, known.shared)
+                bases = found[given[0]] if len(given) == 1 else set().union(
+                    *(found[n] for n in given))
         found[node] = bases or {node}
     return found
 
@@ -99,8 +102,10 @@ def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
 
 def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     """The nodes whose memory an operation mutates, also where its schema doesn't say so."""
+    if node.op != "call_function":
+        return set()
     found = written_by(node, bases)
-    if node.op == "call_function" and effects_of(node.target).is_impure:
+    if effects_of(node.target).is_impure:
         found = found.union(*(bases[n] for n in nodes_in(node.args[3:5])))
     return found
 

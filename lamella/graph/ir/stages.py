@@ -40,6 +40,8 @@ def late_nodes(body: list[Node], inputs: set[Node], bases: dict[Node, set[Node]]
     random_is_late = exchange_is_late = False
     for node in body:
         written = written_by(node, bases)
+        if not late and inputs.isdisjoint(written):
+            continue
         used = set().union(*(bases[n] for n in node.all_input_nodes), ())
         random, exchange = is_random(node), is_exchange(node)
         if (not inputs.isdisjoint(written) or not read.isdisjoint(written)

@@ -14,9 +14,9 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..ir.draft import Kernels
+from ..ir.forms import form_of, form_of_value
 from ..ir.operations import all_written_by, last_uses
 from ..ir.streams import generators_restored, streams_of
-from .forms import form_of, form_of_value
 from .memory import Memory
 from .trial import copies
 

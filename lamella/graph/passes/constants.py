@@ -7,8 +7,8 @@ import operator
 import torch
 from torch.fx import GraphModule, Node
 
+from ..ir.forms import Form, form_of, form_of_value
 from ..ir.operations import must_stay
-from .forms import Form, form_of, form_of_value
 from .memory import Memory
 
 MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
@@ -33,9 +33,10 @@ def fold(module: GraphModule, memory: Memory) -> int:
     known: dict[Node, torch.Tensor] = {}
     budget, count = MOST_BYTES, 0
     for node in graph.nodes:
-        if not _may_fold(node, memory):
+        if node.op != "call_function" or node.target not in _OF_A_FORM and any(
+                n not in known for n in node.all_input_nodes):
             continue
-        if node.target not in _OF_A_FORM and any(n not in known for n in node.all_input_nodes):
+        if not _may_fold(node, memory):
             continue
         form = form_of(node)
         if form is None or _bytes(form) > budget:
@@ -65,8 +66,7 @@ def _bytes(form: Form) -> int:
 
 
 def _may_fold(node: Node, memory: Memory) -> bool:
-    return (node.op == "call_function" and not must_stay(node)
-            and node.target is not operator.getitem
+    return (not must_stay(node) and node.target is not operator.getitem
             and not str(node.target).startswith("aten.empty")
             and not memory.writes(node) and not memory.escapes(node))
 

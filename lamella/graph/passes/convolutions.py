@@ -17,8 +17,8 @@ from torch.fx import GraphModule, Node
 
 from ...machine.measured import Key, Measured
 from ..ir.draft import copied
+from ..ir.forms import Form, form_of
 from . import winograd
-from .forms import Form, form_of
 from .insert import inserted
 from .memory import Memory
 from .trial import NotYet

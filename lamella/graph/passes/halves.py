@@ -9,7 +9,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..ir.draft import copied
-from .forms import form_of
+from ..ir.forms import form_of
 from .insert import inserted
 
 aten = torch.ops.aten

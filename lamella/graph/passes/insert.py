@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule, Node
 
+from ..ir.forms import form_of
 from ..tracing.lines import NOWHERE
 from ..tracing.recorder import Recorder
-from .forms import describe, form_of
 
 
 def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[torch.Tensor]],
@@ -36,7 +36,6 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     with torch.no_grad(), recorder:
         found = function(*given)
     part = recorder.finished(found)
-    describe(part.graph, [*given, *recorder.constants])
     for node in part.graph.nodes:  # the line of the node that it replaces
         node.meta["line"] = place.meta.get("line", NOWHERE)
         node.meta["again"] = again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from functools import cached_property
 
 import torch
 from torch.fx import Graph, Node
@@ -31,14 +32,20 @@ class Memory:
         self.results = set(nodes_in(nodes[-1].args))
         self.given: set[Node] = set().union(*(self.bases[n] for n in self.results))
         self._writes: dict[Node, list[int]] = {}
-        self._last: dict[Node, int] = {}
-        for i, node in enumerate(nodes):
+        for node in nodes:
             for base in all_written_by(node, self.bases):
-                self._writes.setdefault(base, []).append(i)
+                self._writes.setdefault(base, []).append(self.place[node])
+
+    @cached_property
+    def _last(self) -> dict[Node, int]:
+        """For each node, the last position at which it, or what lies in its memory, is used."""
+        found: dict[Node, int] = {}
+        for node, place in self.place.items():
             for argument in node.all_input_nodes:
-                self._last[argument] = i
+                found[argument] = place
                 for base in self.bases[argument]:
-                    self._last[base] = i
+                    found[base] = place
+        return found
 
     def is_fresh(self, node: Node) -> bool:
         """Whether the value lies in memory that an operation of the graph allocated."""
@@ -50,7 +57,10 @@ class Memory:
 
     def writes(self, node: Node) -> list[int]:
         """The positions at which the memory of a node is written."""
-        return [i for base in self.bases[node] for i in self._writes.get(base, ())]
+        bases = self.bases[node]
+        if self._writes.keys().isdisjoint(bases):  # most nodes
+            return []
+        return [i for base in bases for i in self._writes.get(base, ())]
 
     def version(self, nodes: Iterable[Node], place: int) -> tuple[int, ...]:
         """Numbers that are equal at two positions if no mutation of the nodes lies in between."""

@@ -20,7 +20,6 @@ from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
-from .forms import describe
 from .halves import halves
 from .memory import Memory, peak, reshapes_in_place
 from .peephole import peephole
@@ -66,7 +65,6 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     better = graph if in_place else copied(graph)
     if reshapes_in_place(better.graph):
         return better
-    describe(better.graph, inputs)
     simplify(better)
     if measure:
         better.recompile()

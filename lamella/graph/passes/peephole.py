@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from .forms import form_of, same_as
+from ..ir.forms import form_of, same_as
 from .memory import Memory
 from .replacements import Replacements
 

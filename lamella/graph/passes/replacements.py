@@ -17,12 +17,14 @@ class Replacements:
 
     def __init__(self) -> None:
         self._values: dict[Node, Node] = {}
-        self._waiting: dict[Node, None] = {}
+        self._waiting: dict[Node, None] = {}  # operations with many inputs
 
     def replace(self, node: Node, other: Node) -> None:
         """Use `other` wherever `node` is used."""
         self._values[node] = other
         for user in list(node.users):
+            if user in self._waiting:
+                continue
             if len(user.all_input_nodes) > MANY:
                 self._waiting[user] = None
             else:

@@ -9,7 +9,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from ...machine.products import available, routes
 from ..ir.draft import copied
-from .forms import Form, form_of
+from ..ir.forms import Form, form_of
 
 aten = torch.ops.aten
 

@@ -115,6 +115,7 @@ class _Lowered:
         self.values: dict[Node, Any] = {}  # of nodes: the number of a value, numbers, a constant
         self.steps: list[tuple[str, str, str, list[Any], Any, list[int]]] = []
         self.count = 0
+        self._formals: dict[Any, list[tuple[str, bool, Any, str]]] = {}  # arguments by operations
         nodes = list(module.graph.nodes)
         for node in nodes:
             if node.op == "placeholder":
@@ -152,17 +153,23 @@ class _Lowered:
         schema = getattr(node.target, "_schema", None)
         if schema is None:
             raise NoProgram(str(node.target))
+        formals = self._formals.get(node.target)
+        if formals is None:
+            formals = self._formals[node.target] = [
+                (formal.name, formal.has_default_value(), formal.default_value, str(formal.type))
+                for formal in schema.arguments]
+        args, kwargs = node.args, node.kwargs
         takes, constants = [], []
-        for i, formal in enumerate(schema.arguments):
-            if i < len(node.args):
-                value: Any = node.args[i]
-            elif formal.name in node.kwargs:
-                value = node.kwargs[formal.name]
-            elif formal.has_default_value():
-                value = formal.default_value
+        for i, (name, has_default, default, kind) in enumerate(formals):
+            if i < len(args):
+                value: Any = args[i]
+            elif name in kwargs:
+                value = kwargs[name]
+            elif has_default:
+                value = default
             else:
-                raise NoProgram(f"{node.target} without '{formal.name}'")
-            taken = self._taken(value, str(formal.type))
+                raise NoProgram(f"{node.target} without '{name}'")
+            taken = self._taken(value, kind)
             if isinstance(taken, _Constant):
                 constants.append(taken.value)
                 taken = ~(len(constants) - 1)
@@ -202,11 +209,11 @@ class _Lowered:
 
         self.instructions: list[tuple] = []
         for number, (kind, name, overload, takes, constants, made) in enumerate(self.steps):
-            codes: list[int] = []
-            for i, value in enumerate(takes):
-                last = value >= 0 and place[value] == number and value not in takes[i + 1:]
-                codes.append(value if value < 0 else 2 * registers[value] + last)
-            free.extend(registers[v] for v in dict.fromkeys(takes) if v >= 0 and place[v] == number)
+            codes = [value if value < 0 else 2 * registers[value] for value in takes]
+            ending = {v: i for i, v in enumerate(takes) if v >= 0 and place[v] == number}
+            for value, i in ending.items():
+                codes[i] += 1
+                free.append(registers[value])
             outs = [number_of(v) if v in place else -1 for v in made]
             self.instructions.append((kind, name, overload, codes, constants, outs))
         self.results = [2 * registers[value] for value in results]

@@ -7,6 +7,7 @@ value symbolically, for which a first call would have to wait.
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,13 +15,13 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from ...communication.exchange import collective
 from ...communication.repeated import Repeated
 from ...state import state
 from ..guards.reach import form_of
 from ..ir.draft import Draft, Kernels
+from ..ir.forms import Form, form_of_value
 from ..ir.operations import effects_of
 from .lines import Lines
 
@@ -42,9 +43,8 @@ class Recorder(TorchDispatchMode):
     as one more input.
 
     Attributes:
-        graph: the graph so far; ``node.meta["val"]`` of a node is a tensor on the meta device, or
-            several, of the form of its value; ``node.meta["line"]`` is the line of the user's
-            program that it comes from.
+        graph: the graph so far. ``node.meta["form"]`` is the form of a node's value, if that is one
+            dense tensor; ``node.meta["line"]`` is the line of the user's program.
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
@@ -62,12 +62,13 @@ class Recorder(TorchDispatchMode):
         self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
         self._lines = Lines()
         self._known: set[Node] = set()  # constants, the same in every run
-        self._nodes = WeakTensorKeyDictionary()
+        self._nodes: dict[int, tuple[weakref.ref[torch.Tensor], Node]] = {}  # by identity
+        self._forms: dict[Form, Form] = {}
         self._last: Node | None = None
         inputs = list(inputs)
         self._given = {raw.untyped_storage()._cdata for raw in inputs}
         for raw in inputs:
-            self._nodes[raw] = self._placeholder(f"input_{len(self.graph.nodes)}", raw)
+            self._give(raw, self._placeholder(f"input_{len(self.graph.nodes)}", raw))
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -169,7 +170,7 @@ class Recorder(TorchDispatchMode):
             func = aten.lift_fresh_copy.default
         if func is aten.detach.default:  # there is no tape
             found = func(*args)
-            self._nodes[found] = self._node_of(args[0])
+            self._give(found, self._node_of(args[0]))
             return found
         given, named = self._described(args), self._described(kwargs)
         node = self.graph.call_function(func, given, named)
@@ -273,26 +274,33 @@ class Recorder(TorchDispatchMode):
 
     def _note(self, node: Node, found: Any) -> None:
         if isinstance(found, torch.Tensor):
-            self._nodes[found] = node
-            node.meta["val"] = _form_of(found)
+            self._give(found, node)
+            form = form_of_value(found)
+            if form is not None:  # equal layers share the forms of their values
+                node.meta["form"] = self._forms.setdefault(form, form)
         elif isinstance(found, (tuple, list)):
-            node.meta["val"] = [_form_of(part) for part in found]
             for number, part in enumerate(found):
                 if isinstance(part, torch.Tensor):
                     self._note(self.graph.call_function(operator.getitem, (node, number)), part)
 
+    def _give(self, raw: torch.Tensor, node: Node) -> None:
+        """Note that a tensor is the value of a node."""
+        self._nodes[id(raw)] = weakref.ref(raw), node
+
     def _node_of(self, raw: torch.Tensor) -> Node:
-        node = self._nodes.get(raw)
-        if node is None:
-            node = self._nodes[raw] = self._placeholder(f"constant_{len(self.constants)}", raw)
-            self.constants.append(raw)
+        known = self._nodes.get(id(raw))
+        if known is not None and known[0]() is raw:
+            return known[1]
+        node = self._placeholder(f"constant_{len(self.constants)}", raw)
+        self._give(raw, node)
+        self.constants.append(raw)
         return node
 
     def _placeholder(self, name: str, raw: torch.Tensor) -> Node:
         before = self._last.next if self._last is not None else next(iter(self.graph.nodes), None)
         with self.graph.inserting_before(before):
             self._last = self.graph.placeholder(name)
-        self._last.meta["val"] = _form_of(raw)
+        self._last.meta["form"] = form_of_value(raw)
         return self._last
 
 
@@ -305,9 +313,3 @@ def _by_positions(func: Any, args: tuple) -> bool:
     """Whether this indexes by positions; the shape of indexing by a mask is data-dependent."""
     return func is aten.index.Tensor and not any(
         raw is not None and raw.dtype in (torch.bool, torch.uint8) for raw in args[1])
-
-
-def _form_of(raw: Any) -> torch.Tensor | None:
-    if not isinstance(raw, torch.Tensor) or type(raw) is not torch.Tensor:
-        return None
-    return torch.empty_strided(raw.shape, raw.stride(), dtype=raw.dtype, device="meta")

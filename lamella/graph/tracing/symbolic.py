@@ -263,7 +263,7 @@ class SymbolicRecorder(Recorder):
                 text = self.symbolic.text(size)
                 if text.isidentifier() and text not in self._values:
                     self._values[text] = self.graph.call_function(
-                        torch.ops.aten.sym_size.int, (self._nodes[stand_in], d))
+                        torch.ops.aten.sym_size.int, (self._node_of(stand_in), d))
         return {name: node for name, node in self._values.items() if name.isidentifier()}
 
 

@@ -6,12 +6,24 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch.fx import GraphModule
-from torch.fx.experimental.proxy_tensor import make_fx
+
+from lamella.graph.tracing.recorder import Recorder
 
 
 def recorded(function: Callable, *inputs: torch.Tensor) -> GraphModule:
-    """The kernels that a function calls."""
-    return make_fx(function)(*[x.clone() for x in inputs])
+    """The kernels that a function calls; tensors that it holds are attributes of the graph."""
+    given = [_copy(x) for x in inputs]
+    recorder = Recorder(given)
+    with recorder:
+        found = function(*given)
+    graph = recorder.finished([found] if isinstance(found, torch.Tensor) else found)
+    places = [n for n in graph.graph.nodes if n.op == "placeholder"][len(given):]
+    for place, value in zip(places, recorder.constants, strict=True):
+        graph.register_buffer(place.name, value)
+        with graph.graph.inserting_before(place):
+            place.replace_all_uses_with(graph.graph.get_attr(place.name))
+        graph.graph.erase_node(place)
+    return graph
 
 
 def count(graph: GraphModule, *names: str) -> int:

@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from lamella.graph.ir.draft import copied
 from lamella.graph.passes import trial
 from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_last
-from lamella.graph.passes.forms import describe
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import pays
 from lamella.graph.tracing.recorder import Recorder
@@ -19,7 +18,6 @@ BOTH = {**CONVOLUTIONS, **POOLS}
 def rewritten(function, inputs, wanting):
     graph = recorded(function, *inputs)
     better = copied(graph)
-    describe(better.graph, inputs)
     found = channels_last(better, inputs, wanting)
     if found is not None:
         simplify(found)
@@ -114,7 +112,6 @@ def test_looking_draws_no_random_numbers():
     with trace:
         found = function(*inputs)
     graph = trace.finished([found])
-    describe(graph.graph, inputs)
     before = torch.get_rng_state(), stream.get_state()
     other = channels_last(graph, inputs, BOTH)
     assert other is not None

@@ -5,9 +5,9 @@ import torch
 import torch.nn.functional as F
 
 from lamella.graph.ir.draft import copied
+from lamella.graph.ir.forms import Form
 from lamella.graph.passes import convolutions as module
 from lamella.graph.passes import order, winograd
-from lamella.graph.passes.forms import Form, describe
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import NotYet
 from tests.graph.passes.checks import check_same, count, recorded
@@ -74,7 +74,6 @@ def rewritten(function, inputs, monkeypatch, names, layout=torch.contiguous_form
         (name for name in names if module.WAYS[name].suits(c)), "torch"))
     graph = recorded(function, *inputs)
     better = copied(graph)
-    describe(better.graph, inputs)
     simplify(better)
     found = module.convolutions(better, inputs)
     if found is not None:
@@ -175,7 +174,6 @@ def test_timing_is_spread_over_several_tries(inputs, monkeypatch):
     monkeypatch.setattr(module, "known", module.Measured("none", module.WAYS))
     monkeypatch.setenv("LAMELLA_CACHE", "0")
     graph = recorded(step, *inputs)
-    describe(graph.graph, inputs)
     with pytest.raises(NotYet):
         module.convolutions(graph, inputs)
     monkeypatch.setattr(module, "AT_ONCE", 60.0)

@@ -5,7 +5,6 @@ import torch
 import torch.nn.functional as F
 
 from lamella.graph.ir.draft import copied
-from lamella.graph.passes.forms import describe
 from lamella.graph.passes.halves import halves
 from lamella.graph.passes.order import simplify
 from tests.graph.passes.checks import check_same, count, recorded
@@ -14,7 +13,6 @@ from tests.graph.passes.checks import check_same, count, recorded
 def rewritten(function, x):
     graph = recorded(function, x)
     better = copied(graph)
-    describe(better.graph, [x])
     found = halves(better, [x])
     if found is not None:
         simplify(found)
@@ -54,7 +52,6 @@ def test_what_is_not_a_number_stays_so():
     x = torch.randn(1, 1, 4, 4)
     x[0, 0, 1, 1] = float("nan")
     graph = recorded(pooled, x)
-    describe(graph.graph, [x])
     found = halves(graph, [x])
     assert found is not None
     found.recompile()
@@ -81,6 +78,5 @@ def test_looking_draws_no_random_numbers():
     state = torch.get_rng_state()
     x = torch.ones(1, 2, 4, 4)
     graph = recorded(pooled, x)
-    describe(graph.graph, [x])
     assert halves(graph, [x]) is not None
     assert torch.equal(torch.get_rng_state(), state)

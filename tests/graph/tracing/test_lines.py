@@ -7,7 +7,6 @@ import inspect
 import lamella as ms
 from lamella import nn, ops
 from lamella.graph.guards.reach import Reach
-from lamella.graph.passes.forms import describe
 from lamella.graph.passes.insert import inserted
 from lamella.graph.tracing.lines import Line
 from lamella.graph.tracing.trace import run_traced
@@ -85,7 +84,6 @@ def test_what_a_pass_puts_in_has_the_line_of_what_it_stands_for():
 
     x = ms.Tensor([1.0])
     graph = run_traced(step, (x,), {}, Reach.of_call(step, (x,), {})).graph
-    describe(graph.graph, [x._raw])
     (tanh,) = [n for n in graph.graph.nodes if n.op == "call_function"]
     (found,) = inserted(graph, tanh, lambda raw: [raw.exp()], tanh.all_input_nodes)
     assert found.meta["line"] == Line(__file__, number_of(step, "ops.tanh"), "forward")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch.fx import Graph, Node
+from torch.fx import Node
 
 
 class Form(NamedTuple):
@@ -39,39 +38,14 @@ class Form(NamedTuple):
         return made.as_strided(self.shape, self.stride)
 
 
-def describe(graph: Graph, inputs: Sequence[torch.Tensor]) -> None:
-    """Set ``node.meta["form"]`` of each node, from the value that was recorded for it."""
-    given = iter(inputs)
-    for node in graph.nodes:
-        if node.op == "placeholder":
-            node.meta["form"] = form_of_value(next(given))
-            continue
-        form = form_of_value(node.meta.get("val"))
-        if form is not None:
-            form = form._replace(device=_device(node, form.device))
-        node.meta["form"] = form
-
-
-def _device(node: Node, noted: torch.device) -> torch.device:
-    """The device of a value; "meta" in a recorded form means that it is unknown."""
-    if noted.type != "meta":
-        return noted
-    if isinstance(node.kwargs.get("device"), torch.device):
-        return node.kwargs["device"]  # type: ignore[return-value]
-    devices = [form.device for form in map(form_of, node.all_input_nodes) if form is not None]
-    return next((d for d in devices if d.type != "cpu"), torch.device("cpu"))
-
-
 def form_of(node: Any) -> Form | None:
     """The form of a node's value; None if that isn't one dense tensor."""
     return node.meta.get("form") if isinstance(node, Node) else None
 
 
 def form_of_value(value: Any) -> Form | None:
-    """The form of a tensor; None for anything else."""
-    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
-        return None
-    if any(not isinstance(n, int) for n in (*value.shape, *value.stride())):
+    """The form of a tensor; None for anything else, such as PyTorch's fake tensors."""
+    if type(value) is not torch.Tensor or value.layout is not torch.strided:
         return None
     return Form(tuple(value.shape), value.stride(), value.dtype, value.device)
 
