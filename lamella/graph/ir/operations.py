@@ -28,6 +28,8 @@ class Effects(NamedTuple):
         is_check: whether it returns nothing, but may raise an error.
         may_be_view: whether its result may alias its input, though its schema doesn't say.
         is_exchange: whether it is a collective: each replay calls it once, in order.
+        shaped_by_values: whether the shape of its result is data-dependent.
+        gives_python: whether it turns a tensor into a Python value.
     """
 
     shared: tuple[tuple[int, str], ...] = ()
@@ -37,6 +39,8 @@ class Effects(NamedTuple):
     is_check: bool = False
     may_be_view: bool = False
     is_exchange: bool = False
+    shaped_by_values: bool = False
+    gives_python: bool = False
 
 
 _effects: dict[int, tuple[Any, Effects]] = {}  # by identity: an operation's hash is slow
@@ -54,16 +58,18 @@ def _effects_by_schema(target: Any) -> Effects:
     schema = getattr(target, "_schema", None)
     if schema is None:
         return Effects(is_exchange=getattr(target, "is_exchange", False))
-    name = str(target)
+    name, tags = str(target), getattr(target, "tags", ())
     arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
                  if a.alias_info is not None]
     return Effects(
         shared=tuple([(i, name) for i, name, _ in arguments]),
         written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
-        is_random=torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()),
+        is_random=torch.Tag.nondeterministic_seeded in tags,
         is_impure=any(part in name for part in _IMPURE),
         is_check=not schema.returns,
-        may_be_view=name.startswith(_PERHAPS_VIEWS))
+        may_be_view=name.startswith(_PERHAPS_VIEWS),
+        shaped_by_values=torch.Tag.dynamic_output_shape in tags,
+        gives_python=torch.Tag.data_dependent_output in tags)
 
 
 def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:

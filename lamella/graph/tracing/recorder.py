@@ -22,7 +22,7 @@ from ...state import state
 from ..guards.reach import form_of
 from ..ir.draft import Draft, Kernels
 from ..ir.forms import Form, form_of_value
-from ..ir.operations import effects_of
+from ..ir.operations import Effects, effects_of
 from .lines import Lines
 
 aten = torch.ops.aten
@@ -91,16 +91,16 @@ class Recorder(TorchDispatchMode):
             return NotImplemented
         if self._paused or func.namespace == "prim":
             return func(*args, **kwargs)
-        tags = func.tags
+        known = effects_of(func)
         if self._stopped:
-            if self._draws and torch.Tag.nondeterministic_seeded in tags:
+            if self._draws and known.is_random:
                 return self._drawn(func, args, kwargs)
             return func(*args, **kwargs)
         if func.namespace in _MESSAGES:
             return self._message(func, args, kwargs)
-        if torch.Tag.dynamic_output_shape in tags and not _by_positions(func, args):
+        if known.shaped_by_values and not _by_positions(func, args):
             return self._shaped_by_values(func, args, kwargs)
-        if torch.Tag.data_dependent_output in tags:
+        if known.gives_python:
             if all(self._node_of(raw) in self._known for raw in args):
                 return func(*args, **kwargs)
             if func is aten._local_scalar_dense.default and state.trace is not None:
@@ -112,7 +112,7 @@ class Recorder(TorchDispatchMode):
                             and bool((args[0] == args[1]).all().item()))
             return self._refused("turns a tensor into a Python value inside a kernel", func, args,
                                  kwargs)
-        if self._draws and torch.Tag.nondeterministic_seeded in tags:
+        if self._draws and known.is_random:
             return self._drawn(func, args, kwargs)
         return self._run(func, args, kwargs)
 
@@ -148,9 +148,8 @@ class Recorder(TorchDispatchMode):
         for own, copy in self._saved.values():
             own.copy_(copy)
 
-    def _save(self, func: Any, args: tuple, kwargs: dict) -> None:
+    def _save(self, known: Effects, args: tuple, kwargs: dict) -> None:
         """Copy the memory of inputs that a kernel is about to mutate."""
-        known = effects_of(func)
         for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
             value = args[place] if place < len(args) else kwargs.get(name)
             for raw in value if isinstance(value, (list, tuple)) else (value,):
@@ -175,11 +174,12 @@ class Recorder(TorchDispatchMode):
         given, named = self._described(args), self._described(kwargs)
         node = self.graph.call_function(func, given, named)
         node.meta["line"] = self._lines.here()
-        if func._schema.is_mutable:
+        known = effects_of(func)
+        if known.written or known.is_impure:
             self._known.clear()
+            self._save(known, args, kwargs)
         elif func is aten.lift_fresh_copy.default:
             self._known.add(node)
-        self._save(func, args, kwargs)
         found = (call or func)(*args, **kwargs)
         self._note(node, found)
         return found
