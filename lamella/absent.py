@@ -1,4 +1,4 @@
-"""The names of MindSpore 2.10: errors tell missing names from misspelled ones.
+"""The names of MindSpore 2.10: errors distinguish missing names from misspelled ones.
 
 Read when a name is missed, from ``data/mindspore_names.txt``: a line for each module and class,
 with the names in it.
@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 
-# What is not there on purpose, and what to use instead.
+# what is left out on purpose, and what to use instead
 _THOR = ("THOR of MindSpore 2.10 stops with a TypeError before its first step; "
          "use nn.Momentum, nn.Lamb or nn.AdamWeightDecay.")
 _LEFT_OUT = {"mindspore.nn.thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
@@ -38,7 +38,7 @@ def is_mindspores(owner: str, name: str) -> bool | None:
 
 
 def why_left_out(path: str) -> str | None:
-    """The reason for which a name of MindSpore is not there on purpose; None for another name.
+    """Why a name of MindSpore is left out on purpose; None for any other name.
 
     >>> why_left_out("mindspore.nn.thor")[:23], why_left_out("mindspore.nn.Dense")
     ('THOR of MindSpore 2.10 ', None)
@@ -47,13 +47,13 @@ def why_left_out(path: str) -> str | None:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that `name` is a slip of the pen for; None if none is as near as that.
+    """The existing name that `name` is probably a misspelling of; None if there is none.
 
     >>> nearest("Densee", ["Dense", "Dropout"]), nearest("mint", ["int"])
     ('Dense', None)
     """
     for found in difflib.get_close_matches(name, names, n=3, cutoff=0.75):
-        # nothing but one letter more or less, another letter, or two in the wrong order
+        # one letter inserted, deleted or replaced, or two exchanged
         if abs(len(found) - len(name)) <= 1 + len(name) // 8 and len(name) > 3 \
                 and found[:1].lower() == name[:1].lower():
             return found
@@ -61,7 +61,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def of_attribute(kinds: Iterable[str], name: str) -> str:
-    """What to add to the error of a missing attribute of an object of these classes."""
+    """What the error of a missing attribute, of an object of these classes, says besides."""
     if not name.startswith("_") and any(is_mindspores(kind, name) for kind in kinds):
         return "; MindSpore 2.10's has, Lamella's has not yet"
     return ""

@@ -122,6 +122,6 @@ def _doc(function: Callable[..., Any], names: dict[str, str], fixed: dict[str, A
     renamed = ", ".join(f"`{own}` {'is its' if i == 0 else 'its'} `{old}`" for i, (own, old) in
                         enumerate((o, n) for o, n in names.items() if o != n))
     always = ", ".join(f"`{k}={v!r}`" for k, v in fixed.items())
-    told = "; ".join(filter(None, [f"As `{home}.{name}`", renamed,
+    text = "; ".join(filter(None, [f"As `{home}.{name}`", renamed,
                                    always and f"with {always}"]))
-    return f"{told}. {doc}".strip() if doc else f"{told}."
+    return f"{text}. {doc}".strip() if doc else f"{text}."

@@ -130,8 +130,8 @@ def set_context(**kwargs: Any) -> None:
         set_deterministic(switch.get(kwargs["deterministic"], kwargs["deterministic"]))
     _settings.update(kwargs)
     if "mode" in kwargs:
-        for tell in mode_listeners:
-            tell(kwargs["mode"])
+        for listener in mode_listeners:
+            listener(kwargs["mode"])
 
 
 _LEVELS = ("", "O0", "O1", "O2")

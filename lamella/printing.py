@@ -64,7 +64,7 @@ def _attach_j(text: str) -> str:
 
 
 class _Float:
-    """Formats numbers of one array to one width, with as many digits as tell them apart."""
+    """Formats numbers of one array to one width, with as many digits as distinguish them."""
 
     def __init__(self, values: np.ndarray, options: Any, sign: bool = False):
         self.sign, self.precision = sign, options["precision"]

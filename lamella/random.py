@@ -31,7 +31,7 @@ class _Stream(torch.Generator):
 
 
 _global_seed: int | None = None
-_followers: list[Callable[[], None]] = []  # called when the global seed is set
+_listeners: list[Callable[[], None]] = []  # called when the global seed is set
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 # those that objects keep, by when they were made
 _own: weakref.WeakValueDictionary[int, torch.Generator] = weakref.WeakValueDictionary()
@@ -69,13 +69,13 @@ def set_seed(seed: int) -> None:
         torch.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed)
-        for told in _followers:
-            told()
+        for listener in _listeners:
+            listener()
 
 
-def when_seeded(told: Callable[[], None]) -> None:
+def when_seeded(listener: Callable[[], None]) -> None:
     """Call a function whenever the global seed is set, for a room with a seed of its own."""
-    _followers.append(told)
+    _listeners.append(listener)
 
 
 def get_seed() -> int | None:

@@ -208,7 +208,7 @@ class _Autocast:
     """A Cell's `construct`, or a function, run where each operator has its own precision."""
 
     def __init__(self, owner: Any, dtype: mstype.Type):
-        self.owner = owner  # a Cell stays one with its copies this way
+        self.owner = owner  # so that a copy of the Cell has its own
         self.strategy = AmpStrategy(AmpLevel.AmpAuto, dtype, [], [])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

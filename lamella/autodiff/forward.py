@@ -47,8 +47,8 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     A backward rule of the user's (``Cell.bprop``, `_Function`, `InsertGradientOf`, a hook) holds
     here, too: the derivative is the transpose of what the rule says, unless the Cell has a method
     ``jvp(self, *inputs, out, dinputs)``, where `dinputs` is the tangent of the input, or a tuple of
-    them, and the result has the structure of `out`. Such a rule is run on gradients that are made
-    up, some to see that it is linear: what it prints or notes of them means nothing.
+    them, and the result has the structure of `out`. Such a rule is also run on random
+    gradients, to check that it is linear: what it prints of them means nothing.
 
     Args:
         fn: a function or Cell of Tensors.
@@ -63,7 +63,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     Raises:
         TypeError: if `inputs` or `v` is of the wrong type.
         ValueError: if they don't fit each other.
-        RuntimeError: if a rule on the way is not linear in the gradient.
+        RuntimeError: if a backward rule that `fn` uses is not linear in the gradient.
 
     Examples:
         >>> import lamella as ms
@@ -99,7 +99,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any],
 
     Raises:
         TypeError: if `fn` or `inputs` is of the wrong type.
-        RuntimeError: if a rule on the way is not linear in the gradient.
+        RuntimeError: if a backward rule that `fn` uses is not linear in the gradient.
 
     Examples:
         >>> import lamella as ms

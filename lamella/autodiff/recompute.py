@@ -31,8 +31,8 @@ def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompu
     Args:
         block: the Cell or function.
         args, kwargs: its arguments, which may be nested.
-        use_reentrant, output_recompute: accepted for MindSpore's sake; there is one way, which does
-            all that either of MindSpore's does.
+        use_reentrant, output_recompute: accepted for MindSpore's sake; there is one
+            implementation, which does what both of MindSpore's do.
         early_stop: stop the second run when all that is needed is there.
         context_fn: makes a pair of contexts, for the first run and the second.
 

@@ -122,10 +122,10 @@ class _Batch:
                               randomness=self.randomness,
                               chunk_size=self.chunk_size)(mark, *raws, *stacked)
         except RuntimeError as error:
-            told = "" if str(error).startswith("For '") else of_vmap(str(error))
-            if not told:
+            advice = "" if str(error).startswith("For '") else of_vmap(str(error))
+            if not advice:
                 raise
-            raise RuntimeError(told[0].upper() + told[1:]) from error
+            raise RuntimeError(advice[0].upper() + advice[1:]) from error
         finally:
             for parameter, own in zip(self.own, data, strict=True):
                 parameter._data = own

@@ -18,7 +18,7 @@ from .state import Run
 
 
 class BatchInfo:
-    """What a function of `batch` is told: which batch of which epoch it makes."""
+    """The argument of a function of `batch`: which batch of which epoch it makes."""
 
     def __init__(self, batch_num: int, epoch_num: int):
         self._batch, self._epoch = batch_num, epoch_num

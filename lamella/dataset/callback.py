@@ -143,11 +143,11 @@ def notified(callbacks: list[Any], rows: Iterator[Row], run: Run,
     epoch, before = run.epoch + 1, run.epoch * size()
 
     def call(method: str, step: int) -> None:
-        told = CallbackParam(epoch, step, before + step)
+        param = CallbackParam(epoch, step, before + step)
         for callback in callbacks:
             if "step" in method and (before + step - 1) % callback.step_size:
                 continue
-            getattr(callback, method)(told)
+            getattr(callback, method)(param)
 
     if epoch == 1:
         call("ds_begin", 0)

@@ -26,7 +26,7 @@ PIECE = 8  # rows that a worker makes at a time
 
 
 class _Failed:
-    """An error on its way to the main process."""
+    """An error that is sent to the main process."""
 
     def __init__(self, text: str):
         self.text = text

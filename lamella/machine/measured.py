@@ -22,7 +22,7 @@ class Measured(dict[Key, str]):
 
     def __init__(self, name: str, known: Container[str]):
         super().__init__()
-        self.name, self.ways = name, known
+        self.name, self.algorithms = name, known
         self._file: pathlib.Path | None = None
         self._read = False
 
@@ -51,14 +51,14 @@ class Measured(dict[Key, str]):
             return
         self._file = folder / f"{self.name}-{key_of(self.name, 1)[:16]}.json"
         with contextlib.suppress(OSError, ValueError, TypeError):
-            for *key, way in json.loads(self._file.read_text(encoding="utf-8")):
-                if way in self.ways:
-                    self[tuple(key)] = way
+            for *key, algorithm in json.loads(self._file.read_text(encoding="utf-8")):
+                if algorithm in self.algorithms:
+                    self[tuple(key)] = algorithm
 
     def _save(self) -> None:
         if self._file is None:
             return
-        text = json.dumps([[*key, way] for key, way in self.items()])
+        text = json.dumps([[*key, algorithm] for key, algorithm in self.items()])
         with contextlib.suppress(OSError):
             number, name = tempfile.mkstemp(dir=self._file.parent, prefix="draft-")
             with os.fdopen(number, "w", encoding="utf-8") as file:

@@ -23,7 +23,7 @@ from .timing import GAIN
 SMALLEST = 2**16  # multiplications in a product that is worth timing
 EAGER = 2**21  # and in one whose eager call is worth a lookup,
 ELEMENTS = 2**13  # if the first factor has so many elements, which is checked first
-HOPE = 6  # shapes without any gain, after which eager calls use PyTorch's kernel
+GIVE_UP = 6  # shapes without any gain, after which eager calls use PyTorch's kernel
 ROUNDS, PATIENCE = 9, 0.03  # the most rounds of timing one kernel; seconds
 BUDGET = 2.0  # the most seconds that eager calls of a process spend on timing
 
@@ -50,7 +50,7 @@ def by_onednn(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> to
     return _linear(a, b.t(), bias, "none", [], "")
 
 
-WAYS: dict[str, Callable[..., torch.Tensor]] = {"torch": by_torch, "onednn": by_onednn}
+KERNELS: dict[str, Callable[..., torch.Tensor]] = {"torch": by_torch, "onednn": by_onednn}
 
 
 class Routes:
@@ -58,16 +58,16 @@ class Routes:
 
     Attributes:
         known: by shape, layout, bias and number of threads.
-        hopeful: whether eager calls look it up: not after some shapes without any gain.
+        enabled: whether eager calls look it up; no more after `GIVE_UP` shapes without any gain.
     """
 
     def __init__(self) -> None:
-        self.known = Measured("products", WAYS)
-        self.hopeful = available()
+        self.known = Measured("products", KERNELS)
+        self.enabled = available()
         self._fixed: dict[Key, str] = {}
         self._spent = 0.0
 
-    def way(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
+    def fastest(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
         """The name of the fastest kernel for matrices of these forms.
 
         Args:
@@ -91,10 +91,10 @@ class Routes:
         found = self._fixed.get(key)
         if found is None:
             start = time.perf_counter()
-            found = self._fixed[key] = self.way(a, b, bias, self._spent < BUDGET)
+            found = self._fixed[key] = self.fastest(a, b, bias, self._spent < BUDGET)
             self._spent += time.perf_counter() - start
-            won = any(way != "torch" for way in self.known.values())
-            self.hopeful = self.hopeful and (won or len(self.known) < HOPE)
+            won = any(name != "torch" for name in self.known.values())
+            self.enabled = self.enabled and (won or len(self.known) < GIVE_UP)
         return found
 
 
@@ -121,22 +121,22 @@ def _fastest(key: Key) -> str:
     m, k, n, majors, bias, _ = key
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     assert isinstance(majors, str)
-    best = dict.fromkeys(WAYS, float("inf"))
+    best = dict.fromkeys(KERNELS, float("inf"))
     with torch.no_grad(), torch.random.fork_rng([]):
         a = torch.randn(m, k) if majors[0] == "r" else torch.randn(k, m).t()
         b = torch.randn(k, n) if majors[1] == "r" else torch.randn(n, k).t()
         added = torch.randn(n) if bias else None
         start = time.perf_counter()
         for number in range(ROUNDS + 1):
-            for name, way in WAYS.items():
+            for name, kernel in KERNELS.items():
                 begin = time.perf_counter()
                 try:
-                    way(a, b, added)
+                    kernel(a, b, added)
                 except RuntimeError:
                     continue
                 if number:  # the first run makes the kernel
                     best[name] = min(best[name], time.perf_counter() - begin)
-            if number >= 2 and time.perf_counter() - start > PATIENCE * len(WAYS):
+            if number >= 2 and time.perf_counter() - start > PATIENCE * len(KERNELS):
                 break
     winner = min(best, key=lambda name: best[name])
     return winner if best[winner] < GAIN * best["torch"] else "torch"
@@ -144,7 +144,7 @@ def _fastest(key: Key) -> str:
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """x W^T + bias, by the fastest kernel for its shape."""
-    if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS or weight.dim() != 2
+    if (not routes.enabled or state.trace is not None or x.numel() < ELEMENTS or weight.dim() != 2
             or x.numel() * weight.shape[0] < EAGER or x.dim() < 2
             or x.shape[-1] != weight.shape[1] or not _plain(x, weight, bias)):
         return F.linear(x, weight, bias)
@@ -153,7 +153,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> 
 
 def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """x y, by the fastest kernel for its shape."""
-    if (not routes.hopeful or state.trace is not None or x.numel() < ELEMENTS
+    if (not routes.enabled or state.trace is not None or x.numel() < ELEMENTS
             or y.dim() != 2 or x.dim() < 2 or x.numel() * y.shape[1] < EAGER
             or x.shape[-1] != y.shape[0] or not _plain(x, y, None)):
         return torch.matmul(x, y)
@@ -188,7 +188,7 @@ def _routed(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torc
         bias is not None and bias.requires_grad))
     name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
     if not needed:
-        return WAYS[name](a, b, bias)
+        return KERNELS[name](a, b, bias)
     (m, k), n = a.shape, b.shape[1]
     back = ((m, n), (n, 1))
     left = right = "torch"
@@ -211,7 +211,7 @@ class _Routed(torch.autograd.Function):
                 ) -> torch.Tensor:
         ctx.save_for_backward(a, b)
         name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
-        return WAYS[name](a, b, bias)
+        return KERNELS[name](a, b, bias)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:

@@ -64,7 +64,8 @@ class CellCompile(CellTree):
             **kwargs: the same for some inputs, by name.
 
         Raises:
-            ValueError: if inputs are given in both ways, or a name is no input of `construct`.
+            ValueError: if inputs are given both by position and by name, or a name is no input of
+                `construct`.
 
         Examples:
             >>> import lamella as ms

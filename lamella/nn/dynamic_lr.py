@@ -140,7 +140,7 @@ def cosine_decay_lr(min_lr: float, max_lr: float, total_step: int, step_per_epoc
         min_lr: the last rate, 0 or more.
         max_lr: the first rate, above `min_lr`.
         total_step, step_per_epoch: as `exponential_decay_lr`.
-        decay_epoch: the epochs that the way down takes.
+        decay_epoch: the number of epochs of the decay.
 
     Raises:
         TypeError, ValueError: if an argument is of the wrong type or out of range.
@@ -206,7 +206,7 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int,
     Args:
         learning_rate: the rate to reach, 0 or more.
         total_step, step_per_epoch: as `exponential_decay_lr`.
-        warmup_epoch: the epochs that the way up takes.
+        warmup_epoch: the number of epochs of the rise.
 
     Raises:
         TypeError, ValueError: if an argument is of the wrong type or out of range.

@@ -125,7 +125,7 @@ class CosineDecayLR(LearningRateSchedule):
     Args:
         min_lr: the last rate, 0 or more.
         max_lr: the first rate, above `min_lr`.
-        decay_steps: the steps that the way down takes.
+        decay_steps: the number of steps of the decay.
 
     Raises:
         TypeError, ValueError: if an argument is of the wrong type or out of range.
@@ -207,7 +207,7 @@ class WarmUpLR(LearningRateSchedule):
 
     Args:
         learning_rate: the rate to reach, 0 or more.
-        warmup_steps: the steps that the way up takes.
+        warmup_steps: the number of steps of the rise.
 
     Raises:
         TypeError, ValueError: if an argument is of the wrong type or out of range.

@@ -47,7 +47,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         self._check(logits=logits, labels=labels)
         if self.sparse:
-            # `ignore_index` out of the way: no class is special here
+            # no class is ignored
             return ops.cross_entropy(logits, labels, None, -(2**31), self.reduction)
         return self.get_loss(softmax_cross_entropy(logits, labels)[0])
 

@@ -115,7 +115,7 @@ def multi_head_attention_forward(
         dropout_p: of the weights, in training.
         out_proj_weight, out_proj_bias: of the last projection, shape (E, E) and (E,).
         key_padding_mask: keys that don't count, shape (N, S): True, or floats to add.
-        attn_mask: pairs that don't count, shape (T, S) or (N heads, T, S), the same way.
+        attn_mask: pairs that don't count, shape (T, S) or (N heads, T, S), likewise.
         use_separate_proj_weight: use the three weights that follow instead of the one.
         static_k, static_v: keys and values to use instead.
         average_attn_weights: the mean of the heads' weights instead of all.

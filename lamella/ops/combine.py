@@ -75,7 +75,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
 
 @op
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    """`input` + `weight` * (`end` - `input`): the point that far on the way to `end`.
+    """`input` + `weight` * (`end` - `input`): linear interpolation.
 
     Args:
         input: any shape.

@@ -225,7 +225,7 @@ def cast(input: Any, dtype: Any) -> Tensor:
 
     Args:
         input: a Tensor or a number.
-        dtype: the type; numbers lose their fraction on the way to integer types.
+        dtype: the type; a cast to an integer type drops the fraction.
 
     Raises:
         TypeError: if `dtype` is no type of tensors.

@@ -1,4 +1,4 @@
-"""Tokens on their way to a mixture of experts and back."""
+"""Permutation of tokens for a mixture of experts, and its inverse."""
 
 from __future__ import annotations
 

@@ -210,14 +210,14 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 def _tensor_gather(self: Tensor, *args: Any, batch_dims: int = 0, **named: Any) -> Tensor:
     """``gather(input_indices, axis)`` as `ops.gather`; ``gather(dim, index)`` as `gather_elements`.
 
-    The second is told by the int that comes first.
+    The second form is recognized by its first argument, an int.
     """
     if "index" in named or (args and isinstance(args[0], int)):
         pair: dict[str, Any] = dict(zip(("dim", "index"), args)) | named  # noqa: B905  (as below)
         if pair.keys() == {"dim", "index"} and len(args) < 3:
             return gather_elements(self, **pair)
     order = ("input_indices", "axis", "batch_dims")
-    given: dict[str, Any] = dict(zip(order, args)) | named  # noqa: B905  (too many are told of below)
+    given: dict[str, Any] = dict(zip(order, args)) | named  # noqa: B905  (the error about too many is below)
     if not {"input_indices", "axis"} <= given.keys() <= set(order) or len(args) > 3:
         raise TypeError("For 'Tensor.gather', the arguments must be 'input_indices' and 'axis', or "
                         f"'dim' and 'index', but got {describe(args)} and {list(named)}.")

@@ -208,7 +208,7 @@ def atleast_3d(inputs: Any) -> Any:
 
 @op
 def cartesian_prod(*inputs: Tensor) -> Tensor:
-    """All tuples with one element of each of the `inputs`, of rank 1, a row a tuple.
+    """All tuples with one element of each of the `inputs`, of rank 1, one in each row.
 
     Examples:
         >>> import lamella as ms
@@ -223,7 +223,7 @@ def cartesian_prod(*inputs: Tensor) -> Tensor:
 
 @op
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to choose `r` elements of `input`, of rank 1, a row a way.
+    """All combinations of `r` elements of `input`, of rank 1, one in each row.
 
     Raises:
         ValueError: if `input` has not rank 1 or `r` is negative.

@@ -339,7 +339,7 @@ def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = Non
         x: maxima, shape (N, C, H, W) or (C, H, W).
         indices: their indices in the flattened planes, of the shape of `x`.
         kernel_size, stride, padding: of the pooling.
-        output_size: the output's shape where the pooling's input can't be told from those.
+        output_size: the output's shape where these don't determine it.
 
     Returns:
         Tensor of shape (N, C, H_out, W_out) or (C, H_out, W_out).

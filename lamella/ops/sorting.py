@@ -173,7 +173,7 @@ def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
 
 @op
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct elements in the order they first come, and for each element which it is.
+    """The distinct elements in order of appearance, and the index of each element among them.
 
     Args:
         input: any shape.
@@ -212,7 +212,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
     Args:
         input: any shape.
-        return_inverse: whether to tell for each element which of the result it is.
+        return_inverse: whether to give for each element its index in the result.
         return_counts: whether to count the repetitions.
         dim: along which dimension; default: the flattened tensor.
 

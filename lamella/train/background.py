@@ -57,7 +57,7 @@ def wait() -> None:
 
 @atexit.register  # at import, so that nearly all else is done before
 def _fail_at_exit() -> None:
-    """End with status 1 where the last save failed and nobody has been told."""
+    """End with status 1 where the last save failed and no call has raised the error."""
     if _failure is not None:
         path, error = _failure
         sys.stdout.flush()
@@ -67,7 +67,7 @@ def _fail_at_exit() -> None:
 
 
 def _forget() -> None:
-    """In a forked process: the thread, and what came of it, are the parent's."""
+    """In a forked process: the thread and its error belong to the parent."""
     global _thread, _failure
     _thread, _failure = None, None
 

@@ -275,7 +275,7 @@ def _source(name: Any, format: str) -> Any:
         raise ValueError(f"For 'load_checkpoint', 'ckpt_file_name' must end in the format, "
                          f"'.{format}', but got '{name}'. Give format='ckpt' or 'safetensors'.")
     if not os.path.exists(path):
-        background.wait()  # it may be on its way
+        background.wait()  # it may still be being written
         if not os.path.exists(path):
             raise ValueError(f"For 'load_checkpoint', there is no file '{path}'.")
     return path

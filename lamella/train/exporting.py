@@ -223,7 +223,7 @@ def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = 
             examples.append(value)
         shapes.append({d: torch.export.Dim.AUTO for d, n in enumerate(sizes) if n is None}
                       if is_open else None)
-    hopeful, routes.hopeful = routes.hopeful, False  # timing products belongs to no program
+    enabled, routes.enabled = routes.enabled, False  # timing products belongs to no program
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -236,5 +236,5 @@ def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = 
                            f"A network that is exported must not make Python values of "
                            f"Tensors.") from error
     finally:
-        routes.hopeful = hopeful
+        routes.enabled = enabled
     return program, parameters

@@ -1,4 +1,4 @@
-"""Giving rows of a dataset to a network: `DatasetHelper`, `data_sink`."""
+"""Feeding rows of a dataset to a network: `DatasetHelper`, `data_sink`."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1,
         fn: a function of the columns.
         dataset: the dataset.
         sink_size: how many rows a call takes.
-        jit_config: compile `fn`, in this way.
+        jit_config: compile `fn` with these settings.
         input_signature: Tensors that declare the shapes of the columns for that; -1 or None for
             what varies.
 

@@ -268,9 +268,9 @@ class Model:
         rows = Endless(train_dataset) if sunk else train_dataset.create_tuple_iterator(
             num_epochs=epoch - initial_epoch)
         self._keeper = next((c for c in params.list_callback if isinstance(c, RunCheckpoint)), None)
-        with CallbackManager(params.list_callback) as told:
+        with CallbackManager(params.list_callback) as callbacks:
             try:
-                self._train_epochs((initial_epoch + 1, epoch), rows, sunk, told, params,
+                self._train_epochs((initial_epoch + 1, epoch), rows, sunk, callbacks, params,
                                    valid_dataset, valid_frequency)
             except BaseException:
                 for callback in params.list_callback:
@@ -282,11 +282,12 @@ class Model:
                 self._keeper = None
                 release(rows)
 
-    def _train_epochs(self, epochs: tuple[int, int], rows: Any, sunk: bool, told: CallbackManager,
-                      params: Any, valid_dataset: Any, valid_frequency: Any) -> None:
+    def _train_epochs(self, epochs: tuple[int, int], rows: Any, sunk: bool,
+                      callbacks: CallbackManager, params: Any, valid_dataset: Any,
+                      valid_frequency: Any) -> None:
         run = RunContext(params)
         self._train_network.set_train(True)
-        told.on_train_begin(run)
+        callbacks.on_train_begin(run)
         first, last = epochs
         if self._keeper is not None:
             params.cur_epoch_num = first
@@ -295,44 +296,44 @@ class Model:
         for epoch in range(first, last + 1):
             params.cur_epoch_num = self._current_epoch_num = epoch
             self._current_step_num = 0
-            told.on_train_epoch_begin(run)
+            callbacks.on_train_epoch_begin(run)
             done = params.cur_step_num - params.batch_num * (epoch - epochs[0])
             for row in (next(rows) for _ in range(params.batch_num - done)) if sunk else rows:
-                self._train_step(row_of(row), told, params, run)
+                self._train_step(row_of(row), callbacks, params, run)
                 if self._keeper is not None:
                     self._keeper.save_if_due(params, getattr(rows, "rows", rows))
                 if run.get_stop_requested():
                     break
             if valid_dataset is not None and _is_due(epoch, valid_frequency):
-                self._eval_in_fit(valid_dataset, told, params)
+                self._eval_in_fit(valid_dataset, callbacks, params)
             if not sunk:
                 params.train_dataset.reset()
-            told.on_train_epoch_end(run)
+            callbacks.on_train_epoch_end(run)
             params.pop("metrics", None)
             params.pop("eval_results", None)
             if run.get_stop_requested():
                 break
-        told.on_train_end(run)
+        callbacks.on_train_end(run)
 
-    def _train_step(self, row: tuple, told: CallbackManager, params: Any, run: RunContext) -> None:
+    def _train_step(self, row: tuple, callbacks: CallbackManager, params: Any,
+                    run: RunContext) -> None:
         if self._loss_fn is not None and len(row) != 2:
-            raise ValueError(f"For 'Model', with a 'loss_fn' the dataset must have two columns, "
-                             f"data and label, but it has {len(row)}. Put the loss into the "
-                             f"network, and give no 'loss_fn'.")
+            raise ValueError("For 'Model', with a 'loss_fn' the dataset must have two columns, "
+                             f"data and label, but it has {len(row)}. Give no 'loss_fn' otherwise.")
         params.cur_step_num += 1
         self._current_step_num = (params.cur_step_num - 1) % params.batch_num + 1
         params.train_dataset_element = row
-        told.on_train_step_begin(run)
+        callbacks.on_train_step_begin(run)
         network = self._check_network_mode(self._train_network, True)
         params.net_outputs = outputs = self._runner(network)(*row)
-        manager = self._loss_scale_manager
-        if manager is not None and manager.get_drop_overflow_update():
-            manager.update_loss_scale(bool(np.all(outputs[1].asnumpy())))
-        told.on_train_step_end(run)
+        scaling = self._loss_scale_manager
+        if scaling is not None and scaling.get_drop_overflow_update():
+            scaling.update_loss_scale(bool(np.all(outputs[1].asnumpy())))
+        callbacks.on_train_step_end(run)
 
-    def _eval_in_fit(self, dataset: Any, told: CallbackManager, params: Any) -> None:
+    def _eval_in_fit(self, dataset: Any, callbacks: CallbackManager, params: Any) -> None:
         """Evaluate, with the callbacks that are the user's own."""
-        own: list[Callback] = [c for c in told._callbacks if isinstance(c, TimeMonitor)
+        own: list[Callback] = [c for c in callbacks._callbacks if isinstance(c, TimeMonitor)
                                or is_own(c)]
         kept = {name: params.get(name) for name in ("cur_step_num", "batch_num", "net_outputs",
                                                     "dataset_sink_mode")}
@@ -368,39 +369,39 @@ class Model:
         params.update(eval_network=self._eval_network, valid_dataset=valid_dataset,
                       batch_num=valid_dataset.get_dataset_size(), mode="eval", cur_step_num=0,
                       list_callback=as_list(callbacks), network=self._network)
-        with CallbackManager(params.list_callback) as told:
-            return self._eval_process(valid_dataset, told, params)
+        with CallbackManager(params.list_callback) as callbacks:
+            return self._eval_process(valid_dataset, callbacks, params)
 
-    def _eval_process(self, dataset: Any, told: CallbackManager, params: Any,
+    def _eval_process(self, dataset: Any, callbacks: CallbackManager, params: Any,
                       add_eval_loss: bool = False) -> dict[str, Any]:
         run = RunContext(params)
         params.dataset_sink_mode = False
         self._clear_metrics()
         losses = get_metric_fn("loss") if add_eval_loss and self._eval_indexes is not None else None
         network: Any = self._eval_network
-        told.on_eval_begin(run)
+        callbacks.on_eval_begin(run)
         network.set_train(False)
-        told.on_eval_epoch_begin(run)
+        callbacks.on_eval_epoch_begin(run)
         for row in dataset.create_tuple_iterator(num_epochs=1):
             params.cur_step_num += 1
             params.eval_dataset_element = row = row_of(row)
-            told.on_eval_step_begin(run)
+            callbacks.on_eval_step_begin(run)
             params.net_outputs = outputs = self._runner(
                 self._check_network_mode(network, False))(*row)
-            told.on_eval_step_end(run)
+            callbacks.on_eval_step_end(run)
             self._update_metrics(outputs)
             if losses is not None:
                 losses.update(outputs[self._eval_indexes[0]])  # type: ignore[index]
             if run.get_stop_requested():
                 break
-        told.on_eval_epoch_end(run)
+        callbacks.on_eval_epoch_end(run)
         dataset.reset()
         params.metrics = metrics = self._get_metrics()
         if add_eval_loss:
             params.eval_results = copy.deepcopy(metrics)
             if losses is not None:
                 params.eval_results["eval_loss"] = losses.eval()
-        told.on_eval_end(run)
+        callbacks.on_eval_end(run)
         return metrics
 
     def _clear_metrics(self) -> None:
@@ -463,8 +464,7 @@ class Model:
             TypeError, ValueError, RuntimeError: as `train` and `eval` would raise.
         """
         if train_dataset is None and valid_dataset is None:
-            raise ValueError("For 'Model.build', 'train_dataset' and 'valid_dataset' can not both "
-                             "be None.")
+            raise ValueError("For 'Model.build', give 'train_dataset', 'valid_dataset' or both.")
         if train_dataset is not None:
             self._check_run("Model.build", epoch, train_dataset, sink_mode, sink_size, 0)
         if valid_dataset is not None and not self._metric_fns:

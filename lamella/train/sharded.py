@@ -2,7 +2,7 @@
 
 By torch's distributed checkpoint: Parameters that are cut in parts are written as parts, by each
 process its own, those of a stage of a pipeline by its first process, and others by process 0. A
-world of any size, cut in any way, reads them. Beside them lies what `save_run` keeps: random
+world of any size, with any sharding, reads them. Beside them lies what `save_run` keeps: random
 generators and numbers in Python, of each process.
 """
 
@@ -119,9 +119,9 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
     parameters, reader = _parameters("load_sharded", network), Reader(where)
     check_names("load_sharded", folder, set(parameters), set(reader.tensors))
     for name, parameter in parameters.items():
-        told = parameter.shape, parameter._data.dtype
-        if reader.tensors[name] != told:
-            raise RuntimeError(f"For 'load_sharded', Parameter {name!r} is {told} in the network, "
+        kind = parameter.shape, parameter._data.dtype
+        if reader.tensors[name] != kind:
+            raise RuntimeError(f"For 'load_sharded', Parameter {name!r} is {kind} in the network, "
                                f"but {reader.tensors[name]} in '{folder}'.")
     found = {name: torch.empty_like(p._data) for name, p in parameters.items()
              if not p._data.is_meta}

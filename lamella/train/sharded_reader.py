@@ -45,9 +45,9 @@ class Reader(FileSystemReader):
     def __init__(self, folder: str):
         super().__init__(folder)
         described = self.read_metadata().state_dict_metadata
-        self.tensors = {name: (tuple(told.size), told.properties.dtype)
-                        for name, told in described.items()
-                        if isinstance(told, TensorStorageMetadata)}
+        self.tensors = {name: (tuple(entry.size), entry.properties.dtype)
+                        for name, entry in described.items()
+                        if isinstance(entry, TensorStorageMetadata)}
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """What torch's reader gives, of names that are known."""

@@ -6,35 +6,35 @@ import pytest
 
 from lamella.machine.measured import Measured
 
-WAYS = {"torch", "other"}
+ALGORITHMS = {"torch", "other"}
 
 
 def test_each_is_measured_once_and_remembered(monkeypatch, tmp_path):
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
     asked = []
-    first = Measured("things", WAYS)
+    first = Measured("things", ALGORITHMS)
     assert first.find((1, "r")) is None
     for _ in range(2):
         assert first.find((1, "r"), lambda key: asked.append(key) or "other") == "other"
     assert asked == [(1, "r")]
-    assert Measured("things", WAYS).find((1, "r")) == "other"
-    assert Measured("others", WAYS).find((1, "r")) is None
+    assert Measured("things", ALGORITHMS).find((1, "r")) == "other"
+    assert Measured("others", ALGORITHMS).find((1, "r")) is None
     assert Measured("things", {"torch"}).find((1, "r")) is None
 
 
 def test_nothing_is_kept_where_nothing_may_be(monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", "0")
-    assert Measured("things", WAYS).find((1,), lambda _: "other") == "other"
-    assert Measured("things", WAYS).find((1,)) is None
+    assert Measured("things", ALGORITHMS).find((1,), lambda _: "other") == "other"
+    assert Measured("things", ALGORITHMS).find((1,)) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '[["a", []]]', '[[[1], "other"]]',
                                   json.dumps([[1, "magic"]])])
 def test_damaged_files_are_as_none(monkeypatch, tmp_path, text):
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
-    Measured("things", WAYS).find((1,), lambda _: "other")
+    Measured("things", ALGORITHMS).find((1,), lambda _: "other")
     file, = tmp_path.glob("things-*.json")
     file.write_text(text)
-    again = Measured("things", WAYS)
+    again = Measured("things", ALGORITHMS)
     assert again.find((1,)) is None
     assert again.find((1,), lambda _: "torch") == "torch"

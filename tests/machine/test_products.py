@@ -22,7 +22,7 @@ def always(monkeypatch):
         asked.append(args)
         return "onednn"
 
-    monkeypatch.setattr(products.routes, "hopeful", True)
+    monkeypatch.setattr(products.routes, "enabled", True)
     monkeypatch.setattr(products.routes, "eager", way)
     monkeypatch.setattr(products, "EAGER", 0)
     monkeypatch.setattr(products, "ELEMENTS", 0)
@@ -96,13 +96,13 @@ def test_each_shape_is_timed_once_and_remembered(monkeypatch, tmp_path):
     monkeypatch.setattr(products, "_fastest", lambda key: timed.append(key) or "onednn")
     first = Routes()
     for _ in range(2):
-        assert first.way(*layouts(64, 64, 64), False) == "onednn"
-    assert first.way(*layouts(64, 64, 64), True, False) == "torch"  # unknown, and not timed
-    assert first.way(*layouts(2, 2, 2), False) == "torch"
+        assert first.fastest(*layouts(64, 64, 64), False) == "onednn"
+    assert first.fastest(*layouts(64, 64, 64), True, False) == "torch"  # unknown, and not timed
+    assert first.fastest(*layouts(2, 2, 2), False) == "torch"
     for stride in ((128, 2), (1, 1), (0, 1), (1, 2)):  # with steps, or rows that overlap
-        assert first.way(((64, 64), stride), ((64, 64), (64, 1)), False) == "torch"
-        assert first.way(((64, 64), (64, 1)), ((64, 64), stride[::-1]), False) == "torch"
-    assert Routes().way(*layouts(64, 64, 64), False, False) == "onednn"
+        assert first.fastest(((64, 64), stride), ((64, 64), (64, 1)), False) == "torch"
+        assert first.fastest(((64, 64), (64, 1)), ((64, 64), stride[::-1]), False) == "torch"
+    assert Routes().fastest(*layouts(64, 64, 64), False, False) == "onednn"
     assert len(timed) == 1
 
 
@@ -112,12 +112,12 @@ def test_each_shape_is_timed_once_and_remembered(monkeypatch, tmp_path):
 def test_damaged_files_are_as_none(monkeypatch, tmp_path, text):
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
     monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
-    Routes().way(*layouts(64, 64, 64), False)
+    Routes().fastest(*layouts(64, 64, 64), False)
     file, = tmp_path.glob("products-*.json")
     file.write_text(text)
     again = Routes()
-    assert again.way(*layouts(64, 64, 64), False, False) == "torch"
-    assert again.way(*layouts(64, 64, 64), False) == "onednn"
+    assert again.fastest(*layouts(64, 64, 64), False, False) == "torch"
+    assert again.fastest(*layouts(64, 64, 64), False) == "onednn"
 
 
 @needed
@@ -126,13 +126,13 @@ def test_without_a_gain_eager_calls_are_left_alone(monkeypatch):
     monkeypatch.setattr(products, "_fastest", lambda key: "torch")
     routes = Routes()
     for n in range(products.HOPE):
-        assert routes.hopeful
+        assert routes.enabled
         routes.eager(*layouts(64, 64, 64 + n), False)
-    assert not routes.hopeful
+    assert not routes.enabled
     monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
-    assert routes.way(*layouts(64, 64, 99), False) == "onednn"  # graphs go on asking
+    assert routes.fastest(*layouts(64, 64, 99), False) == "onednn"  # graphs go on asking
     routes.eager(*layouts(64, 64, 98), False)
-    assert not routes.hopeful
+    assert not routes.enabled
 
 
 @needed
@@ -143,19 +143,19 @@ def test_eager_calls_keep_to_what_they_began_with(monkeypatch):
     assert routes.eager(*layouts(64, 64, 64), False) == "onednn"
     monkeypatch.setattr(products, "BUDGET", 0.0)
     assert routes.eager(*layouts(64, 64, 65), False) == "torch"  # no time left to measure
-    assert routes.way(*layouts(64, 64, 65), False) == "onednn"  # for a graph
+    assert routes.fastest(*layouts(64, 64, 65), False) == "onednn"  # for a graph
     assert routes.eager(*layouts(64, 64, 65), False) == "torch"
     assert routes.eager(*layouts(64, 64, 64), False) == "onednn"
 
 
 @needed
 def test_timing_gives_a_way():
-    assert products._fastest((64, 32, 64, "rc", True, 1)) in products.WAYS
+    assert products._fastest((64, 32, 64, "rc", True, 1)) in products.KERNELS
 
 
 def test_the_gradient_of_a_weight_lies_as_the_weight_does(monkeypatch):
     """Fused optimizers take another way, and longer, where it doesn't."""
-    monkeypatch.setattr(products.routes, "hopeful", products.available())
+    monkeypatch.setattr(products.routes, "enabled", products.available())
     monkeypatch.setattr(products.routes, "eager", lambda *_: "onednn" if products.available() else
                         "torch")
     x, w, b = torch.randn(64, 300), torch.randn(200, 300), torch.randn(200)

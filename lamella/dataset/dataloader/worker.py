@@ -50,7 +50,7 @@ def get_worker_info() -> Any:
 
 
 class Failed:
-    """An error on its way to the main process, as a text: its type might not travel."""
+    """An error that is sent to the main process as text: its type might not be picklable."""
 
     def __init__(self, worker: int, error: Exception):
         self.text = (f"DataLoader worker {worker} (pid: {os.getpid()}) caught "

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class JiebaMode(IntEnum):
-    """How Chinese words are found: by both ways, by the dictionary, by a hidden Markov model."""
+    """How Chinese words are found: by a dictionary, a hidden Markov model, or both."""
 
     MIX = 0
     MP = 1

@@ -72,7 +72,7 @@ class ImageOperation(TensorOperation):
 
 
 class RandomImageOperation(ImageOperation):
-    """The base of random operations on images: `draw` gives what `apply` is told.
+    """The base of random operations on images: `draw` gives the arguments of `apply`.
 
     Several columns are changed alike. For Pillow's images, `random` is drawn from.
     """
@@ -80,7 +80,7 @@ class RandomImageOperation(ImageOperation):
     draws = True
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The images changed, all in the same way."""
+        """The images, all changed with the same arguments."""
         if is_pillow(values[0]) and self._pillow is not None:
             return tuple([self._pillow(value) for value in values])
         images = [np.asarray(value) for value in values]

@@ -323,7 +323,7 @@ class RandomAffine(RandomImageOperation):
         self.fill_value, self._fill = fill_value, fill_values(name, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """All that `kernels.sheared` is told."""
+        """The arguments of `kernels.sheared`."""
         height, width = image.shape[-3:-1] if image.ndim > 3 else image.shape[:2]
         low_x, high_x, low_y, high_y = self._moved
         degrees = generator.float32(*self._degrees)

@@ -21,7 +21,7 @@ from . import worker
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 FORMAT = 2  # of the files on disk; after a change the older ones are not used
-WAYS = ("replay", "inductor", "replay, captured", "inductor, captured")
+BACKENDS = ("replay", "inductor", "replay, captured", "inductor, captured")
 PATIENCE = 1800.0  # seconds for one compilation
 # operations that machine code calls with arguments which the kernel refuses (PyTorch 2.13)
 REFUSED = ("aten.mkldnn_rnn_layer.default", "aten.mkldnn_rnn_layer_backward.default")
@@ -67,12 +67,12 @@ class Native:
             return None
 
     def remembered(self) -> str | None:
-        """The backend that was fastest before, one of `WAYS`; None if none is recorded."""
+        """The backend that was fastest before, one of `BACKENDS`; None if none is recorded."""
         folder = cache.entry(self.key) if self.key else None
         with contextlib.suppress(OSError, ValueError):
             if folder is not None:
                 found = (folder / "fastest").read_text(encoding="ascii")
-                return found if found in WAYS else None
+                return found if found in BACKENDS else None
         return None
 
     def remember(self, fastest: str) -> None:

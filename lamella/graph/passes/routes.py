@@ -41,9 +41,9 @@ def route(graph: Graph, measure: bool) -> int:
         if not _fits(left, right, bias):
             continue
         assert left is not None and right is not None
-        way = routes.way((left.shape, left.stride), (right.shape, right.stride),
-                         bias is not None, measure)
-        if way == "onednn":
+        kernel = routes.fastest((left.shape, left.stride), (right.shape, right.stride),
+                                 bias is not None, measure)
+        if kernel == "onednn":
             _replace(graph, node, a, b, bias)
             count += 1
     return count

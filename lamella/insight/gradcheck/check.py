@@ -1,7 +1,7 @@
-"""`check_grads`: are the derivatives of a function right?
+"""`check_grads`: checks the derivatives of a function.
 
-In float64, along random directions, what forward and reverse mode give is held against finite
-differences, which need no derivative; then what the compiled function gives against the eager one.
+In float64, along random directions, forward and reverse mode are compared with finite differences;
+then the compiled function is compared with the eager one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BY_PRECISION = {64: (1e-5, 1e-4, 1e-6), 32: (1e-2, 2e-2, 2e-3), 16: (0.25, 0.2, 
 
 
 class GradientError(AssertionError):
-    """A derivative disagrees with finite differences, or with another way to compute it."""
+    """A derivative disagrees with finite differences, or with another mode."""
 
 
 def check_grads(fn: Callable[..., Any], *args: Any, order: int = 2,

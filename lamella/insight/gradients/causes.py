@@ -1,4 +1,4 @@
-"""Why a gradient is zero: the sentence for a newcomer."""
+"""Why a gradient is zero, as a sentence."""
 
 from __future__ import annotations
 
@@ -219,8 +219,8 @@ class Causes:
         return f"'{name}'{where} passes no gradient on to it"
 
     def _cancelling_text(self, step: Step, value: Value) -> str:
-        ways = [s for s in value.uses if value.number in s.gives] or [step]
-        of = " and ".join(dict.fromkeys(f"'{s.operator}'{self.where(s)}" for s in ways[:3]))
+        paths = [s for s in value.uses if value.number in s.gives] or [step]
+        of = " and ".join(dict.fromkeys(f"'{s.operator}'{self.where(s)}" for s in paths[:3]))
         return f"the contributions to it in {of} cancel each other out"
 
     @staticmethod

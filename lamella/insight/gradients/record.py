@@ -219,14 +219,14 @@ class Recorder(TorchFunctionMode):
                         waiting.append(following[0])
 
     def _listener(self, step: Step, place: int, number: int) -> Callable[[Any, Any], None]:
-        def told(gradients: Any, _: Any) -> None:
+        def arrived(gradients: Any, _: Any) -> None:
             if self.phase != "backward" or gradients[place] is None:
                 return
             step.measured.add(number)
             if not measure(gradients[place]).is_zero:
                 step.gives.add(number)
 
-        return told
+        return arrived
 
     # -- steps -----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 
 from ...machine import cache
-from ...machine.products import WAYS
+from ...machine.products import KERNELS
 
 MOST_SECONDS = 0.15  # of one product that is measured
 ROUNDS, PATIENCE = 12, 0.25  # of one size: runs at the most, seconds
@@ -63,14 +63,14 @@ class Peaks:
         """Multiply ever larger matrices; keep the best rate."""
         best = self.flops.get(dtype, 0.0)
         kind = getattr(torch, dtype)
-        ways = WAYS if dtype == "float32" and self.device.type == "cpu" else {
-            "torch": WAYS["torch"]}
+        kernels = KERNELS if dtype == "float32" and self.device.type == "cpu" else {
+            "torch": KERNELS["torch"]}
         with torch.no_grad():
             for side in SIDES:
                 a, b = (torch.full((side, side), 0.5, dtype=kind, device=self.device)
                         for _ in range(2))
-                least = min(self._least(lambda way=way, a=a, b=b: way(a, b, None))
-                            for way in ways.values())
+                least = min(self._least(lambda kernel=kernel, a=a, b=b: kernel(a, b, None))
+                            for kernel in kernels.values())
                 best = max(best, 2 * side**3 / least)
                 if least * 8 > MOST_SECONDS:  # the next one would take too long
                     break

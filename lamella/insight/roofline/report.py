@@ -1,4 +1,4 @@
-"""`Report`: the kernels of a step, summed up in several ways; as numbers, text and a page."""
+"""`Report`: the kernels of a step and sums of them, as numbers, text and a page."""
 
 from __future__ import annotations
 

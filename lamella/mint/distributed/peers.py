@@ -15,7 +15,7 @@ __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 
 class _Arrival(CommHandle):
-    """A message on its way; waiting for it writes it into the Tensor."""
+    """A message that is being received; `wait` writes it into the Tensor."""
 
     def __init__(self, handle: CommHandle, found: torch.Tensor, target: Tensor):
         super().__init__(handle._work)

@@ -1,4 +1,4 @@
-"""Convolutions of `mint.nn`: `padding` counts at once, there is a bias unless told otherwise."""
+"""Convolutions of `mint.nn`: `padding` needs no pad mode, and there is a bias by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of `mint.nn`; they take `input` and `target`, and give the mean unless told otherwise."""
+"""Losses of `mint.nn`; they take `input` and `target`, and give the mean by default."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
         if reducer is not None:
             gradients = reducer(gradients)
     else:
-        # a gradient that comes in several pieces, or is scattered, is not ready on its way
+        # a gradient that comes in several pieces, or is scattered, isn't complete before the end
         early = not any(run.level.assigned.values()) and not run.special
         for place, alias in enumerate(run.aliases if early else ()):
             if alias.requires_grad:

@@ -24,7 +24,7 @@ _WORLD = HCCL_WORLD_COMM_GROUP
 
 
 class ReduceOp:
-    """The names of the ways to combine values of several processes.
+    """The reductions of collectives.
 
     Examples:
         >>> import lamella as ms

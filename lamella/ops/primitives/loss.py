@@ -313,7 +313,7 @@ class CTCLoss(Attributed):
 
     Args:
         preprocess_collapse_repeated: merge equal neighbours among the labels first.
-        ctc_merge_repeated: must be True: without it, labels would not be told apart from repeats.
+        ctc_merge_repeated: must be True: otherwise repeated labels would be ambiguous.
         ignore_longer_outputs_than_inputs: give 0 for sequences shorter than their labels.
 
     Examples:

@@ -149,12 +149,12 @@ class CallbackManager(Callback):
 
 
 def _forward(name: str) -> Any:
-    def told(self: CallbackManager, run_context: RunContext) -> None:
+    def call(self: CallbackManager, run_context: RunContext) -> None:
         for callback in self._callbacks:
             getattr(callback, name)(run_context)
 
-    told.__name__, told.__doc__ = name, f"Call '{name}' of each callback."
-    return told
+    call.__name__, call.__doc__ = name, f"Call '{name}' of each callback."
+    return call
 
 
 for _name in (*_NAMES, *("begin", "epoch_begin", "epoch_end", "step_begin", "step_end", "end")):
@@ -186,7 +186,7 @@ class InternalCallbackParam(dict):
 
 
 class RunContext:
-    """What a callback is given: the run's parameters, and a way to stop it.
+    """The argument of callbacks: the run's parameters, and a method that stops the run.
 
     Args:
         original_args: a dict of the run's parameters.

@@ -230,7 +230,7 @@ class ModelCheckpoint(Callback):
         self._latest_ckpt_file_name = path
         manager.update_ckpoint_filelist(self._directory, str(self._prefix))
         if config.keep_checkpoint_max:
-            # the new one may still be on its way
+            # the new one may still be being written
             room = config.keep_checkpoint_max - (path not in manager.ckpoint_filelist)
             for old in sorted((f for f in manager.ckpoint_filelist if f != path),
                               key=os.path.getmtime)[:max(0, manager.ckpoint_num - room)]:

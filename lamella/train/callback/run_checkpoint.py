@@ -63,16 +63,16 @@ class RunCheckpoint(Callback):
         self.save_steps = check.check_positive_int(save_steps, "save_steps", "RunCheckpoint")
         self.keep = check.check_positive_int(keep, "keep", "RunCheckpoint")
         self.delete_at_end = check.check_bool(delete_at_end, "delete_at_end", "RunCheckpoint")
-        self._hopeful: list[bool] = []
+        self._enabled: list[bool] = []
 
     def __enter__(self) -> RunCheckpoint:
         # which kernel multiplies matrices is timed, so another process may choose another
-        self._hopeful.append(routes.hopeful)
-        routes.hopeful = False
+        self._enabled.append(routes.enabled)
+        routes.enabled = False
         return self
 
     def __exit__(self, *error: Any) -> None:
-        routes.hopeful = self._hopeful.pop()
+        routes.enabled = self._enabled.pop()
 
     def on_train_end(self, run_context: Any) -> None:
         """Remove the files, if that was asked for."""

@@ -1,4 +1,4 @@
-"""Invert: a bijector the other way round."""
+"""Invert: the inverse of a bijector."""
 
 from __future__ import annotations
 

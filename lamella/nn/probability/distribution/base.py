@@ -28,10 +28,10 @@ def _rest(x: Tensor) -> Tensor:
 class Distribution(Cell):
     """A probability distribution.
 
-    A subclass says what it knows by ``_prob`` or ``_log_prob``, ``_cdf``, ``_survival_function``,
+    A subclass defines what it knows: ``_prob`` or ``_log_prob``, ``_cdf``, ``_survival_function``,
     their logarithms, ``_mean``, ``_mode``, ``_sd`` or ``_var``, ``_entropy``, ``_kl_loss``,
-    ``_cross_entropy``, ``_sample``; what follows from these is there too. Each takes its value
-    first, then the distribution's parameters, which stand in for those it was made with. Called
+    ``_cross_entropy``, ``_sample``; what follows from these is derived. Each takes its value
+    first, then parameters to use instead of those that the distribution was made with. Called
     with the name of a method, a distribution runs that method.
 
     Args:
@@ -45,7 +45,7 @@ class Distribution(Cell):
         ValueError: if `seed` is below 0.
     """
 
-    family = ""  # the name that `kl_loss` and `cross_entropy` are told
+    family = ""  # the name that `kl_loss` and `cross_entropy` take
     arguments: tuple[str, ...] = ()  # the names of the parameters in calls
 
     def __init__(self, seed: int | None, dtype: Type, name: str, param: dict[str, Any]):
@@ -161,9 +161,9 @@ class Distribution(Cell):
             return f"batch_shape = {self._broadcast_shape}"
         return ", ".join(f"{name} = {value}" for name, value in parameters.items())
 
-    def _derived(self, question: str, ways: tuple[tuple[str, Callable[[Any], Any]], ...],
+    def _derived(self, question: str, formulas: tuple[tuple[str, Callable[[Any], Any]], ...],
                  args: Any, kwargs: Any) -> Any:
-        for hook, convert in ways:
+        for hook, convert in formulas:
             known = getattr(self, hook, None)
             if known is not None:
                 return convert(known(*args, **kwargs))
