@@ -71,13 +71,13 @@ MEANT: tuple[Meant, ...] = (
         NEW,
     ),
     Meant(
-        "a type that 2.10 refuses is computed with, and what else is wrong is said",
+        "a type that 2.10 refuses is computed with; other errors are reported",
         r"= (?!float32)\w+\[|= float32\[\](?!=)",
         NEW,
         errors=r"TypeError > (Value|Runtime|Index|Attribute)Error",
     ),
     Meant(
-        "a type that can't be computed with is a TypeError",
+        "an unsupported type is a TypeError",
         r"masked_select|masked_fill|[sS]oft_?m(ax|in)|[eE][lL][uU]|rounding_mode|(max|min)\(x|"
         r"[sS]earch_?[sS]orted|round\(|layer_norm|x\.clip|kthvalue|exponential_|gather\(x, i|"
         r"nn\.Dense|clamp|LayerNorm|matrix_power|(add|sub|mul|div)\(|matmul|(eq|gt|lt|ge|le)\(",
@@ -85,8 +85,7 @@ MEANT: tuple[Meant, ...] = (
         errors=r"(Value|Runtime)Error > TypeError",
     ),
     Meant(
-        "shapes and lengths that don't fit are a ValueError, places outside an IndexError or "
-        "RuntimeError",
+        "shapes that don't fit: ValueError; indices out of range: IndexError or RuntimeError",
         r"(glu|GLU)\(|nll_loss|NLLLoss|vmap|inplace_sub|SparseTensorDenseMatmul|index_put|IndexPut|"
         r"SparseToDense|[sS]catter_?[dD]iv|[sS]catter_?([nN]d_?)?[uU]pdate|x\[i\]|segment_mean|conv2d|"
         r"cross_entropy|CrossEntropy",
@@ -100,7 +99,7 @@ MEANT: tuple[Meant, ...] = (
         rf"|rounding_mode).*{COMPLEX}",
         "refused value dtype",
     ),
-    Meant("nothing reduced, or of no elements", r"\[0,2\]", "refused value dtype shape"),
+    Meant("reductions over no axes or of no elements", r"\[0,2\]", "refused value dtype shape"),
     Meant(
         "in-place arithmetic changes its tensor",
         r"(\(|^)x\.(add|sub|mul|div|floor_divide|remainder|"
@@ -123,22 +122,22 @@ MEANT: tuple[Meant, ...] = (
         "SparseApplyAdagradV2 takes equal indices one after the other",
         r"SparseApplyAdagradV2[^;]*=1,1",
     ),
-    Meant("probabilities are in [0, 1]", r"bernoulli\(x, 1\.5", "refused"),
+    Meant("probabilities must be in [0, 1]", r"bernoulli\(x, 1\.5", "refused"),
     Meant("randn_like keeps the type of its argument", r"randn_like\(x\)"),
-    Meant("normal_ and uniform_ are of floating numbers", r"x\.(normal|uniform)_\(\)", "refused"),
-    Meant("incomplete gamma functions have no value below 0", r"igamma"),
+    Meant("normal_ and uniform_ need a floating type", r"x\.(normal|uniform)_\(\)", "refused"),
+    Meant("incomplete gamma functions are nan below 0", r"igamma"),
     Meant("logarithms of gamma functions and sums to the accuracy of float16",
           r"(nn\.(DiGamma|LGamma|LBeta)|logaddexp).*= float16"),
     Meant(
-        "Python means in graphs what it means elsewhere",
+        "Python means the same in graphs as elsewhere",
         r"^graph of (items = .*sum\(|slice\(0, 2\), range|print\()",
         "structure",
     ),
-    Meant("padding is never the maximum of integers", r"MaxPool[123]d\(.*pad.*= int"),
+    Meant("padding never is the maximum of a pool of integers", r"MaxPool[123]d\(.*pad.*= int"),
     Meant("float16 is interpolated, turned to colours and summed in float32",
           r"(ResizeBicubic|Conv3DTranspose|conv3d_transpose|RGBToHSV|AdjustHue|AdjustSaturation)"
           r".*= float16"),
-    Meant("dropout's integers are floating when it has scaled them",
+    Meant("dropout of integers gives floating-point numbers",
           r"P\.Dropout[23]D.*= int", "dtype"),
     Meant("singular vectors have either sign", r"P\.Svd\(False\)"),
     Meant("the transpose of a complex matrix is not its conjugate", r"BatchMatMul\(False, True"),
@@ -146,21 +145,21 @@ MEANT: tuple[Meant, ...] = (
     Meant("unsigned integers by 0 are 0 in scatter_nd_div", r"([nN]d_?[dD]iv)\(.*uint"),
     Meant("gradients have the shape of their arguments", r"^grad of P\.EmbeddingLookup", "shape"),
     Meant("EmbeddingLookup of booleans is of integers", r"EmbeddingLookup.*bool", "dtype"),
-    Meant("values in one place of a sparse tensor add up", r"SparseToDense"),
+    Meant("values of a sparse tensor with equal indices are summed", r"SparseToDense"),
     Meant("gradients of operators that 2.10 has none for",
           r"^grad of (P\.RGBToHSV|P\.Inplace|P\.IOU|ops\.iou|P\.ROIAlign)"),
     Meant("gradients of sequences are 0 beyond their ends", r"P\.CTCLoss\("),
     Meant(
-        "signs of zero count: x / -0.0 is an infinity with their product of signs",
+        "the sign of zero counts: x / -0.0 is an infinity with the product of the signs",
         rf"( / |[dD]iv|divide|addcdiv|[xX]divy|//).*{FLOAT}",
         at=_special,
     ),
     Meant(
-        "integers are divided as such, not by way of floating ones",
+        "integers are divided as integers, not as floating-point numbers",
         rf"(//|%|[dD]iv|divide|remainder|[mM]od|xdivy).*{WHOLE}",
         at=_special,
     ),
-    Meant("means of integers are not summed in floating ones", rf"[mM]ean.*{WHOLE}.*!"),
+    Meant("means of integers are summed as integers", rf"[mM]ean.*{WHOLE}.*!"),
     Meant(
         "remainders of infinite numbers follow IEEE 754",
         rf"(%|remainder|[mM]od).*{FLOAT}",
@@ -170,7 +169,7 @@ MEANT: tuple[Meant, ...] = (
         "powers of integers wrap around, as their products do", rf"(\*\*|[pP]ow).*{WHOLE}.*!"
     ),
     Meant(
-        "integers are not read as floating ones on the way",
+        "integers are not converted to floating-point numbers in between",
         rf"(real|round|sum|norm|matmul|clip_by_norm|[hH]ard|HSwish|HSigmoid|hinge|SeLU|selu|"
         rf"hswish).*{WHOLE}.*!",
     ),
@@ -180,21 +179,21 @@ MEANT: tuple[Meant, ...] = (
         r"(Tensor|x)\.(std|var)\(.*(= int|= uint)",
         "value dtype shape",
     ),
-    Meant("any and all are about every number that isn't 0", r"(any|all|Any|All)\(.*= (?!bool)"),
+    Meant("any and all take every nonzero number as true", r"(any|all|Any|All)\(.*= (?!bool)"),
     Meant("logical operators take nan as true", r"[lL]ogical", at=_nan),
     Meant(
-        "nan comes out where nan goes in",
+        "elementwise operators propagate nan",
         r"(relu6?|ReLU6?|softplus|Softplus|[sS]oft_?[sS]hrink|minimum|maximum|Minimum|Maximum|"
         r"[hH]ard_?(tanh|shrink|swish|sigmoid|Tanh)|HShrink|HSwish|HSigmoid|celu|CELU)\(|a \?|%",
         at=_nan,
     ),
     Meant(
-        "nan comes out of reductions, scans and orders where it is in",
+        "reductions, scans and sorts propagate nan",
         r"(softm|Softm|SoftM|cum|Cum|max|min|Max|Min|sort|Sort|topk|TopK|median|unique|intopk|"
         r"Mean|searchsorted|isclose|norm|std|var|sum|mean|prod|logsumexp|quantile|histc|aminmax).*\]!",
     ),
     Meant(
-        "functions at infinite, huge and tiny numbers have their limits",
+        "functions of infinite, huge and tiny numbers give the limits",
         r"(truncate_div|TruncateDiv| / |xlogy|Xlogy|[lL]og_?[sS]igmoid|[mM]ish|[hH]ard_?swish|"
         r"HSwish|[fF]ast_?[gG]e[lL][uU]|[gG][eE][lL][uU]|xdivy|Xdivy|divide|[dD]iv|sinc|Sinc|signbit|sgn|"
         r"log(2|10|it|addexp2?)?|deg2rad|copysign|[aA]dd|[sS]ub|[sS]oftsign|nextafter|[lL]eaky_?"
@@ -211,19 +210,19 @@ MEANT: tuple[Meant, ...] = (
         "value dtype refused",
     ),
     Meant(
-        "numbers below 0 are what they are beside unsigned types",
+        "negative numbers are compared with unsigned types by value",
         r"(-1|initial=-1|clip).*= uint",
     ),
     Meant(
-        "Bessel functions of the second kind have no value below 0",
+        "Bessel functions of the second kind are nan below 0",
         r"[bB]essel_?[kykKY][01]",
         at=_special_or_below,
     ),
     Meant("sinc(False) and xlogy(False, False) have the values of 0", r"[sS]inc.*bool|logy"),
     Meant("losses of complex numbers", rf"[lL]oss.*{COMPLEX}", "value refused dtype structure"),
-    Meant("hinge losses are about targets of 1 and -1", r"[hH]inge"),
+    Meant("hinge losses take targets of 1 and -1", r"[hH]inge"),
     Meant(
-        "classes are in [0, C)",
+        "classes must be in [0, C)",
         r"(nll|NLL|[cC]ross_?[eE]ntropy|[mM]argin_?[lL]oss)",
         "refused value " + NEW,
     ),
@@ -232,26 +231,26 @@ MEANT: tuple[Meant, ...] = (
         "tanh, sigmoid and interpolation to float32's accuracy",
         r"(GRU|RNN|LSTM|grid_sample|GridSampler|interpolate|Bilinear|BatchNorm|gelu|GELU|GeLU|Gelu|Transformer)",
     ),
-    Meant("a matrix with no inverse is an error", r"inverse\(a\)", "refused value"),
+    Meant("a singular matrix is an error", r"inverse\(a\)", "refused value"),
     Meant("the real transforms take real numbers", rf"(rfft|ihfft).*{COMPLEX}", "refused"),
-    Meant("cholesky_inverse takes one triangle", r"[cC]holesky_?[iI]nverse", "value refused"),
+    Meant("cholesky_inverse reads one triangle", r"[cC]holesky_?[iI]nverse", "value refused"),
     Meant(
         "a cast to integers has no gradient",
         r"grad.*(cast|astype|byte|int32|bool)",
         "value dtype structure",
     ),
-    Meant("gradients by one tensor in two places are two", r"\(x, x\)$|\(x, x\) where"),
+    Meant("gradients by one tensor passed twice are two", r"\(x, x\)$|\(x, x\) where"),
     Meant(
         "tuples, lists and dicts have gradients without mutable, too",
         r"ms\.(value_and_)?grad.*(\(\(x|\(\[x|\{'k'|mutable)",
         "structure value refused",
     ),
     Meant(
-        "values of functions differentiated by integers are floating",
+        "functions differentiated by integers return floating-point values",
         r"(value_and_grad|has_aux|vjp|jvp|jac|GradOp|ms\.grad).*= (int|bool)",
         "dtype value structure",
     ),
-    Meant("a mask has the length of its dimension", r"i = bool", "refused " + NEW),
+    Meant("a mask must have the length of its dimension", r"i = bool", "refused " + NEW),
     Meant(
         "documented kinds of exceptions: ValueError for shapes and axes, TypeError for types",
         r"matmul|conv2d|Conv2d|gather\(x, i, 4|masked_select|cummin|logcumsumexp|polygamma|pinv|"
@@ -263,18 +262,18 @@ MEANT: tuple[Meant, ...] = (
     Meant("complex quotients by 0 are infinite", rf"0\)? where.*{COMPLEX}"),
     Meant("quotients by 0 have the sign of the dividend", rf"0\)? where.*{FLOAT}"),
     Meant("bfloat16 with float16, which 2.10 reads past the end of", r"bfloat16\[\], y = float16"),
-    Meant("views are read as such", r"nextafter.*/"),
+    Meant("views are read with their strides", r"nextafter.*/"),
     Meant("norms of complex matrices", rf"'nuc'.*{COMPLEX}", "value dtype"),
-    Meant("norms of integers are floating", r"norm.*(bool|= u?int)", "dtype"),
-    Meant("every floating type has a sign", r"is_signed"),
-    Meant("outer products are of vectors", r"x\.outer", "refused"),
-    Meant("booleans are equal or not", r"approximate_equal.*bool", "refused"),
-    Meant("determinants are of float32 and float64", r"Determinant.*float16", "refused"),
-    Meant("resizing is of floating numbers", r"Resize.*= int", "refused"),
+    Meant("norms of integers are floating-point numbers", r"norm.*(bool|= u?int)", "dtype"),
+    Meant("is_signed is true for every floating type", r"is_signed"),
+    Meant("outer products take vectors only", r"x\.outer", "refused"),
+    Meant("approximate_equal takes booleans", r"approximate_equal.*bool", "refused"),
+    Meant("determinants take float32 and float64 only", r"Determinant.*float16", "refused"),
+    Meant("resizing needs a floating type", r"Resize.*= int", "refused"),
     Meant("the statistics of P.LayerNorm are in the type of its input", r"P.LayerNorm", "dtype"),
-    Meant("norms of integers are not cut to integers", r"clip_by_norm.*= u?int"),
+    Meant("norms of integers are not truncated to integers", r"clip_by_norm.*= u?int"),
     Meant(
-        "bounds below 0 of unsigned numbers and booleans are no bounds",
+        "negative bounds don't limit unsigned numbers and booleans",
         r"hardtanh.*= (uint|bool)",
     ),
     Meant("trapz of complex numbers is complex", r"trapz.*complex", "dtype"),
@@ -282,18 +281,18 @@ MEANT: tuple[Meant, ...] = (
         "quotients rounded towards 0 are right in narrow types, too",
         r"[tT]runcate_?[dD]iv|(trunc|floor)'.*(int8|int16|bool)",
     ),
-    Meant("0 to a negative power", r"(pow|Pow|\*\*).*(int|bool)", at=_zero),
-    Meant("norm over no axes is over all", r"norm\(x, dim=\(\)", "structure"),
-    Meant("lists are taken like tuples", r"tuple_to_array\(\[", "structure"),
-    Meant("the smallest of unsigned numbers are the smallest", r"topk.*[fF]alse.*uint"),
-    Meant("bincount counts what it can count", r"bincount", "value refused"),
+    Meant("integer 0 to a negative power", r"(pow|Pow|\*\*).*(int|bool)", at=_zero),
+    Meant("norm over () is over all axes", r"norm\(x, dim=\(\)", "structure"),
+    Meant("tuple_to_array takes lists like tuples", r"tuple_to_array\(\[", "structure"),
+    Meant("topk finds the smallest unsigned numbers", r"topk.*[fF]alse.*uint"),
+    Meant("bincount takes every integer type", r"bincount", "value refused"),
     Meant(
-        "booleans are subtracted alike by functions and methods",
+        "functions and methods subtract booleans alike",
         r"(subtract|x\.sub\().*bool",
         "dtype value",
     ),
-    Meant("numbers are no Tensors", r"\(\)\(2\.5\)", "refused"),
-    Meant("a number is compared by its value, complex ones too", r"1j", "structure"),
+    Meant("numbers are not accepted as Tensors", r"\(\)\(2\.5\)", "refused"),
+    Meant("Tensors are compared with complex numbers by value", r"1j", "structure"),
 )
 _PATTERNS = [re.compile(meant.cases, re.DOTALL) for meant in MEANT]
 
