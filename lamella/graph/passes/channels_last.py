@@ -121,7 +121,9 @@ class _Rewriting:
         follows = wanted is not None or (
             node.target in _FOLLOWING or torch.Tag.pointwise in getattr(node.target, "tags", ()))
         changed = all_written_by(node, self.memory.bases)
-        mixed = follows and any(_is_last(self.values[n]) for n in node.all_input_nodes)
+        # a convolution converts its weights itself, and a copy would live until its gradient
+        mixed = wanted is None and follows and any(
+            _is_last(self.values[n]) for n in node.all_input_nodes)
 
         def new_of(argument: Node) -> tuple[Node, Any]:
             if wanted is not None and any(node.args[i] is argument for i in wanted):
