@@ -37,6 +37,13 @@ class Form(NamedTuple):
         made = torch.randn(reach if self.size else 0, dtype=self.dtype, device=self.device)
         return made.as_strided(self.shape, self.stride)
 
+    def copied(self, value: torch.Tensor) -> torch.Tensor:
+        """A copy of a tensor in this form; dense if the form's elements overlap in memory."""
+        if 0 in self.stride:
+            return value.clone(memory_format=torch.contiguous_format)
+        made = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
+        return made.copy_(value)
+
 
 def form_of(node: Any) -> Form | None:
     """The form of a node's value; None if that isn't one dense tensor."""

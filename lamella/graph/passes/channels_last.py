@@ -2,17 +2,22 @@
 
 The graph is run on copies of its inputs while it is rewritten, so each layout is known and not
 guessed. A value keeps the layout of its kernel until an operation that depends on strides reads it.
+
+Each kernel that gets another layout is compared with the recorded one on the same values. Results
+of whole graphs would differ by more than rounding: that of one kernel decides on which side of a
+kink, such as a ReLU's, another falls.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
+from ..ir.agreement import OTHER_ORDER, agree_but_for_kinks, next_to
 from ..ir.draft import Kernels
 from ..ir.forms import form_of, form_of_value
 from ..ir.operations import all_written_by, last_uses
@@ -46,7 +51,12 @@ class Refused(Exception):
 
 def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor],
                   wanting: dict[Any, tuple[int, ...]] = CONVOLUTIONS) -> GraphModule | None:
-    """The graph with these operations on channels-last tensors; None if there are none of them."""
+    """The graph with these operations on channels-last tensors.
+
+    Returns:
+        The graph, with ``meta["verified"]``; None if there are none of these operations, or if a
+        kernel has other results in this layout.
+    """
     if not any(n.target in wanting and _has_planes(n, wanting) for n in module.graph.nodes):
         return None
     try:
@@ -88,9 +98,10 @@ class _Rewriting:
         self.values: dict[Node, Any] = {}
         self.restored: dict[Node, tuple[Node, Any]] = {}
         self.last = last_uses(module.graph.nodes)
+        self.streams = streams_of(module)
         given = iter(copies(module, inputs))
         # nothing requires a gradient
-        with torch.enable_grad(), generators_restored(streams_of(module)):
+        with torch.enable_grad(), generators_restored(self.streams):
             for node in module.graph.nodes:
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))
@@ -106,7 +117,9 @@ class _Rewriting:
                     self.restored.pop(dead, None)
 
     def done(self) -> GraphModule:
-        return GraphModule(self.module, self.graph)
+        found = GraphModule(self.module, self.graph)
+        found.meta["verified"] = True
+        return found
 
     def _keep(self, node: Node, new: Node, value: Any) -> None:
         form = form_of_value(value)
@@ -138,9 +151,28 @@ class _Rewriting:
 
         found = {n: new_of(n) for n in node.all_input_nodes}
         new = self.graph.node_copy(node, lambda n: found[n][0])
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs),
-                                        lambda n: found[n][1])  # type: ignore[arg-type]
-        self._keep(node, new, node.target(*args, **kwargs))  # type: ignore[operator]
+        given = {n: value for n, (_, value) in found.items()}
+        written = [n for n in given if not changed.isdisjoint(self.memory.bases[n])]
+        result = (_called(node, given) if all(_has_form(v, n) for n, v in given.items())
+                  else self._compared(node, given, written))
+        self._keep(node, new, result)
+
+    def _compared(self, node: Node, given: dict[Node, Any], written: list[Node]) -> Any:
+        """The result of a kernel on arguments in a new layout, if it equals the recorded one's."""
+        before = {n: given[n].clone() for n in written}
+
+        def recorded(change: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
+            own = {n: _in_form(change(before[n].clone() if n in before else v), n)
+                   if isinstance(v, torch.Tensor) else v for n, v in given.items()}
+            with generators_restored(self.streams):
+                return [*_tensors(_called(node, own)), *(own[n] for n in written)]
+
+        wanted = recorded(lambda x: x)
+        result = _called(node, given)
+        if not agree_but_for_kinks(wanted, [*_tensors(result), *(given[n] for n in written)],
+                                   lambda: recorded(next_to), OTHER_ORDER):
+            raise Refused(str(node))
+        return result
 
     def _last(self, node: Node) -> tuple[Node, Any]:
         """A value with its channels last, itself if they are."""
@@ -173,6 +205,29 @@ class _Rewriting:
         copy = value.clone(memory_format=layout)
         clone.meta["form"] = form_of_value(copy)
         return clone, copy
+
+
+def _called(node: Node, given: dict[Node, Any]) -> Any:
+    """The result of a node for these values of its inputs."""
+    args, kwargs = torch.fx.map_arg((node.args, node.kwargs), given.__getitem__)
+    return node.target(*args, **kwargs)  # type: ignore[operator]
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    return [x for x in (result if isinstance(result, (tuple, list)) else [result])
+            if isinstance(x, torch.Tensor)]
+
+
+def _has_form(value: Any, node: Node) -> bool:
+    """Whether a value has the strides that were recorded for it, or there is no record."""
+    form = form_of(node)
+    return form is None or value.stride() == form.stride
+
+
+def _in_form(value: torch.Tensor, node: Node) -> torch.Tensor:
+    """A value in the form that was recorded for it."""
+    form = form_of(node)
+    return value if form is None or value.stride() == form.stride else form.copied(value)
 
 
 def _is_last(value: Any) -> bool:

@@ -29,24 +29,33 @@ from .trial import NotYet, pays
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 7  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 8  # of the decisions on disk; after a change the older ones are not used
 
-def _both(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
-    """Channels last, and convolutions as products of matrices on top of that."""
-    found = channels_last(graph, inputs, {**CONVOLUTIONS, **POOLS})
-    if found is None:
-        return None
-    simplify(found)
-    return convolutions(found, inputs)
+def _with_products(layout: Attempt) -> Attempt:
+    """Another layout, and convolutions as products of matrices on top of that."""
+
+    def attempt(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
+        found = layout(graph, inputs)
+        if found is None:
+            return None
+        simplify(found)
+        return convolutions(found, inputs)
+
+    return attempt
 
 
+LAYOUTS: dict[str, Attempt] = {
+    "channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
+    "pools": functools.partial(channels_last, wanting=POOLS),
+}
 # rewritings that pay on some machines, for some graphs: of each group the fastest is kept, and the
 # next group starts from its result
 ATTEMPTS: tuple[dict[str, Attempt], ...] = (
-    {"pools": functools.partial(channels_last, wanting=POOLS), "halves": halves},
-    {"channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
-     "products": convolutions, "channels last, products": _both},
+    {"halves": halves},
+    {**LAYOUTS, "products": convolutions,
+     **{f"{name}, products": _with_products(layout) for name, layout in LAYOUTS.items()}},
 )
+
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False,
             in_place: bool = False) -> GraphModule:

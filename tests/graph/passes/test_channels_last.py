@@ -131,3 +131,38 @@ def test_a_trial_draws_the_same_numbers_twice(monkeypatch):
                         lambda wanted, got, again: seen.extend([wanted, got]))
     pays(graph, copied(graph), [torch.zeros(3)])
     assert torch.equal(seen[0][0], seen[1][0])
+
+
+def test_kernels_are_compared_one_by_one():
+    """Where rounding decides on signs, whole graphs differ though each kernel is right."""
+    torch.manual_seed(0)
+    x, w = torch.randn(2, 32, 9, 9), torch.randn(32, 32, 3, 3)
+    inputs = [x, w, F.conv2d(x, w, padding=1)]
+    graph = recorded(lambda x, w, y: (F.conv2d(x, w, padding=1) - y).sign(), *inputs)
+    found = channels_last(graph, inputs, BOTH)
+    assert found is not None and found.meta["verified"]
+
+
+LAYOUTS = torch.library.Library("lamella_layouts", "DEF")  # noqa: TOR901
+LAYOUTS.define("tilted(Tensor x) -> Tensor", tags=(torch.Tag.pointwise,))
+LAYOUTS.impl("tilted", lambda x: x + (0 if x.is_contiguous() else 1e-3), "CPU")
+
+
+def test_a_kernel_that_is_wrong_in_the_new_layout_is_refused():
+    inputs = [torch.randn(2, 3, 5, 5), torch.randn(4, 3, 2, 2)]
+
+    def rewriting_of(function):
+        graph = recorded(function, *inputs)
+        return channels_last(graph, inputs, BOTH)
+
+    assert rewriting_of(lambda x, w: F.conv2d(x, w).tanh()) is not None
+    assert rewriting_of(
+        lambda x, w: torch.ops.lamella_layouts.tilted(F.conv2d(x, w)).tanh()) is None
+
+
+def test_weights_are_not_copied_for_the_whole_step(inputs):
+    _, found = rewritten(step, inputs, BOTH)
+    assert found is not None
+    copies = [n for n in found.graph.nodes if n.target is torch.ops.aten.clone.default
+              and n.args[0].op == "placeholder" and n.args[0].meta["form"].shape[2:] == (3, 3)]
+    assert not copies

@@ -180,3 +180,18 @@ def test_timing_is_spread_over_several_tries(inputs, monkeypatch):
     module.convolutions(graph, inputs)
     monkeypatch.setattr(module, "AT_ONCE", -1.0)
     module.convolutions(graph, inputs)  # all is known
+
+
+def test_a_fast_algorithm_with_other_results_is_never_chosen(monkeypatch):
+    cpu = torch.device("cpu")
+    x = Form((4, 16, 32, 32), (16384, 1024, 32, 1), torch.float32, cpu)
+    weight = Form((16, 16, 3, 3), (144, 9, 3, 1), torch.float32, cpu)
+    sizes = module.Convolution(x, weight, weight, x, (1, 1), (1, 1), True)
+    right = module.WAYS["torch"]
+    zeros = right._replace(forward=lambda c, *_: torch.zeros(c.y.shape))
+    zero_gradients = right._replace(
+        backward=lambda c, *_: (torch.zeros(c.weight.shape), torch.zeros(c.x.shape)))
+    monkeypatch.setattr(module, "GAIN", 1e9)  # the fastest is chosen by any margin
+    for wrong in (zeros, zero_gradients):
+        monkeypatch.setattr(module, "WAYS", {"torch": right, "wrong": wrong})
+        assert module.fastest(sizes) == "torch"
