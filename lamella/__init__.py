@@ -202,7 +202,7 @@ _LAZY_ROOMS = frozenset("""
 _LAZY_NAMES = {name: room for room, names in {
     "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "
                   "MindPage MnistToMR SUCCESS TFRecordToMR set_dec_mode set_enc_key set_enc_mode",
-    "parallel": "Layout",
+    "parallel": "Layout set_op_strategy_config shard",
     "profiler": "Profiler",
     "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor",
 }.items() for name in names.split()}

@@ -129,6 +129,12 @@ _PLACES: dict[str, str] = {
     "parallel.settings": """
         parallel._utils parallel._auto_parallel_context parallel._ps_context
         parallel._cost_model_context parallel.algo_parameter_config""",
+    "parallel": """
+        parallel.checkpoint_convert parallel.checkpoint_transform parallel.parameter_broadcast
+        parallel.transform_safetensors""",
+    "parallel.layout,parallel": "parallel.shard",
+    "parallel.nn": "parallel.nn.parallel_cell_wrapper parallel.nn.parallel_grad_reducer",
+    "parallel.function": "parallel.function.reshard_func",
     "dataset": """
         dataset.engine dataset.engine.datasets dataset.engine.datasets_audio
         dataset.engine.datasets_standard_format dataset.engine.datasets_text
@@ -192,7 +198,8 @@ _LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
 
 # Functions that MindSpore shows where it has a file of the same name.
 _FUNCTIONS = frozenset(
-    ["data_sink", "lazy_inline", "linear_sum_assignment", "mutable", "recompute", "seed", "tensor"])
+    ["data_sink", "lazy_inline", "linear_sum_assignment", "mutable", "parameter_broadcast",
+     "recompute", "seed", "shard", "tensor"])
 
 # facades whose `import *` gives only classes, as MindSpore's modules of primitives do
 _CLASSES_ONLY = ("ops.operations", "ops.auto_generate")

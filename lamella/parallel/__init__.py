@@ -10,23 +10,25 @@ from .settings import (
 )
 
 # of `train`, which is imported when one of them is first named
-_RESHARDING = ("build_searched_strategy", "load_distributed_checkpoint",
-               "load_segmented_checkpoints", "merge_sliced_parameter",
-               "rank_list_for_transform", "restore_group_info_list",
-               "transform_checkpoint_by_rank", "transform_checkpoints")
+_OF_TRAIN = ("build_searched_strategy", "convert_checkpoint_by_rank", "convert_checkpoints",
+             "load_distributed_checkpoint", "load_segmented_checkpoints",
+             "merge_pipeline_strategys", "merge_sliced_parameter", "parameter_broadcast",
+             "rank_list_for_convert", "rank_list_for_transform", "restore_group_info_list",
+             "sync_pipeline_shared_parameters", "transform_checkpoint_by_rank",
+             "transform_checkpoints", "unified_safetensors")
+_SPREADING = ("set_op_strategy_config", "shard")
 
-__all__ = ["Layout", "get_algo_parameters", "reset_algo_parameters", "set_algo_parameters",
-           "shard"]
-__all__ += _RESHARDING
+__all__ = ["Layout", "get_algo_parameters", "reset_algo_parameters", "set_algo_parameters"]
+__all__ += [*_OF_TRAIN, *_SPREADING]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _RESHARDING:
+    if name in _OF_TRAIN:
         from .. import train
 
         return getattr(train, name)
-    if name == "shard":
-        from .auto_parallel import shard
+    if name in _SPREADING:
+        from . import auto_parallel
 
-        return shard
+        return getattr(auto_parallel, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

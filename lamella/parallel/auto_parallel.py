@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ..communication.groups import group_of
 from ..nn.cell import Cell
+from ..tensor import Tensor, wrap
 from . import parts, pipeline, settings, sharding, stages
 
-__all__ = ["AutoParallel", "shard"]
+__all__ = ["AutoParallel", "reshard", "set_op_strategy_config", "shard"]
 
 _MODES = {"semi_auto": "semi_auto_parallel", "sharding_propagation": "auto_parallel",
           "recursive_programming": "auto_parallel"}
@@ -211,3 +213,51 @@ def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None,
                             f"got {type(parameter_plan).__name__} and {type(fn).__name__}.")
         sharding.plan_parameters(fn, parameter_plan, "shard")
     return sharding.shard(fn, in_strategy, out_strategy)
+
+
+def reshard(tensor: Tensor, layout: sharding.Layout) -> Tensor:
+    """The Tensor, laid out over processes by a `Layout`, where operators are spread over them;
+    elsewhere, and always in value, the Tensor itself.
+
+    Args:
+        tensor: the Tensor.
+        layout: a `Layout` that has been called, which tells for each dimension the axis that cuts
+            it.
+
+    Raises:
+        TypeError: if an argument is of another type.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.parallel.function import reshard
+        >>> layout = ms.Layout((1, 1), ("dp", "mp"))
+        >>> print(reshard(ms.Tensor([1.0, 2.0]), layout("mp")))
+        [1. 2.]
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"Reshard takes in Tensor type as the first input param, but got: "
+                        f"{type(tensor)}.")
+    if not isinstance(layout, sharding.Layout):
+        raise TypeError(f"Reshard only support type mindspore.parallel.Layout, but got: "
+                        f"{type(layout)}.")
+    if not sharding.in_region():
+        return tensor
+    return wrap(sharding.lay_out(tensor._raw, layout, "reshard"))
+
+
+def set_op_strategy_config(mode: str = "SAVE", path: str = "") -> None:
+    """Has no effect but checks: there is no search for strategies, so none are written or read.
+
+    Args:
+        mode: ``"SAVE"`` or ``"LOAD"``.
+        path: an absolute path that ends in ``.json``.
+
+    Raises:
+        KeyError: if an argument is something else.
+    """
+    if not os.path.isabs(path):
+        raise KeyError("File path must be an absolute path")
+    if os.path.splitext(path)[1] != ".json":
+        raise KeyError("File type must be .json")
+    if mode not in ("SAVE", "LOAD"):
+        raise KeyError("Type must be 'SAVE' or 'LOAD'")

@@ -10,7 +10,6 @@ it are norms of the whole, and what can't be right raises.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -26,6 +25,7 @@ from ..tensor import Tensor, wrap
 from . import settings
 from .buckets import cut
 from .on_use import uses_in
+from .spread import SpreadParameter
 
 __all__ = ["PartParameter", "Placement", "as_whole", "check_elementwise", "fit_states", "is_part",
            "keep_whole", "local", "parts_of", "place", "placement_of", "shard", "stays_whole"]
@@ -146,7 +146,7 @@ class Placement:
         return DTensor.from_local(part, self.mesh, [Shard(0)], run_check=False)
 
 
-class PartParameter(Parameter):
+class PartParameter(SpreadParameter):
     """A Parameter of which this process holds a part. `shard` makes one of a Parameter."""
 
     __slots__ = ()
@@ -177,24 +177,6 @@ class PartParameter(Parameter):
     def shape(self) -> tuple[int, ...]:
         """The lengths of the whole's dimensions."""
         return self.placement.whole_shape(tuple(self._data.shape))
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self._data.dim()
-
-    @property
-    def size(self) -> int:
-        """The number of the whole's elements."""
-        return math.prod(self.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """The data type."""
-        return wrap(self._data).dtype
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the data, given as the whole or, with `slice_shape`, as this process's part."""

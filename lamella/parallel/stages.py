@@ -19,6 +19,7 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from . import settings
+from .spread import SpreadParameter
 
 __all__ = ["Elsewhere", "Pipeline", "StageParameter", "asked", "here", "is_spread", "latest",
            "pipeline_of", "place", "place_states", "total"]
@@ -144,7 +145,7 @@ def stand_in(raw: torch.Tensor, stage: int) -> Elsewhere:
     return _like_given(torch.empty_like(raw, device="meta"), stage)
 
 
-class StageParameter(Parameter):
+class StageParameter(SpreadParameter):
     """A Parameter that the processes of one stage hold; `place` makes one of a Parameter."""
 
     __slots__ = ()

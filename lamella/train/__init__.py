@@ -33,11 +33,14 @@ LAZY = {name: room for room, names in {
         Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn names
         rearrange_inputs""",
     "model": "Model",
-    "resharding": """get_ckpt_path_with_strategy load_distributed_checkpoint
-        load_segmented_checkpoints merge_sliced_parameter rank_list_for_transform
-        transform_checkpoint_by_rank transform_checkpoints""",
-    "strategy_files": "build_searched_strategy restore_group_info_list",
+    "redundancy": "parameter_broadcast sync_pipeline_shared_parameters",
+    "resharding": """convert_checkpoint_by_rank convert_checkpoints get_ckpt_path_with_strategy
+        load_distributed_checkpoint load_segmented_checkpoints merge_sliced_parameter
+        rank_list_for_convert rank_list_for_transform transform_checkpoint_by_rank
+        transform_checkpoints""",
+    "strategy_files": "build_searched_strategy merge_pipeline_strategys restore_group_info_list",
     "summary": "SummaryRecord",
+    "unified": "unified_safetensors",
 }.items() for name in names.split()}
 
 __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager",

@@ -128,7 +128,9 @@ def _values(save_obj: Any, choice: Callable[[str], Any] | None, whole: bool) -> 
         if owners.setdefault(name, value) is not value:
             raise ValueError(f"For 'save_checkpoint', two values have the name {name!r}, of which "
                              "only one could be saved. Give each Parameter a name of its own.")
-        values[name] = _plain(value if whole else held.held_part(value))
+        part = value if whole else held.held_part(value)
+        if part is not None:
+            values[name] = _plain(part)
     if not whole:
         held.write_layouts(save_obj, owners.items())
     return values

@@ -7,18 +7,22 @@ from typing import Any
 
 from ..communication.groups import group_of
 from ..nn.cell import Cell
-from ..parallel import settings
+from ..parallel import settings, stages
 from ..parallel.auto_parallel import AutoParallel
 from ..parallel.parts import PartParameter
+from ..parallel.stages import StageParameter
 from ..tensor import Tensor, wrap
 from .strategy_files import ParameterLayout, write_strategy
 
-__all__ = ["held_part", "write_layouts"]
+__all__ = ["held_part", "layout_of", "write_layouts"]
 
 
 def held_part(value: Any) -> Any:
-    """A Tensor around what this process holds of a Parameter that is cut; else the value itself."""
-    return wrap(value._data) if isinstance(value, PartParameter) else value
+    """A Tensor around what this process holds of a Parameter that is cut; None for one of another
+    stage of a pipeline; else the value itself."""
+    if not isinstance(value, (PartParameter, StageParameter)):
+        return value
+    return None if value._data.is_meta else wrap(value._data)
 
 
 def write_layouts(save_obj: Any, named: Iterable[tuple[str, Any]]) -> None:
@@ -30,8 +34,10 @@ def write_layouts(save_obj: Any, named: Iterable[tuple[str, Any]]) -> None:
     """
     path = _strategy_file(save_obj)
     if path:
-        write_strategy(path, {name: _layout(value) for name, value in named
-                              if isinstance(value, Tensor)})
+        pipeline = stages.latest()
+        write_strategy(path, {name: layout_of(value) for name, value in named
+                              if isinstance(value, Tensor) and held_part(value) is not None},
+                       None if pipeline is None else pipeline.stage)
 
 
 def _strategy_file(save_obj: Any) -> str:
@@ -42,9 +48,12 @@ def _strategy_file(save_obj: Any) -> str:
     return settings.get_auto_parallel_context("strategy_ckpt_config")["save_file"]
 
 
-def _layout(value: Tensor) -> ParameterLayout:
+def layout_of(value: Tensor) -> ParameterLayout:
+    """How a Parameter lies over the processes that hold it: those of a stage, or all."""
     if not isinstance(value, PartParameter):
-        return ParameterLayout((group_of(None, "save_checkpoint").size,), ((),) * value.ndim)
+        pipeline = stages.latest()
+        alike = group_of(None, "save_checkpoint") if pipeline is None else pipeline.alike
+        return ParameterLayout((alike.size,), ((),) * value.ndim)
     devices, axes, extra = value.placement.arrangement()
     from_last = [tuple(len(devices) - 1 - axis for axis in axes.get(dim, ()))
                  for dim in range(value.ndim)]

@@ -23,8 +23,10 @@ from .checkpoint import load_checkpoint, save_checkpoint
 from .checkpoint_net import load_param_into_net
 from .strategy_files import ParameterLayout, layouts_of
 
-__all__ = ["get_ckpt_path_with_strategy", "load_distributed_checkpoint",
-           "load_segmented_checkpoints", "merge_sliced_parameter", "rank_list_for_transform",
+__all__ = ["convert_checkpoint_by_rank", "convert_checkpoints", "cut_slice", "files_by_rank",
+           "get_ckpt_path_with_strategy", "joined", "load_distributed_checkpoint",
+           "load_segmented_checkpoints", "merge_sliced_parameter", "place_of",
+           "rank_list_for_convert", "rank_list_for_transform", "stage_size",
            "transform_checkpoint_by_rank", "transform_checkpoints"]
 
 
@@ -32,7 +34,8 @@ def _whole(dims: int) -> ParameterLayout:
     return ParameterLayout((1,), ((),) * dims)
 
 
-def _stage_size(layouts: dict[str, ParameterLayout] | None) -> int:
+def stage_size(layouts: dict[str, ParameterLayout] | None) -> int:
+    """The number of processes of a stage."""
     return next(iter(layouts.values())).size if layouts else 1
 
 
@@ -80,7 +83,7 @@ def _needed_by(rank_id: int, source: dict[str, ParameterLayout] | None,
         return [0]
     if not source:
         raise ValueError("The src_strategy_file is empty.")
-    size, stage, rank = _stage_size(source), *_where(rank_id, target)
+    size, stage, rank = stage_size(source), *place_of(rank_id, target)
     found: set[int] = set()
     for name, layout in source.items():
         wanted = target.get(name) if target is not None else _whole(len(layout.axes))
@@ -95,13 +98,13 @@ def _needed_by(rank_id: int, source: dict[str, ParameterLayout] | None,
     return sorted(found, reverse=True)
 
 
-def _where(rank_id: int, layouts: dict[str, ParameterLayout] | None) -> tuple[int, int]:
+def place_of(rank_id: int, layouts: dict[str, ParameterLayout] | None) -> tuple[int, int]:
     """The stage of a process, and its rank there."""
-    size = _stage_size(layouts)
+    size = stage_size(layouts)
     return (rank_id // size, rank_id % size) if size > 1 else (rank_id if layouts else 0, 0)
 
 
-def _joined(name: str, slices: dict[tuple[int, ...], torch.Tensor],
+def joined(name: str, slices: dict[tuple[int, ...], torch.Tensor],
             counts: tuple[int, ...]) -> torch.Tensor:
     """A whole from its slices, which are given by their places."""
     missing = math.prod(counts) - len(slices)
@@ -117,7 +120,8 @@ def _joined(name: str, slices: dict[tuple[int, ...], torch.Tensor],
     return slices[()]
 
 
-def _cut(name: str, whole: torch.Tensor, layout: ParameterLayout, rank: int) -> torch.Tensor:
+def cut_slice(name: str, whole: torch.Tensor, layout: ParameterLayout, rank: int) -> torch.Tensor:
+    """A process's slice of a whole."""
     counts, index = layout.cell(rank)
     for dim, (count, place) in enumerate(zip(counts, index, strict=True)):
         if whole.shape[dim] % count:
@@ -165,8 +169,8 @@ def _transform(rank_id: int, files: dict[int, str], path: str, form: str,
         if not os.path.exists(file):
             raise ValueError(f"Checkpoint file {file} in rank {rank} not exits.")
     loaded = {rank: load_checkpoint(file, format=form) for rank, file in files.items()}
-    stage, local = _where(rank_id, target)
-    size = _stage_size(source)
+    stage, local = place_of(rank_id, target)
+    size = stage_size(source)
     made = []
     for name in dict.fromkeys(name for values in loaded.values() for name in values):
         dims = next(values[name].ndim for values in loaded.values() if name in values)
@@ -198,7 +202,7 @@ def _recut(name: str, old: ParameterLayout, new: ParameterLayout, local: int,
         for dim, (at, length) in enumerate(zip(place, one.shape, strict=True)):
             part = part.narrow(dim, at * length, length)
         part.copy_(slices[place]._raw)
-    return _cut(name, whole, new, local)
+    return cut_slice(name, whole, new, local)
 
 
 def transform_checkpoints(src_checkpoints_dir: str, dst_checkpoints_dir: str, ckpt_prefix: str,
@@ -225,7 +229,8 @@ def transform_checkpoints(src_checkpoints_dir: str, dst_checkpoints_dir: str, ck
         raise TypeError("The ckpt_prefix should be a str.")
     if not os.path.isdir(src_checkpoints_dir):
         raise NotADirectoryError(f"src_checkpoints_dir {src_checkpoints_dir} is not a directory.")
-    files = {form: _files_by_rank(src_checkpoints_dir, form) for form in ("ckpt", "safetensors")}
+    files = {form: files_by_rank(src_checkpoints_dir, f".{form}")
+             for form in ("ckpt", "safetensors")}
     if bool(files["ckpt"]) == bool(files["safetensors"]):
         raise ValueError("For 'transform_checkpoints', the 'src_checkpoints_dir' must have "
                          "checkpoints of one format, ckpt or safetensors, in folders rank_0, ...")
@@ -235,7 +240,7 @@ def transform_checkpoints(src_checkpoints_dir: str, dst_checkpoints_dir: str, ck
                          f"checkpoints, {form!r}, but got {output_format!r}.")
     source, target = _both(src_strategy_file, dst_strategy_file)
     stages = {stage for layout in (target or {}).values() for stage in layout.stages} or {0}
-    for rank in range(_stage_size(target) * len(stages)):
+    for rank in range(stage_size(target) * len(stages)):
         needed = _needed_by(rank, source, target)
         for each in needed:
             if each not in files[form]:
@@ -247,11 +252,12 @@ def transform_checkpoints(src_checkpoints_dir: str, dst_checkpoints_dir: str, ck
                    os.path.join(folder, f"{ckpt_prefix}{rank}.{form}"), form, source, target)
 
 
-def _files_by_rank(folder: str, form: str) -> dict[int, str]:
+def files_by_rank(folder: str, suffix: str) -> dict[int, str]:
+    """By rank, the last file by name that ends in `suffix` in the rank's folder."""
     found = {}
     for path in glob.glob(os.path.join(glob.escape(folder), "rank_[0-9]*")):
         number = os.path.basename(path)[len("rank_"):]
-        files = sorted(glob.glob(os.path.join(glob.escape(path), f"*.{form}")))
+        files = sorted(glob.glob(os.path.join(glob.escape(path), f"*{glob.escape(suffix)}")))
         if number.isdigit() and files:
             found[int(number)] = files[-1]
     return found
@@ -316,10 +322,11 @@ def _merged(name: str, raws: list[torch.Tensor], layout: ParameterLayout) -> tor
         raise ValueError(f"For 'merge_sliced_parameter', the length of 'sliced_parameters' should "
                          f"be equal to device_count, {layout.size}, but it is {len(raws)}.")
     slices = {layout.cell(rank)[1]: raw for rank, raw in reversed(list(enumerate(raws)))}
-    return _joined(name, slices, layout.cell(0)[0])
+    return joined(name, slices, layout.cell(0)[0])
 
 
-def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Iterable[str] | None = None,
+def load_distributed_checkpoint(network: Cell | None,
+                                checkpoint_filenames: Iterable[str] | None = None,
                                 predict_strategy: Any = None,
                                 train_strategy_filename: str | None = None,
                                 strict_load: bool = False, dec_key: bytes | None = None,
@@ -341,19 +348,27 @@ def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Iterable[st
         dec_key, dec_mode: as for `load_checkpoint`.
         format: the checkpoints' format, ``"ckpt"`` or ``"safetensors"``.
         rank_id: which process this is, with `predict_strategy`; default: its rank.
-        name_map: the names that Parameters of the checkpoints get.
+        name_map: the names that Parameters of the checkpoints get; with `unified_safetensors_dir`
+            those that the network's Parameters have in the files.
         return_param_dict: whether to give the merged Parameters by name.
-        unified_safetensors_dir, dst_safetensors_dir: not supported; must be None.
-        output_format, max_process_num: accepted as MindSpore does, without effect.
+        unified_safetensors_dir: a folder that `unified_safetensors` wrote, to load instead.
+        dst_safetensors_dir: with that and without a network, the folder that gets, for each process
+            of `predict_strategy` or that of `rank_id`, a folder ``rank_N`` with ``net`` and the
+            suffix of `output_format`.
+        output_format: ``"safetensors"`` or ``"ckpt"``.
+        max_process_num: accepted as MindSpore does, without effect.
 
     Raises:
         TypeError: if an argument is of the wrong type.
         ValueError: if checkpoints are missing, or don't fit.
     """
     function = "load_distributed_checkpoint"
-    if unified_safetensors_dir is not None or dst_safetensors_dir is not None:
-        raise ValueError(f"For '{function}', 'unified_safetensors_dir' and 'dst_safetensors_dir' "
-                         f"are not supported; give 'checkpoint_filenames'.")
+    if unified_safetensors_dir is not None:
+        from .unified import load_unified
+
+        return load_unified(network, unified_safetensors_dir, predict_strategy,
+                            dst_safetensors_dir, rank_id, output_format, name_map,
+                            return_param_dict)
     if not isinstance(network, Cell):
         raise TypeError(f"For '{function}', the argument 'network' must be a Cell, "
                         f"but got {type(network)}.")
@@ -373,7 +388,7 @@ def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Iterable[st
         if layout is not None:
             raw = _merged(name, [values[name]._raw for values in loaded], layout)
         if target is not None and name in target:
-            raw = _cut(name, raw, target[name], _where(rank, target)[1])
+            raw = cut_slice(name, raw, target[name], place_of(rank, target)[1])
         name = (name_map or {}).get(name, name)
         merged[name] = parameter_around(raw, name)
     load_param_into_net(network, merged, strict_load)
@@ -439,8 +454,8 @@ def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> s
     if os.path.isfile(cur_ckpt_path):
         return cur_ckpt_path
     layouts, rank = layouts_of(cur_strategy_path) or {}, settings._get_global_rank()
-    stage, mine = _where(rank, layouts)
-    size = _stage_size(layouts)
+    stage, mine = place_of(rank, layouts)
+    size = stage_size(layouts)
     here = [layout for layout in layouts.values() if stage in layout.stages]
     for other in range(size):
         if all(layout.cell(other) == layout.cell(mine) for layout in here):
@@ -448,3 +463,9 @@ def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> s
             if os.path.isfile(path):
                 return path
     return None
+
+
+# other names that MindSpore has for them
+rank_list_for_convert = rank_list_for_transform
+convert_checkpoint_by_rank = transform_checkpoint_by_rank
+convert_checkpoints = transform_checkpoints

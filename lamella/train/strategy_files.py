@@ -6,6 +6,7 @@ read and written here (varints and length-prefixed fields are all that occurs).
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 import os
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from .atomic_file import replacing
 
 __all__ = ["Message", "ParameterLayout", "build_searched_strategy", "layouts_of",
-           "restore_group_info_list", "write_strategy"]
+           "merge_pipeline_strategys", "restore_group_info_list", "write_strategy"]
 
 
 class Message:
@@ -42,6 +43,7 @@ _MAP: dict[int, tuple[str, Any, bool]] = {
                                    2: ("parallel_strategys", _STRATEGIES, False)}, True),
     3: ("parallel_layout_item", {1: ("param_name", "str", False),
                                  2: ("parallel_layouts", _LAYOUTS, False)}, True)}
+_STAGE = "stage-{}"  # the operator in the files written here whose strategy tells the stage
 _GROUPS: dict[int, tuple[str, Any, bool]] = {
     1: ("parallel_group_item", {1: ("group_name", "str", False),
                                 2: ("parallel_group_ranks", _DIMS, False)}, True),
@@ -170,8 +172,91 @@ def restore_group_info_list(group_info_file_name: str) -> list[int]:
     return list(found.dim)
 
 
-def write_strategy(path: str, layouts: dict[str, ParameterLayout]) -> None:
-    """Write how Parameters are cut, as JSON (``.json``) or a protocol buffer."""
+def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
+    """Join the strategy files of all stages of a pipeline.
+
+    Args:
+        src_strategy_dirs: a folder with a file or more of each stage, all ``.ckpt`` or all
+            ``.json``.
+        dst_strategy_file: the file to write, of the same form.
+
+    Raises:
+        NotADirectoryError: if there is no such folder.
+        ValueError: if its files are of both forms, or of none, or one has no layouts.
+    """
+    name = "merge_pipeline_strategys"
+    if not os.path.isdir(src_strategy_dirs):
+        raise NotADirectoryError(f"src_strategy_dirs {src_strategy_dirs} is not a directory.")
+    files = {form: sorted(glob.glob(os.path.join(glob.escape(src_strategy_dirs), f"*.{form}")))
+             for form in ("ckpt", "json")}
+    if bool(files["ckpt"]) == bool(files["json"]):
+        raise ValueError(f"For '{name}', the strategies in '{src_strategy_dirs}' must be all "
+                         f"'.ckpt' or all '.json'.")
+    form = "ckpt" if files["ckpt"] else "json"
+    read = _stage_fields if form == "ckpt" else _stage_content
+    found: dict[int, Any] = {}
+    for path in files[form]:
+        stage, content = read(path, name)
+        found.setdefault(stage, content)
+    os.makedirs(os.path.dirname(os.path.abspath(dst_strategy_file)), exist_ok=True)
+    if form == "ckpt":
+        data = b"".join([_varint_field(1, 1), *found.values()])
+    else:
+        merged: dict[str, Any] = {"current_stage": 1}
+        for key in ("parallel_strategy_item", "parallel_layout_item"):
+            merged[key] = {k: v for content in found.values() for k, v in content[key].items()}
+        data = json.dumps(merged).encode()
+    with replacing(dst_strategy_file) as new, open(new, "wb") as file:
+        file.write(data)
+
+
+def _stage_content(path: str, name: str) -> tuple[int, dict[str, Any]]:
+    """The stage that a file in JSON is of, and its items; names of Parameters tell the stage."""
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    layouts, strategies = (content.get(f"parallel_{kind}_item", {}) for kind in (
+        "layout", "strategy"))
+    if not layouts or not strategies:
+        raise ValueError(f"For '{name}', the strategy file {path} is empty.")
+    stage = next(iter(strategies.values())).get("stage", 0)
+    return stage, {"parallel_strategy_item": strategies, "parallel_layout_item": {
+        f"{stage}-{key}": value for key, value in layouts.items()}}
+
+
+def _stage_fields(path: str, name: str) -> tuple[int, bytes]:
+    """As `_stage_content`, of a protocol buffer, in its wire format."""
+    found = _read(_checked_file(path, name, "src_strategy_dirs"), name, _MAP)
+    strategies: Any = found.__dict__["parallel_strategy_item"]
+    layouts: Any = found.__dict__["parallel_layout_item"]
+    if not layouts or not strategies:
+        raise ValueError(f"For '{name}', the strategy file {path} is empty.")
+    stage = strategies[0].parallel_strategys.stage
+    for item in layouts:
+        item.param_name = f"{stage}-{item.param_name}"
+    return stage, _wire(found, {number: field for number, field in _MAP.items() if number != 1})
+
+
+def _wire(message: Message, fields: dict[int, tuple[str, Any, bool]]) -> bytes:
+    """A message in its wire format."""
+    found = []
+    for number, (name, kind, repeats) in fields.items():
+        value = message.__dict__[name]
+        for each in value if repeats else [] if value is None else [value]:
+            if kind == "int":
+                found.append(_varint_field(number, each))
+            else:
+                content = each.encode() if kind == "str" else _wire(each, kind)
+                found.append(_bytes_field(number, content))
+    return b"".join(found)
+
+
+def write_strategy(path: str, layouts: dict[str, ParameterLayout], stage: int | None = None
+                   ) -> None:
+    """Write how Parameters are cut, as JSON (``.json``) or a protocol buffer.
+
+    Args:
+        stage: the stage of a pipeline that has them.
+    """
     items = {}
     for name, layout in layouts.items():
         axes = [list(each) or [-1] for each in layout.axes]
@@ -183,10 +268,18 @@ def write_strategy(path: str, layouts: dict[str, ParameterLayout]) -> None:
             "opt_weight_shard_step": int(layout.extra != 0), "opt_weight_shard_size": layout.extra}
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     if path.endswith(".json"):
-        content = {"current_stage": 0, "parallel_layout_item": items, "parallel_strategy_item": {}}
+        told = {} if stage is None else {
+            _STAGE.format(stage): {"stage": stage, "parallel_strategy": []}}
+        content = {"current_stage": stage or 0, "parallel_layout_item": items,
+                   "parallel_strategy_item": told}
         data = json.dumps(content).encode()
     else:
-        data = b"".join([_varint_field(1, 0), *(_layout_item(*item) for item in items.items())])
+        told = b""
+        if stage is not None:
+            told = _bytes_field(2, _bytes_field(1, _STAGE.format(stage).encode())
+                                + _bytes_field(2, _varint_field(1, stage)))
+        data = b"".join([_varint_field(1, stage or 0), told,
+                         *(_layout_item(*item) for item in items.items())])
     with replacing(path) as new, open(new, "wb") as file:
         file.write(data)
 
@@ -199,7 +292,7 @@ def _layout_item(name: str, item: dict[str, Any]) -> bytes:
             (3, item["param_split_shape"]), (4, item["indices_offset"])]
     content = [_bytes_field(number, b"".join(_varint_field(1, n) for n in each))
                for number, each in dims]
-    for number, field in ((6, "opt_weight_shard_step"), (7, "opt_weight_shard_size")):
+    for number, field in ((5, "field"), (6, "opt_weight_shard_step"), (7, "opt_weight_shard_size")):
         content.append(_varint_field(number, item[field]))
     return _bytes_field(3, _bytes_field(1, name.encode()) + _bytes_field(2, b"".join(content)))
 

@@ -324,6 +324,25 @@ def trained_by(stages, steps, folder=None):
         ms.reset_auto_parallel_context()
 
 
+def slices(folder):
+    """What was broadcast in two stages of two, whose slices and strategies are saved."""
+    rank = communication.get_rank()
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=2,
+                                 strategy_ckpt_save_file=f"{folder}/stages/{rank}.ckpt")
+    step, _ = trained(2, rows_of(2), [0])
+    held = [p for p in step.network.get_parameters() if not p._data.is_meta]
+    for parameter in held:
+        parameter._data.fill_(rank)
+    first = rank // 2 * 2
+    ms.parallel.parameter_broadcast(step.network, {}, rank, first)
+    os.makedirs(f"{folder}/slices/rank_{rank}")
+    ms.save_checkpoint(step.network, f"{folder}/slices/rank_{rank}/net.ckpt", False)
+    found = {parameter.name: parameter._data.unique().tolist() for parameter in held}
+    refused = error_of(ms.parallel.parameter_broadcast, step.network, {}, rank, first + 1)
+    ms.reset_auto_parallel_context()
+    return found, refused
+
+
 def rows_of(stages):
     """The rows of a batch that this process is given."""
     width = communication.get_group_size() // stages
@@ -370,6 +389,7 @@ def main():
         _, found["losses"]["2"] = trained_by(2, [2, 3], folder)
         load_sharded(folder, step)
         save_sharded(folder, step)
+        found["slices"] = slices(folder)
     print(json.dumps(found))
 
 

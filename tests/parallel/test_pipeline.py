@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
+from lamella.parallel import merge_pipeline_strategys, transform_checkpoints
 from lamella.parallel.schedule import order
 from lamella.parallel.stages import Elsewhere, stand_in
 
@@ -28,6 +29,11 @@ def answers_of(size):
         found = [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, size, folder)]
         if size == 4:
             found[0]["losses"]["1"] = worker.trained(1, slice(None), [2, 3], folder)[1]
+            merge_pipeline_strategys(f"{folder}/stages", f"{folder}/merged.ckpt")
+            transform_checkpoints(f"{folder}/slices", folder, "net", f"{folder}/merged.ckpt")
+            whole = ms.load_checkpoint(f"{folder}/rank_0/net0.ckpt")
+            found[0]["whole"] = {name: np.unique(value.asnumpy()).tolist()
+                                 for name, value in whole.items()}
         return found
 
 
@@ -127,6 +133,16 @@ def test_what_stages_save_other_stages_load():
         assert answer["losses"]["4"] == pytest.approx(wanted[:2], rel=1e-5)
         assert answer["losses"]["2"] == pytest.approx(wanted[2:], rel=1e-5)
     assert answers_of(4)[0]["losses"]["1"] == pytest.approx(wanted[2:], rel=1e-5)
+
+
+def test_slices_of_stages_become_wholes():
+    """What the first process of each stage has, its others get, and the wholes hold."""
+    answers = answers_of(4)
+    for rank, answer in enumerate(answers):
+        held, refused = answer["slices"]
+        assert set(map(tuple, held.values())) == {(rank // 2 * 2,)}
+        assert "'initial_rank' must be" in refused
+    assert answers[0]["whole"] == answers[0]["slices"][0] | answers[2]["slices"][0]
 
 
 REFUSED = {

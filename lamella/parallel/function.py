@@ -1,0 +1,5 @@
+"""`reshard`, under the path that it has in MindSpore."""
+
+from .auto_parallel import reshard
+
+__all__ = ["reshard"]

@@ -1,0 +1,146 @@
+"""Checkpoints of many processes as wholes, and strategy files of the stages of a pipeline."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella.parallel import (
+    load_distributed_checkpoint,
+    merge_pipeline_strategys,
+    rank_list_for_transform,
+    set_op_strategy_config,
+    sync_pipeline_shared_parameters,
+    transform_checkpoints,
+    unified_safetensors,
+)
+from lamella.train.strategy_files import ParameterLayout, build_searched_strategy, write_strategy
+
+WHOLES = {"a": np.arange(32, dtype=np.float32).reshape(8, 4),
+          "b": np.arange(4, dtype=np.float32), "c": np.arange(24, dtype=np.int32).reshape(4, 6)}
+LAYOUTS = {"a": ParameterLayout((2,), ((0,), ())), "b": ParameterLayout((2,), ((),)),
+           "c": ParameterLayout((2,), ((), (0,)))}
+
+
+def slice_of(name, layout, rank):
+    """A process's slice of a whole, or that of the same place in another stage."""
+    counts, index = layout.cell(rank % layout.size)
+    return WHOLES[name][tuple(slice(n // c * i, n // c * (i + 1)) for n, c, i in zip(
+        WHOLES[name].shape, counts, index, strict=True))]
+
+
+def save(folder, rank, layouts, form, **more):
+    values = {name: slice_of(name, layout, rank) for name, layout in layouts.items()} | more
+    os.makedirs(f"{folder}/rank_{rank}", exist_ok=True)
+    ms.save_checkpoint([{"name": name, "data": ms.Tensor(value)} for name, value in values.items()],
+                       f"{folder}/rank_{rank}/net.{form}", format=form)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = str(tmp_path_factory.mktemp("unified"))
+    write_strategy(f"{found}/strategy.ckpt", LAYOUTS)
+    for rank in (0, 1):
+        save(f"{found}/slices", rank, LAYOUTS, "safetensors", epoch=3)
+    return found
+
+
+def read(path):
+    return {name: value.asnumpy() for name, value in
+            ms.load_checkpoint(path, format="safetensors").items()}
+
+
+def test_slices_become_wholes_with_an_index(folder, tmp_path):
+    """The index, but for its order, is what MindSpore 2.10 writes for these files."""
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", str(tmp_path))
+    assert sorted(os.listdir(tmp_path)) == ["hyper_param.safetensors", "param_name_map.json",
+                                            "part0.safetensors"]
+    assert json.loads((tmp_path / "param_name_map.json").read_text()) == {
+        "metadata": {"total_size": 240}, "weight_map": dict.fromkeys("abc", "part0.safetensors")}
+    found = read(f"{tmp_path}/part0.safetensors")
+    for name, whole in WHOLES.items():
+        np.testing.assert_array_equal(found[name], whole)
+    assert list(read(f"{tmp_path}/hyper_param.safetensors")) == ["epoch"]
+
+
+def test_wholes_are_cut_for_another_arrangement(folder, tmp_path):
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", f"{tmp_path}/wholes")
+    layouts = {name: ParameterLayout((4,), ((0,), *[()] * (whole.ndim - 1)))
+               for name, whole in WHOLES.items()}
+    write_strategy(f"{tmp_path}/four.json", layouts)
+    load_distributed_checkpoint(None, predict_strategy=f"{tmp_path}/four.json",
+                                unified_safetensors_dir=f"{tmp_path}/wholes",
+                                dst_safetensors_dir=f"{tmp_path}/cut")
+    for rank in range(4):
+        found = read(f"{tmp_path}/cut/rank_{rank}/net.safetensors")
+        for name, layout in layouts.items():
+            np.testing.assert_array_equal(found[name], slice_of(name, layout, rank))
+
+
+def test_a_network_gets_wholes_under_other_names(folder, tmp_path):
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", str(tmp_path),
+                        choice_func=lambda name: {"a": "weights", "c": False}.get(name, True))
+    net = ms.nn.Dense(4, 8)
+    missing, left = load_distributed_checkpoint(
+        net, unified_safetensors_dir=str(tmp_path), name_map={"weight": "weights"})
+    np.testing.assert_array_equal(net.weight.asnumpy(), WHOLES["a"])
+    assert (missing, sorted(left)) == (["bias"], ["b", "epoch"])
+
+
+def test_shares_of_the_files_are_written_one_by_one(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("lamella.train.unified._LARGEST", 150)
+    for number in (1, 2):
+        unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", str(tmp_path),
+                            split_dst_file=(number, 2))
+        assert os.path.isfile(f"{tmp_path}/part1.safetensors") == (number == 2)
+    index = json.loads((tmp_path / "param_name_map.json").read_text())["weight_map"]
+    for name, file in index.items():
+        np.testing.assert_array_equal(read(f"{tmp_path}/{file}")[name], WHOLES[name])
+
+
+def test_a_missing_process_is_named(folder, tmp_path):
+    save(str(tmp_path), 0, LAYOUTS, "safetensors")
+    with pytest.raises(ValueError, match="safetensor file of rank1 is needed"):
+        unified_safetensors(str(tmp_path), f"{folder}/strategy.ckpt", f"{tmp_path}/out")
+    with pytest.raises(ValueError, match="'src_dir' can not be a file"):
+        unified_safetensors(f"{folder}/strategy.ckpt", f"{folder}/strategy.ckpt", str(tmp_path))
+    with pytest.raises(ValueError, match=r"\(i, n\) with i from 1 to n, but got \(3, 2\)"):
+        unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", str(tmp_path / "s"),
+                            split_dst_file=(3, 2))
+
+
+@pytest.mark.parametrize("form", ["json", "ckpt"])
+def test_strategies_of_stages_are_joined(tmp_path, form):
+    of_stage = [{"a": LAYOUTS["a"]}, {"b": LAYOUTS["b"], "c": LAYOUTS["c"]}]
+    for rank in range(4):
+        stage = rank // 2
+        write_strategy(f"{tmp_path}/stages/{rank}.{form}", of_stage[stage], stage)
+        save(f"{tmp_path}/slices", rank, of_stage[stage], "ckpt")
+    merged = f"{tmp_path}/out/merged.{form}"
+    merge_pipeline_strategys(f"{tmp_path}/stages", merged)
+    assert sorted(build_searched_strategy(merged)) == ["0-a", "1-b", "1-c"]
+    assert rank_list_for_transform(0, merged) == [3, 2, 1, 0]
+    transform_checkpoints(f"{tmp_path}/slices", f"{tmp_path}/whole", "net", merged)
+    found = ms.load_checkpoint(f"{tmp_path}/whole/rank_0/net0.ckpt")
+    for name, whole in WHOLES.items():
+        np.testing.assert_array_equal(found[name].asnumpy(), whole)
+
+
+def test_what_is_no_folder_of_strategies_is_refused(folder, tmp_path):
+    with pytest.raises(NotADirectoryError, match="is not a directory"):
+        merge_pipeline_strategys(f"{folder}/strategy.ckpt", f"{tmp_path}/merged.ckpt")
+    with pytest.raises(ValueError, match="must be all '.ckpt' or all '.json'"):
+        merge_pipeline_strategys(str(tmp_path), f"{tmp_path}/merged.ckpt")
+    with pytest.raises(ValueError, match="is empty"):  # it is of no stage
+        merge_pipeline_strategys(folder, f"{tmp_path}/merged.ckpt")
+
+
+@pytest.mark.parametrize("mode, path, text", [
+    ("SAVE", "a.json", "absolute"), ("SAVE", "/a.ckpt", "json"), ("READ", "/a.json", "LOAD")])
+def test_arguments_of_settings_without_effect_are_checked(mode, path, text):
+    with pytest.raises(KeyError, match=text):
+        set_op_strategy_config(mode, path)
+    with pytest.raises(TypeError, match="should be a Cell"):
+        sync_pipeline_shared_parameters(path)
