@@ -53,7 +53,7 @@ def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
 def of_its_kind(tree: dict, mapped: dict) -> dict:
     """A dict such as ``defaultdict`` or ``OrderedDict`` with other values."""
     twin = copy.copy(tree)
-    twin.update(mapped)
+    dict.update(twin, mapped)  # a Counter's own would add them
     return twin
 
 

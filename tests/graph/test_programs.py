@@ -11,7 +11,8 @@ from lamella import jit, nn
 
 from .programs import PROGRAMS
 
-for _name in ("outside", "settings", "containers", "attributes", "code", "results"):
+for _name in ("outside", "settings", "containers", "attributes", "code", "results",
+              "rarer"):
     importlib.import_module(f".programs.{_name}", __package__)
 
 

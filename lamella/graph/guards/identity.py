@@ -57,7 +57,8 @@ class Identities:
         if extension.module is not None:
             return extension.module.hold(self.dicts, self.lists)
         for held, names, values in self.dicts:
-            if list(held) != names or not all(map(is_, held.values(), values)):
+            if (list(held) != names or not all(map(is_, map(type, held), map(type, names)))
+                    or not all(map(is_, held.values(), values))):
                 return False
         for held, values in self.lists:
             if len(held) != len(values) or not all(map(is_, held, values)):

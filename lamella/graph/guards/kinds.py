@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...tensor import Tensor
+
 MOST_PARTS = 1000  # of a container; a larger one is compared only if the code read it
 MOST_READS = 1000  # attempts to read a container that other threads change
 MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
@@ -41,6 +43,14 @@ DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections",
 CACHED: Any = type(functools.lru_cache(len))
 BUFFERS = (bytearray, array.array, memoryview)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+# names of functions that read or assign attributes without naming them
+BY_NAME = frozenset(("getattr", "setattr", "vars", "__dict__", "attrgetter", "dir"))
+ANY_NAME = BY_NAME | {"methodcaller", "deepcopy", "asdict", "astuple", "dumps", "locals"}
+# special methods that run only while an object is created, copied, pickled or printed
+MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
+                    "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
+                    "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
+CALLED = frozenset(("construct", "bprop", "jvp"))  # methods that Lamella calls
 _HEAP_TYPE = 1 << 9  # of a class's flags: not one written in C
 _OPAQUE_MODULES = sys.stdlib_module_names - {"builtins", "typing", "abc", "enum"}
 # objects of Python's library that are immutable, or whose state is read by calls only
@@ -157,9 +167,24 @@ def names_of(code: types.CodeType) -> frozenset[str]:
     """The names in a code object and in the functions defined in it, also those in strings."""
     found: set[str] = set()
     for part in with_inner(code):
-        found.update(part.co_names, [constant for constant in part.co_consts
-                                     if isinstance(constant, str) and constant.isidentifier()])
+        constants = [name for constant in part.co_consts
+                     for name in (constant if type(constant) is tuple else (constant,))]
+        found.update(part.co_names, [name for name in constants
+                                     if isinstance(name, str) and name.isidentifier()])
     return frozenset(found)
+
+
+@functools.lru_cache(4096)
+def names_of_methods(code: types.CodeType) -> frozenset[str]:
+    """The names of the Tensor's methods that a code object may call, by names and by operators."""
+    found = set(names_of(code))
+    for part in with_inner(code):
+        for step in dis.get_instructions(part):
+            operator = (_OPERATORS.get(step.argrepr) or _OPERATORS.get(step.argrepr[:-1])
+                        or _OPERATIONS.get(step.opname))  # [:-1] for a += b
+            if operator is not None:
+                found.update([f"__{kind}{operator}__" for kind in ("", "r", "i")])
+    return frozenset(found & vars(Tensor).keys())
 
 
 @functools.lru_cache(4096)
@@ -197,6 +222,15 @@ def compares_identities(code: types.CodeType) -> bool:
     return False
 
 
+_OPERATORS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
+    "@": "matmul", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+    "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_OPERATIONS = {  # the instructions of Python 3.10, and of one operand
+    "BINARY_ADD": "add", "BINARY_SUBTRACT": "sub", "BINARY_MULTIPLY": "mul",
+    "BINARY_TRUE_DIVIDE": "truediv", "BINARY_FLOOR_DIVIDE": "floordiv", "BINARY_MODULO": "mod",
+    "BINARY_POWER": "pow", "BINARY_MATRIX_MULTIPLY": "matmul", "BINARY_SUBSCR": "getitem",
+    "STORE_SUBSCR": "setitem", "UNARY_NEGATIVE": "neg", "UNARY_INVERT": "invert"}
 _IDENTITIES = frozenset(("id", "is_", "is_not", "index", "remove", "count", "set", "frozenset"))
 _BY_HASH = frozenset(("CONTAINS_OP", "BUILD_SET", "SET_ADD", "MAP_ADD"))
 _OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
@@ -213,9 +247,19 @@ def is_ours(thing: Any) -> bool:
 
 
 def has_attributes(thing: Any) -> bool:
-    """Whether a container or a plain value is of a user's class with attributes."""
-    return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset))
+    """Whether a value of one of Python's or NumPy's kinds also has attributes of its own class."""
+    if isinstance(thing, np.ndarray):
+        return hasattr(thing, "__dict__")
+    return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset, *BUFFERS,
+                               weakref.ReferenceType))
             and hasattr(thing, "__dict__") and is_users(type(thing).__module__))
+
+
+def is_of_numpy(thing: Any) -> bool:
+    """Whether an object with attributes is of one of NumPy's or SciPy's classes: a `poly1d`."""
+    module = type(thing).__module__
+    return isinstance(module, str) and module.partition(".")[0] in ("numpy", "scipy") and (
+        hasattr(thing, "__dict__") and not isinstance(thing, (types.ModuleType, type)))
 
 
 @functools.lru_cache(1024)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
+import decimal
 import functools
+import logging
 import random
 import sys
 import threading
@@ -10,7 +13,7 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,9 +24,13 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
 from .kinds import (
+    ANY_NAME,
     BUFFERS,
+    BY_NAME,
     CACHED,
+    CALLED,
     DATA,
+    MAKING,
     PLAIN,
     VIEWS,
     FunctionWrapper,
@@ -35,40 +42,21 @@ from .kinds import (
     has_value,
     imports_of,
     is_large,
+    is_of_numpy,
     is_opaque,
     is_ours,
     is_users,
     is_users_code,
     names_of,
+    names_of_methods,
     parts_of,
     slots_of,
+    with_inner,
 )
+from .places import Places
 
-# names of functions that read an object's attributes without naming them
-_ANY_NAME = frozenset(("getattr", "vars", "__dict__", "attrgetter", "methodcaller", "dir",
-                       "deepcopy", "asdict", "astuple", "dumps", "locals"))
 REGISTRIES = ("_params", "_cells", "_buffers")
-# special methods that run only while an object is created, copied, pickled or printed
-_MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__",
-                     "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
-                     "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
-_CALLED = frozenset(("construct", "bprop", "jvp"))
 _OWN_KINDS = (list, dict, set, deque)
-
-
-class Place(NamedTuple):
-    """A container, and where it was found.
-
-    Attributes:
-        thing: a dict (also one of attributes), a list, tuple, deque or set, or a variable of a
-            closure.
-        around: the number of the place that contains it; None if it is fixed.
-        key: its key there.
-    """
-
-    thing: Any
-    around: int | None
-    key: Any
 
 
 class Reach:
@@ -94,6 +82,8 @@ class Reach:
         locals: thread-local objects; `thread` is the thread that read them, 0 if there are none.
         streams: generators of random numbers that are not Lamella's.
         has_caches: whether there are functions that cache their results.
+        has_decimals: whether there are decimal numbers, whose arithmetic has settings.
+        owners: the objects and Cells with attributes, each with the dict that holds them.
         refused: why no graph can hold the objects found; None if one can.
         closed: the objects not inspected, each with the names that lead to it, or None if there
             are none. These are large containers and arrays, and objects of Python's library, such
@@ -102,14 +92,15 @@ class Reach:
     Args:
         opened: by identity, the large containers and arrays to inspect.
         by_name: whether Tensors of closures and globals are found by names, as attributes are.
+        names: names that code may mention in a form that can't be seen, as computed ones.
         without: by identity, lists to leave out; `hidden` tells whether any of them was found in
             several places that have no names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
-                 without: Mapping[int, Any] | None = None, by_name: bool = False):
+                 without: Mapping[int, Any] | None = None, by_name: bool = False,
+                 names: Iterable[str] = ()):
         self.by_name = by_name
-        self._named: dict[int, tuple[Any, str]] = {}  # where globals hold containers
         self.without = without or {}
         self._met: dict[int, set[tuple[int | None, Any]]] = {}  # where those left out were found
         self.cells: list[CellTree] = []
@@ -121,25 +112,33 @@ class Reach:
         self.functions: list[types.FunctionType] = []
         self.variables: list[types.CellType] = []
         self.spaces: dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]] = {}
-        self.places: list[Place] = []
+        self.places = Places(by_name)
         self.arrays: list[np.ndarray] = []
         self.buffers: list[Any] = []
         self.locals: list[Any] = []
         self.thread = 0
         self.streams: list[Any] = []
-        self.has_caches = False
+        self.has_caches = self.has_decimals = False
+        self.owners: list[tuple[Any, dict]] = []
         self.refused: str | None = None
         self._seen: dict[int, Any] = {}
         self.closed: list[tuple[Any, frozenset[str] | None]] = []
         self.opened = {} if opened is None else opened
-        self._own: dict[int, dict] = {}  # attributes of objects and Cells
-        self._mentioned: set[str] = set()
+        self._mentioned = set(names)
+        self._weak: list[tuple[Any, Any, frozenset[str] | None]] = []
         self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
         self._modules: list[types.ModuleType] = []
         self._waiting: deque[tuple[Any, int | None, Any]] = deque()
         self._visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
+        for reference, thing, lead in self._weak:
+            if thing is None or id(thing) in self._seen:
+                continue
+            if id(reference) in self.opened:
+                self.refused = "uses an object that is held by a weak reference only"
+            self.closed.append((reference, lead))
+        self._weak.clear()  # to keep no object alive
         for owner, _, names in self.spaces.values():
             if not isinstance(owner, type):
                 continue
@@ -149,12 +148,13 @@ class Reach:
 
     @classmethod
     def of_call(cls, fn: Any, args: tuple, kwargs: dict, opened: Mapping[int, Any] | None = None,
-                without: Mapping[int, Any] | None = None, by_name: bool = False) -> Reach:
+                without: Mapping[int, Any] | None = None, by_name: bool = False,
+                names: Iterable[str] = ()) -> Reach:
         """The objects that a call can reach, without the Tensors among its arguments."""
         return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
                          and not isinstance(value, Parameter) else value
                          for value in leaves((args, kwargs))], opened=opened, without=without,
-                   by_name=by_name)
+                   by_name=by_name, names=names)
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the same objects."""
@@ -178,17 +178,10 @@ class Reach:
         """Whether an object was found."""
         return self._seen.get(id(thing), self) is thing
 
-    def current(self, number: int) -> Any:
-        """The object that is at a place now."""
-        thing, around, key = self.places[number]
-        if around is None:
-            return thing
-        holder = self.current(around)
-        return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
-
     def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
         if type(thing) in weakref.ProxyTypes:
-            thing = behind(thing)
+            self._weak.append((thing, behind(thing), self.places.names_to(around, key)))
+            return
         if id(thing) in self.without:
             self._met.setdefault(id(thing), set()).add((around, key))
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
@@ -204,13 +197,13 @@ class Reach:
         if id(thing) in self.without:
             return
         if id(thing) not in self.opened and (is_large(thing) or is_opaque(thing)):
-            self.closed.append((thing, self._names_to(around, key)))
+            self.closed.append((thing, self.places.names_to(around, key)))
             return
         if has_attributes(thing):  # its class is derived from one of Python's
             self._visit_object(thing)
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
-            self._slots(thing.__dict__, self._place(thing.__dict__))
+            self._slots(thing.__dict__, self.places.add(thing.__dict__))
         elif isinstance(thing, Tensor):
             self.tensors.append((thing, None))
         elif isinstance(thing, CellTree):
@@ -223,16 +216,17 @@ class Reach:
         elif isinstance(thing, FunctionWrapper):
             self._visit(thing.fn)
         elif isinstance(thing, functools.partial):
-            self.slotted.append((thing, ("func", "args", "keywords")))
-            self._visit_all((thing.func, thing.args, thing.keywords))
+            self.slotted.append((thing, ("func", "args", "keywords", "__dict__")))
+            self._visit_all((thing.func, thing.args, thing.keywords, thing.__dict__))
         elif isinstance(thing, (tuple, list, deque)):
-            self._visit_items(self._place(thing, around, key), enumerate(parts_of(thing)))
+            self._visit_items(self.places.add(thing, around, key), enumerate(parts_of(thing)))
         elif isinstance(thing, (dict, types.MappingProxyType)):
-            self._visit_items(self._place(thing, around, key), parts_of(thing))
+            self._visit_items(self.places.add(thing, around, key), parts_of(thing))
+            self._visit_all([own for own, _ in parts_of(thing) if not isinstance(own, PLAIN)])
         elif isinstance(thing, weakref.ReferenceType):
-            self._visit(thing())
+            self._weak.append((thing, thing(), self.places.names_to(around, key)))
         elif isinstance(thing, (set, frozenset)):
-            self._place(thing, around, key)
+            self.places.add(thing, around, key)
             self._visit_all(parts_of(thing))
         elif isinstance(thing, np.ndarray):
             self.arrays.append(thing)
@@ -244,10 +238,11 @@ class Reach:
         elif isinstance(thing, VIEWS):
             self._visit(thing.mapping, around, key)
         elif isinstance(thing, type):
+            self.has_decimals |= thing is decimal.Decimal
             if is_users(thing.__module__):
                 self._visit_class(thing)
                 for cls in thing.__mro__:
-                    for name in _MAKING & vars(cls).keys():
+                    for name in MAKING & vars(cls).keys():
                         self._use(cls, name, vars(cls)[name])
         elif isinstance(thing, types.ModuleType):
             self._modules.append(thing)
@@ -257,37 +252,26 @@ class Reach:
 
     @property
     def hidden(self) -> bool:
-        return any(len(found) > 1 and not all(self._is_named(*place) for place in found)
+        return any(len(found) > 1 and not all(self.places.is_named(*place) for place in found)
                    for found in self._met.values())
-
-    def _is_named(self, around: int | None, key: Any) -> bool:
-        """Whether a place is an attribute, a global, or a variable of a closure."""
-        if around is None:
-            return isinstance(key, str)
-        holder = self.places[around].thing
-        return isinstance(holder, types.CellType) or id(holder) in self._own
 
     def _visit_all(self, things: Iterable[Any]) -> None:
         for thing in things:
             self._visit(thing)
 
     def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
-        path = self._path(place)
+        path = self.places.path(place)
         for key, thing in items:
             if path is None or not self._is_own_tensor(thing):
                 self._visit(thing, place, key)
             else:
                 self._keep(thing, (path[0], (*path[1], key)))
 
-    def _names_to(self, around: int | None, key: Any) -> frozenset[str] | None:
-        """The names that code must mention to reach an object; None if it may need none."""
-        names = set()
-        while True:
-            if isinstance(key, str):
-                names.add(key)
-            if around is None:
-                return frozenset(names) or None
-            _, around, key = self.places[around]
+    def not_found(self, codes: Iterable[types.CodeType]) -> set[str]:
+        """The names of functions that ran although they were not found; their names are computed.
+        """
+        found = {code for function in self.functions for code in with_inner(function.__code__)}
+        return {code.co_name for code in codes if code not in found}
 
     def was_read(self, codes: Iterable[types.CodeType]) -> dict[int, Any]:
         """By identity, the objects not inspected that the code which ran may have read."""
@@ -297,51 +281,36 @@ class Reach:
         for code in codes:
             mentioned |= names_of(code)
             mentioned.update(code.co_freevars)
-        every = not _ANY_NAME.isdisjoint(mentioned)
+        every = not ANY_NAME.isdisjoint(mentioned)
         return {id(thing): thing for thing, names in self.closed
                 if names is None or not names.isdisjoint(mentioned)
                 or every and not is_opaque(thing)}
 
-    def _path(self, place: int) -> tuple[Any, tuple] | None:
-        """The name and keys that lead to a container; None if there are none."""
-        keys = []
-        while True:
-            thing, around, key = self.places[place]
-            if around is None:
-                if id(thing) in self._named:
-                    names, name = self._named[id(thing)]
-                    return names, (name, *keys)
-                if isinstance(thing, types.CellType):
-                    return (thing, tuple(keys[1:])) if self.by_name and keys else None
-                return (thing, tuple(keys)) if id(thing) in self._own and keys else None
-            if type(thing) not in (tuple, list, dict):
-                return None
-            keys.insert(0, key)
-            place = around
-
-    def _place(self, thing: Any, around: int | None = None, key: Any = None) -> int:
-        self.places.append(Place(thing, around, key))
-        return len(self.places) - 1
-
     def _visit_cell(self, cell: CellTree) -> None:
         self.cells.append(cell)
         self._visit_class(type(cell))
-        for name in _CALLED:
+        for cls in type(cell).__mro__:
+            self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2]["__call__"] = None
+            if "__call__" in vars(cls):
+                break
+        for name in CALLED:
             for cls in type(cell).__mro__:
                 if name in vars(cls):  # also of Lamella's classes: a program may replace methods
                     self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
                     break
         own = cell.__dict__
-        self._own[id(own)] = own
-        place = self._place(own)
+        self.places.own[id(own)] = own
+        self.owners.append((cell, own))
+        place = self.places.add(own)
         for registry in REGISTRIES:
             if registry in own:
-                self._slots(own[registry], self._place(own[registry], place, registry))
+                self._slots(own[registry], self.places.add(own[registry], place, registry))
         self._slots(own, place, (*REGISTRIES, *OF_ONE_OBJECT))
 
     def _visit_object(self, thing: Any) -> None:
         kind = type(thing)
-        if isinstance(thing, (np.random.Generator, np.random.RandomState, random.Random)):
+        if isinstance(thing, (np.random.Generator, np.random.RandomState, np.random.BitGenerator,
+                              random.Random)):
             self.streams.append(thing)
         elif isinstance(thing, CACHED):
             self.has_caches = True
@@ -359,6 +328,16 @@ class Reach:
         elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in DATA:
             self._visit_class(kind)
             self._attributes(thing)
+        elif is_of_numpy(thing):
+            self._attributes(thing)
+        elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
+            self.objects.append(thing)
+            self.owners.append((thing, thing.__dict__))
+            self.places.add(thing.__dict__)
+        elif isinstance(thing, contextvars.ContextVar):
+            self._visit(thing.get(None))
+        elif isinstance(thing, decimal.Decimal):
+            self.has_decimals = True
 
     def _attributes(self, thing: Any) -> None:
         own = getattr(thing, "__dict__", None)
@@ -367,8 +346,9 @@ class Reach:
             self.thread = threading.get_ident()
         if own is not None:
             self.objects.append(thing)
-            self._own[id(own)] = own
-            self._slots(own, self._place(own), OF_ONE_OBJECT)
+            self.owners.append((thing, own))
+            self.places.own[id(own)] = own
+            self._slots(own, self.places.add(own), OF_ONE_OBJECT)
         slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
@@ -406,10 +386,10 @@ class Reach:
             self.spaces[id(cls)] = cls, vars(cls), {}
             for name, value in list(vars(cls).items()):
                 if functions_of(value):
-                    if name in self._mentioned or name in _CALLED or (
-                            name[:2] == "__" and name not in _MAKING):
+                    if name in self._mentioned or name in CALLED or (
+                            name[:2] == "__" and name not in MAKING):
                         self._use(cls, name, value)
-                    elif name not in _MAKING:
+                    elif name not in MAKING:
                         self._methods.setdefault(name, []).append((cls, value))
                 elif not (name[:2] == "__" == name[-2:]) and not isinstance(
                         value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
@@ -429,7 +409,7 @@ class Reach:
                 self._keep(value, (names, name))
                 return
             if type(value) in (dict, list, tuple):
-                self._named.setdefault(id(value), (names, name))
+                self.places.named.setdefault(id(value), (names, name))
         self._visit(value, None, name)
 
     def _visit_function(self, function: types.FunctionType) -> None:
@@ -444,7 +424,7 @@ class Reach:
             if id(cell) not in self._seen:
                 self._seen[id(cell)] = cell
                 self.variables.append(cell)
-                place = self._place(cell)
+                place = self.places.add(cell)
                 if not has_value(cell):
                     continue
                 if self.by_name and self._is_own_tensor(cell.cell_contents):
@@ -455,6 +435,8 @@ class Reach:
         self._visit(function.__kwdefaults__)
         if users:
             around, names = function.__globals__, names_of(function.__code__)
+            for name in names_of_methods(function.__code__):  # a program may replace them
+                self.spaces.setdefault(id(Tensor), (Tensor, vars(Tensor), {}))[2][name] = None
             read = globals_of(function.__code__)
             imported = names if "modules" in names else imports_of(function.__code__)
             for name in names:
@@ -486,11 +468,18 @@ class Reach:
                             own[name], (types.ModuleType, *_OWN_KINDS)) or is_opaque(own[name]):
                         self._visit(own[name], None, name)
             return
-        if "getattr" in names:  # the name may be computed
-            names = {name for name, value in parts_of(own) if isinstance(value, PLAIN)}
-        for name in list(names):
+        self.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
+        for name in [*names, "__getattr__"]:
             if name in own:
                 self._name(own, own, name, own[name])
+        if not BY_NAME.isdisjoint(names):  # the name may be computed
+            for name, value in parts_of(own):
+                if name[:2] == "__":
+                    continue
+                if not isinstance(value, (types.ModuleType, type, types.FunctionType)):
+                    self._name(own, own, name, value)
+                else:  # functions that ran: see `not_found`
+                    self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
 
 
 def form_of(raw: torch.Tensor) -> tuple:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import hashlib
+import logging
 import threading
 import types
 from collections import OrderedDict, deque
@@ -69,7 +70,8 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
           if name != "sliced"]  # which an assignment adds
          for p in reach.parameters],
         [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
-        kinds_of(reach), threading.get_ident() if reach.thread else 0)
+        kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
+        threading.get_ident() if reach.thread else 0)
 
 
 def kinds_of(reach: Reach) -> list:
@@ -219,9 +221,8 @@ def _parts(value: Any, depth: int, opened: Opened) -> Any:
         if set(map(type, flat)) <= _ATOMS:
             return _Long(flat)
     if mapping:
-        return tuple([(name, comparable(v, depth, opened)) for name, v in parts])
-    if isinstance(value, (set, frozenset)):
-        return frozenset([comparable(v, depth, opened) for v in parts])
+        # with the types of keys, since 1 == True; a set like a list, since its order is seen, too
+        return tuple([(type(name), name, comparable(v, depth, opened)) for name, v in parts])
     return tuple([comparable(v, depth, opened) for v in parts])
 
 
@@ -245,7 +246,8 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
                 comparable(own) if own else None)
     if type(value) in _PLACES and holds_tensors(value):
         parts = parts_of(value) if type(value) is dict else enumerate(value)
-        return type(value), tuple([(key, slot(part, seen, opened)) for key, part in parts])
+        return type(value), tuple([
+            (type(key), key, slot(part, seen, opened)) for key, part in parts])
     return comparable(value, 0, opened)
 
 
@@ -261,8 +263,9 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
 
 def counting(thing: Any) -> list[tuple[str, Any]]:
     """The attributes of an object that a run may depend on."""
-    ours, cell = is_ours(thing), isinstance(thing, CellTree)
-    # Lamella's objects have private state, such as caches
+    cell = isinstance(thing, CellTree)
+    # Lamella's objects and logs have private state, such as caches
+    ours = is_ours(thing) or isinstance(thing, logging.Logger)
     return [(name, value) for name, value in parts_of(thing.__dict__)
             if name not in _COMPARED_APART and (
                 not ours or isinstance(value, PLAIN)

@@ -93,6 +93,7 @@ class _Snapshot:
         self.typed = [*reach.cells, *reach.objects]
         self.classes = [owner for owner, *_ in reach.spaces.values() if isinstance(owner, type)]
         self.kinds = kinds_of(reach)
+        self.owners = reach.owners
         self.thread = reach.thread and threading.get_ident()
         self.values = fingerprint(reach, free)
 
@@ -115,6 +116,8 @@ class _Snapshot:
             if contents(tensor) != form:
                 return False
         if not all(map(is_, (*map(type, self.typed), *map(_order, self.classes)), self.kinds)):
+            return False
+        if not all([thing.__dict__ is own for thing, own in self.owners]):
             return False
         if self.thread and self.thread != threading.get_ident():
             return False

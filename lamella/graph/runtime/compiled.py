@@ -73,6 +73,7 @@ class Compiled(FunctionWrapper):
         self._warned = 0
         self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
+        self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
         self._by_name = False  # whether Tensors in variables and globals are found by their names
         self._direct: Callable[..., Any] | None = None
@@ -310,6 +311,7 @@ class Compiled(FunctionWrapper):
         if varying.was_recorded_too_often:
             return self._give_up(key, "it is called with other numbers again and again, and "
                                  f"decides by them what to compute {varying.refused}", args, kwargs)
+        place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
         before = Snapshot(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         reason = trace.refused
@@ -331,7 +333,7 @@ class Compiled(FunctionWrapper):
                 if self._looked_at_all(trace) and path.applies_again:
                     self._put_first(key, (watch, values, path))
                 path.kind = kind_of(trace.observed)
-                self._sizes[key_of(args, kwargs, form_of_any_size)].results.note(trace.observed)
+                self._sizes[place].results.note(trace.observed)
         if reason is not None:
             if self.fullgraph:
                 trace.undo()
@@ -339,7 +341,7 @@ class Compiled(FunctionWrapper):
         return trace.value
 
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
-        return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name)
+        return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
 
     def _looked_at_all(self, trace: Trace) -> bool:
         """Note a recorded run; returns whether everything that it may have read was inspected."""
@@ -349,7 +351,9 @@ class Compiled(FunctionWrapper):
         self._by_identity |= any(map(compares_identities, codes))
         read = trace.reach.was_read(codes)
         self._opened.update(read)  # the next recording looks into these containers
-        return not read
+        ran = trace.reach.not_found(codes) - self._ran
+        self._ran |= ran  # and for these functions
+        return not (read or ran)
 
     def _record_numbers(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                         ) -> tuple[Any] | None:

@@ -69,7 +69,7 @@ def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, (tuple, list)):
         return kind, tuple([_kind(v, form) for v in value])
     if isinstance(value, dict):
-        return kind, tuple([(k, _kind(v, form)) for k, v in value.items()])
+        return kind, tuple([(type(k), k, _kind(v, form)) for k, v in value.items()])
     if isinstance(value, slice):
         return slice, comparable((value.start, value.stop, value.step))
     return comparable(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,10 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import kept
 from ...tensor import Tensor
-from ..guards.kinds import PLAIN, has_value, is_ours, parts_of
+from ..guards.kinds import PLAIN, has_value, is_ours, is_users, parts_of
 from ..guards.reach import Reach
 from ..guards.spots import Spot
+from ..guards.values import kinds_of
 from .recorder import CannotTrace
 
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
@@ -31,8 +33,8 @@ class Change(NamedTuple):
     """An assignment that a run made.
 
     Attributes:
-        holder: a dict, class, list or other container, or a variable of a closure; the number of
-            its place in the reach; or the spot of a list that is appended to.
+        holder: a dict, class, list or other container, a variable of a closure, or an object with
+            slots; the number of its place in the reach; or the spot of a list that is appended to.
         key: the key or name assigned; `_WHOLE` if the holder's whole content was.
     """
 
@@ -41,7 +43,7 @@ class Change(NamedTuple):
 
     def apply(self, value: Any, reach: Reach) -> None:
         """Repeat the assignment."""
-        holder = reach.current(self.holder) if isinstance(self.holder, int) else self.holder
+        holder = reach.places.current(self.holder) if isinstance(self.holder, int) else self.holder
         if isinstance(holder, Spot):
             holder.get().extend(value)
         elif isinstance(holder, types.CellType):
@@ -56,8 +58,12 @@ class Change(NamedTuple):
                 holder.pop(self.key, None)
             else:
                 holder[self.key] = value
-        else:
+        elif self.key is _WHOLE:
             _refill(holder, value)
+        elif value is _DELETED:
+            object.__delattr__(holder, self.key)
+        else:
+            object.__setattr__(holder, self.key, value)
 
 
 class Snapshot:
@@ -77,8 +83,12 @@ class Snapshot:
         self.our_cells = {number for number, place, _ in self.places
                           if id(place.thing) in own_cells}
         self.ours = {number for number, place, _ in self.places if id(place.thing) in own}
-        self.spaces = [(owner, space, {name: space.get(name, _DELETED) for name in names})
+        self.spaces = [(owner, space, _names_in(owner, space, names))
                        for owner, space, names in reach.spaces.values()]
+        self.slots = [(thing, name, getattr(thing, name, _DELETED))
+                      for thing, names in reach.slotted for name in names]
+        self.kinds = kinds_of(reach)
+        self.functions = [_parts_of_function(function) for function in reach.functions]
         self.buffers = [(buffer, bytes(buffer)) for buffer in reach.buffers]
         self.arrays = [(array, array.copy()) for array in reach.arrays]
         self.random, self.of_numpy = random.getstate(), np.random.get_state()
@@ -104,10 +114,12 @@ class Snapshot:
                     raise CannotTrace(f"makes a new {type(value).__name__}")
                 yield Change(holder, key), value
         for owner, space, before in self.spaces:
-            for key, value in before.items():
-                now = space.get(key, _DELETED)
-                if now is not value:
-                    yield Change(owner, key), now
+            for key, now in _changed_names(owner, space, before):
+                yield Change(owner, key), now
+        for thing, name, before in self.slots:
+            now = getattr(thing, name, _DELETED)
+            if now is not before:
+                yield Change(thing, name), now
 
     def _check(self) -> None:
         streams = [(np.random.get_state(), self.of_numpy),
@@ -119,6 +131,13 @@ class Snapshot:
             raise CannotTrace("changes a NumPy array")
         if any(bytes(buffer) != before for buffer, before in self.buffers):
             raise CannotTrace("changes an array of bytes or numbers")
+        if any(thing.__dict__ is not own for thing, own in self.reach.owners):
+            raise CannotTrace("assigns __dict__ of an object")
+        if not all(map(is_, kinds_of(self.reach), self.kinds)):
+            raise CannotTrace("changes the class of an object, or the bases of a class")
+        if any(not all(map(is_, _parts_of_function(function), before)) for function, before in zip(
+                self.reach.functions, self.functions, strict=True)):
+            raise CannotTrace("changes a function's code or defaults")
 
     def restore(self) -> None:
         """Restore everything, so that the function can be called again.
@@ -133,9 +152,11 @@ class Snapshot:
             if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
                 _refill(thing, before)
         for owner, space, before in self.spaces:
-            for key, value in before.items():
-                if space.get(key, _DELETED) is not value:
-                    Change(owner, key).apply(value, self.reach)
+            for key, _ in _changed_names(owner, space, before):
+                Change(owner, key).apply(before.get(key, _DELETED), self.reach)
+        for thing, name, value in self.slots:
+            if getattr(thing, name, _DELETED) is not value:
+                Change(thing, name).apply(value, self.reach)
         for array, before in self.arrays:
             if not np.array_equal(array, before):
                 array[...] = before
@@ -178,6 +199,25 @@ def _is_settled(value: Any) -> bool:
     return module == "lamella" and not getattr(value, "__dict__", None)
 
 
+def _names_in(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The values of the names of a class or module: of the user's all, of others those used."""
+    module = owner.__module__ if isinstance(owner, type) else owner.get("__name__")
+    every = {name: value for name, value in parts_of(space) if name[:2] != "__"} if is_users(
+        module) else {}
+    return {**every, **{name: space.get(name, _DELETED) for name in names}}
+
+
+def _changed_names(owner: Any, space: Mapping[str, Any], before: dict[str, Any]
+                   ) -> list[tuple[str, Any]]:
+    """The names of a class or module whose values differ from `before`, with the values now."""
+    now = _names_in(owner, space, before)
+    return [(name, now[name]) for name in now if now[name] is not before.get(name, _DELETED)]
+
+
+def _parts_of_function(function: types.FunctionType) -> tuple[Any, ...]:
+    return function.__code__, function.__defaults__, function.__kwdefaults__
+
+
 def _copy_of(thing: Any) -> Any:
     if isinstance(thing, types.CellType):
         return thing.cell_contents if has_value(thing) else _DELETED
@@ -196,7 +236,7 @@ def _refill(thing: Any, content: Any) -> None:
         thing.update({**content, **kept})
     else:
         thing.clear()
-        thing |= set(content)
+        thing.update(content)  # one by one, for the order
 
 
 def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
@@ -215,9 +255,7 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
             yield from changed
     else:
         now = parts_of(thing)
-        same = (set(map(id, now)) == set(map(id, before)) if isinstance(thing, set)
-                else [id(v) for v in now] == [id(v) for v in before])
-        if not same:
+        if [id(v) for v in now] != [id(v) for v in before]:
             yield _WHOLE, now
 
 
@@ -233,6 +271,8 @@ def _position(stream: Any) -> Any:
         return stream.getstate()
     if isinstance(stream, np.random.Generator):
         return stream.bit_generator.state
+    if isinstance(stream, np.random.BitGenerator):
+        return stream.state
     return stream.get_state()
 
 
@@ -241,6 +281,8 @@ def _reposition(stream: Any, position: Any) -> None:
         stream.setstate(position)
     elif isinstance(stream, np.random.Generator):
         stream.bit_generator.state = position
+    elif isinstance(stream, np.random.BitGenerator):
+        stream.state = position
     else:
         stream.set_state(position)
 

@@ -83,6 +83,10 @@ class Numbers:
             self.computed.append(number.text)
         return self.computed.index(number.text)
 
+    def guarded(self, value: Any) -> Any:
+        """A value that no replay computes: numbers in it are guarded."""
+        return without(value)
+
     def tensor(self, number: Number, like: torch.Tensor) -> Any:
         """The argument of a kernel for a number beside a tensor: a tensor if the kernel takes one.
         """
@@ -200,8 +204,12 @@ def without(value: Any) -> Any:
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, list):
         return [without(part) for part in value]
+    if type(value) in (set, frozenset):
+        return type(value)([without(part) for part in value])
+    if isinstance(value, slice):
+        return slice(without(value.start), without(value.stop), without(value.step))
     if isinstance(value, dict):
-        parts = {key: without(part) for key, part in value.items()}
+        parts = {without(key): without(part) for key, part in value.items()}
         return parts if type(value) is dict else of_its_kind(value, parts)
     return value
 

@@ -7,8 +7,10 @@ no graph can hold the run. Calls that Lamella and PyTorch make themselves don't 
 from __future__ import annotations
 
 import abc
+import decimal
 import functools
 import gc
+import inspect
 import logging
 import os
 import pathlib
@@ -167,7 +169,7 @@ class Outside:
         elif not is_pure(arg):
             origin, library = self._caller(frame)
             if (origin == USERS and not _is_importing(frame)
-                    and not (library is not None and _takes_own_lock(arg, library))):
+                    and not (library is not None and _is_own_affair(arg, library))):
                 self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
 
     def _origin(self, code: CodeType) -> int:
@@ -265,6 +267,12 @@ def _log_around(frame: FrameType | None) -> FrameType | None:
     return None
 
 
+def settings_of_decimals() -> tuple[Any, ...]:
+    """The settings of the arithmetic of decimal numbers in this thread."""
+    now = decimal.getcontext()
+    return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, dict(now.traps)
+
+
 def _filters() -> list[Any]:
     """The filters that decide which warnings are shown."""
     return list(warnings.filters)
@@ -276,11 +284,14 @@ def _name(frame: FrameType) -> str:
     return f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}"
 
 
-def _takes_own_lock(function: Any, library: FrameType) -> bool:
-    """Whether a library function takes a lock that it releases itself before it returns.
+def _is_own_affair(function: Any, library: FrameType) -> bool:
+    """Whether a library function asks who called it, or takes a lock that it releases again.
 
-    `logging` does so to check whether a message is enabled, `cached_property` to compute once.
+    `namedtuple` asks for its caller's module; `logging` takes a lock to check whether a message is
+    enabled, `cached_property` to compute once.
     """
+    if function is sys._getframe:
+        return library.f_code is not inspect.currentframe.__code__
     return function.__name__ in ("acquire", "release", "__enter__", "__exit__") and (
         library.f_code.co_filename == logging.__file__ or library.f_code is _PROPERTY)
 

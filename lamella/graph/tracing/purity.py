@@ -47,8 +47,8 @@ _EXCEPT = {
     "numpy": frozenset("fromfile memmap".split()),
 }
 _SOME = {
-    "sys": frozenset("_getframe getrefcount intern getrecursionlimit exc_info getsizeof "
-                     "getdefaultencoding exception is_finalizing audit".split()),
+    "sys": frozenset("getrefcount intern exc_info getsizeof getdefaultencoding exception "
+                     "is_finalizing audit".split()),
     "_thread": frozenset("allocate_lock RLock".split()),
     "posix": frozenset(("fspath",)),
     "nt": frozenset(("fspath",)),
@@ -64,7 +64,7 @@ _KINDS = (
     datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
 # methods of these types that are not pure
-_METHODS = frozenset("tofile dump now utcnow today seed".split())
+_METHODS = frozenset("tofile dump now utcnow today seed __subclasses__".split())
 _OF_VARIABLES = frozenset(("get", "name"))  # of a ContextVar
 
 

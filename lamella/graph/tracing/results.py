@@ -25,7 +25,7 @@ class New(NamedTuple):
 
     Attributes:
         number: which result.
-        own: the Tensor's attributes.
+        own: the Tensor's attributes, each with the description of its value.
     """
 
     number: int
@@ -73,14 +73,14 @@ class Results:
         given: the arguments' Tensors.
         held: the Tensors and Parameters found elsewhere.
         reach: the objects that the run could reach.
-        numbers: returns the index of a number that a replay computes, None for anything else.
+        numbers: the numbers that a replay computes; None if there are none.
 
     Attributes:
         new: the data of the new Tensors, in order.
     """
 
     def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach,
-                 numbers: Callable[[Any], int | None] | None = None):
+                 numbers: Any = None):
         self._numbers = numbers
         self.new: list[torch.Tensor] = []
         self._reach = reach
@@ -100,7 +100,7 @@ class Results:
         return found
 
     def _form(self, value: Any) -> Any:
-        if self._numbers is not None and (place := self._numbers(value)) is not None:
+        if self._numbers is not None and (place := self._numbers.place(value)) is not None:
             return Computed(place)
         if isinstance(value, SIZES):
             kind = torch.int64 if isinstance(value, torch.SymInt) else torch.float64
@@ -109,8 +109,8 @@ class Results:
         if isinstance(value, Parameter):
             return value
         if isinstance(value, Tensor):
-            own = tuple(value.__dict__.items())
-            if not all(isinstance(v, PLAIN) for _, v in own):
+            own = tuple([(name, self.described(v)) for name, v in value.__dict__.items()])
+            if not all(isinstance(v, PLAIN) for v in value.__dict__.values()):
                 raise CannotTrace("gives attributes to a new Tensor")
             self.new.append(value._raw.detach())
             return New(len(self.new) - 1, own)
@@ -122,9 +122,13 @@ class Results:
         if isinstance(value, list):
             return [self.described(part) for part in value]
         if isinstance(value, dict):
-            parts = {key: self.described(part) for key, part in value.items()}
+            parts = {self._plain(key): self.described(part) for key, part in value.items()}
             return parts if type(value) is dict else of_its_kind(value, parts)
-        return value
+        return self._plain(value)
+
+    def _plain(self, value: Any) -> Any:
+        """A value that is the same in every replay: numbers in it are guarded."""
+        return value if self._numbers is None else self._numbers.guarded(value)
 
 
 class Rebuilding:
@@ -157,7 +161,7 @@ class Rebuilding:
         if type(form) is New:
             tensor = wrap(self._new[form.number])
             if form.own:
-                tensor.__dict__.update(form.own)
+                tensor.__dict__.update([(name, self.value_of(v)) for name, v in form.own])
             return tensor
         if type(form) is Given:
             return self._given[form.number]

@@ -30,7 +30,7 @@ from ..ir.shapes import ShapeGuard
 from .changes import APPENDED, Change, Snapshot, check_givable, given_unchanged
 from .effects import DeferredCall, prints_recorded
 from .lines import Line, nearest_line
-from .outside import Outside
+from .outside import Outside, settings_of_decimals
 from .recorder import CannotTrace, Recorder
 from .results import Results
 
@@ -214,6 +214,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             around.enter_context(recorder)
             state.trace = trace
             try:
+                if reach.has_decimals:
+                    trace.outside.depend(settings_of_decimals)
                 with trace.outside:
                     trace.value = fn(*args, **kwargs)
             finally:
@@ -346,10 +348,13 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
         made.extend((Change(spot, APPENDED), grown.items) for spot, grown in trace.numbers.lists
                     if grown.items)
     trace.changes, noted = [change for change, _ in made], [value for _, value in made]
+    if trace.numbers is not None:
+        trace.changes = [change._replace(key=trace.numbers.guarded(change.key))
+                         for change in trace.changes]
     trace.noted = noted
     check_givable(trace.value, before.reach, "gives")
     check_givable(noted, before.reach, "keeps")
-    results = Results(given, trace.held, before.reach, trace.numbers and trace.numbers.place)
+    results = Results(given, trace.held, before.reach, trace.numbers)
     trace.out_tree = results.described(
         (trace.value, noted, [call.args for call in trace.deferred]))
     return [*(raw for raw, _ in trace.guards), *results.new,

@@ -3,6 +3,7 @@
 import array
 import collections
 import contextvars
+import gc
 import threading
 import types
 import weakref
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Parameter, Tensor, nn, ops
+from lamella import Parameter, Tensor, jit, nn, ops
 from lamella.graph.guards.reach import Reach
 
 from .agreement import Plain, agree, x
@@ -148,10 +149,6 @@ HELD = {
                            lambda v: thing.__setitem__("a", v)),
     "a read-only view": lambda: (thing := {"a": 2.0}, with_mapping(types.MappingProxyType(thing)),
                                  lambda v: thing.__setitem__("a", v)),
-    "a weak reference": lambda: (thing := Plain(), of_referent(weakref.ref(thing)),
-                                 lambda v: setattr(thing, "factor", v)),
-    "a weak proxy": lambda: (thing := Plain(), of_proxy(weakref.proxy(thing)),
-                             lambda v: setattr(thing, "factor", v)),
     "data of a thread": lambda: (thing := threading.local(), lambda x: x * thing.factor,
                                  lambda v: setattr(thing, "factor", v)),
     "a context's": lambda: (thing := contextvars.ContextVar("v"), lambda x: x * thing.get(),
@@ -168,6 +165,49 @@ def test_what_else_may_hold_values(kind):
             change(value)
             yield fn(x())
         assert held is not None
+
+    agree(program)
+
+
+@pytest.mark.parametrize("hold", [
+    lambda thing: of_referent(weakref.ref(thing)), lambda thing: of_proxy(weakref.proxy(thing)),
+], ids=["reference", "proxy"])
+def test_what_is_held_weakly_only_is_read_eagerly_and_may_vanish(hold):
+    """A graph would keep it alive."""
+    thing = Plain()
+    fn = jit(hold(thing))
+    found = []
+    with pytest.warns(UserWarning, match="held by a weak reference only"):
+        for value in (2.0, 3.0, 3.0, 2.0):
+            thing.factor = value
+            found.append(fn(x()).asnumpy().tolist())
+    assert found == [(x() * value).asnumpy().tolist() for value in (2.0, 3.0, 3.0, 2.0)]
+    alive = weakref.ref(thing)
+    del thing
+    gc.collect()
+    assert alive() is None
+
+
+def test_what_is_held_weakly_and_otherwise_stays_compiled():
+    class Child(nn.Cell):
+        def construct(self, x):
+            return x * self.parent().factor
+
+    class Parent(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.factor, self.child = 2.0, Child()
+            self.child.parent = weakref.ref(self)
+
+        def construct(self, x):
+            return self.child(x)
+
+    def program(wrap):
+        net = Parent()
+        fn = wrap(net)
+        for value in (2.0, 3.0, 3.0, 2.0):
+            net.factor = value
+            yield fn(x())
 
     agree(program)
 
