@@ -1,8 +1,8 @@
 """The user's backward rules of Cells: `Cell.bprop`.
 
-Either becomes one node on PyTorch's tape. The forward code runs unrecorded; the rule's own
-operations are recorded when a higher derivative needs them, with the inputs and outputs still
-connected.
+A call of such a Cell becomes one node on PyTorch's tape. The forward code runs unrecorded; the
+rule's own operations are recorded when a higher derivative needs them, with the inputs and outputs
+still connected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .level import current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
 from .stop import no_grad
-from .tree import leaves, map_tensors, same_structure, tensors
+from .tree import differentiable, leaves, map_tensors, same_structure, tensors
 
 
 def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
@@ -89,15 +89,15 @@ def _bprop_arguments(cell: Any, args: tuple, kwargs: dict) -> tuple[list[str], l
             every.append(name)
             if name in bound.arguments:
                 given.append(name)
-    places = [p for p in bprop if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [p for p in bprop if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if any(p.kind is p.VAR_POSITIONAL for p in bprop):
         return given, keywords
     for names in (given, every):
-        if len(places) == len(names) + 2:
+        if len(positional) == len(names) + 2:
             return names, keywords
     raise TypeError(f"The bprop {rule_name(cell.bprop)} of {type(cell).__name__} takes "
-                    f"{len(places)} arguments, but must take the {len(given)} inputs of construct "
-                    f"({', '.join(given)}), then 'out' and 'dout': {len(given) + 2}.")
+                    f"{len(positional)} arguments, but must take the {len(given)} inputs of "
+                    f"construct ({', '.join(given)}), then 'out' and 'dout': {len(given) + 2}.")
 
 
 class _Bprop(torch.autograd.Function):
@@ -112,7 +112,7 @@ class _Bprop(torch.autograd.Function):
         outs = [t._raw.detach() for t in tensors(out)]
         ctx.call, ctx.inputs = call, len(raws)
         ctx.mark_non_differentiable(
-            *(o for o in outs if not (o.is_floating_point() or o.is_complex())))
+            *(o for o in outs if not differentiable(o)))
         ctx.save_for_backward(*raws, *outs)
         return tuple(outs)
 
@@ -132,21 +132,21 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     count = len(inputs) - len(call.parameters)
     named = call.arguments(inputs[:count])
     out, dout = _in_structure(call.out_tree, outs), _in_structure(call.out_tree, gradients)
-    with _seeing(call.parameters, inputs[count:]):
+    with _with_values(call.parameters, inputs[count:]):
         result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
                                  **{n: named[n] for n in call.keywords if n in named})
     by_name, by_parameter = _split_result(call, result)
     found: list[torch.Tensor | None] = []
     for name in _leaf_names(call):
-        place = len(found)
-        found.append(_input_gradient(call, by_name, name, inputs[place], needed[place]))
+        index = len(found)
+        found.append(_input_gradient(call, by_name, name, inputs[index], needed[index]))
     for parameter, raw in zip(call.parameters, inputs[count:], strict=True):
         found.append(checked_gradient(by_parameter.get(id(parameter)), raw, call.rule))
     return found
 
 
 @contextmanager
-def _seeing(parameters: list[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
+def _with_values(parameters: list[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
     """A block in which Parameters have the values they had when the Cell was called."""
     before = state.overlay
     if parameters:
@@ -168,31 +168,32 @@ def _attached_bprop(call: _BpropCall, raws: list[torch.Tensor]) -> Any:
     with no_grad():
         call.out_tree = out = call.cell.construct(*args, **kwargs)
     outs = [t._raw for t in tensors(out)]
-    smooth = [o.is_floating_point() or o.is_complex() for o in outs]
-    rough = [o for o, is_smooth in zip(outs, smooth, strict=True) if not is_smooth]
+    floating = [differentiable(o) for o in outs]
+    integers = [o for o, floats in zip(outs, floating, strict=True) if not floats]
     count = len(raws)
 
     def whole(parts: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         flat, rest = iter(parts), iter(others)
-        return [next(flat if is_smooth else rest) for is_smooth in smooth]
+        return [next(flat if floats else rest) for floats in floating]
 
     def pull(inputs: Any, found: Any, gradients: Any) -> list[Any]:
         inputs, others = inputs[:count], inputs[count:]
         zeros = [torch.zeros_like(other) for other in others]
         return [*_pulled(call, inputs, whole(found, others), whole(gradients, zeros),
-                         [r.is_floating_point() or r.is_complex() for r in inputs]),
+                         [differentiable(r) for r in inputs]),
                 *[None] * len(others)]
 
     def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
-        return _pushed(call, inputs[:count], whole(found, inputs[count:]), tangents[:count], smooth)
+        return _pushed(call, inputs[:count], whole(found, inputs[count:]), tangents[:count],
+                       floating)
 
     rule = Rule(call.rule, pull, push if hasattr(call.cell, "jvp") else None)
-    tied = iter(attach(rule, outs, [*raws, *rough]))
+    tied = iter(attach(rule, outs, [*raws, *integers]))
     return map_tensors(lambda _: wrap(next(tied)), call.out_tree)
 
 
 def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor],
-            tangents: Sequence[Any], smooth: list[bool]) -> list[torch.Tensor]:
+            tangents: Sequence[Any], floating: list[bool]) -> list[torch.Tensor]:
     """The outputs' tangents by the Cell's own jvp."""
     count = len(inputs) - len(call.parameters)
     name = f"jvp {rule_name(call.cell.jvp)} of {type(call.cell).__name__}"
@@ -201,30 +202,30 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
                            f"of it has one; leave 'jvp' out to have it derived from 'bprop'.")
     given = [torch.zeros_like(raw) if t is None else t
              for raw, t in zip(inputs[:count], tangents[:count], strict=True)]
-    named, moved = call.arguments(inputs[:count]), call.arguments(given)
-    steps = [moved[n] for n in call.names]
+    named, by_name = call.arguments(inputs[:count]), call.arguments(given)
+    dinputs = [by_name[n] for n in call.names]
     out = _in_structure(call.out_tree, outs)
-    with _seeing(call.parameters, inputs[count:]):
+    with _with_values(call.parameters, inputs[count:]):
         result = call.cell.jvp(*(named[n] for n in call.names), out,
-                               steps[0] if len(steps) == 1 else tuple(steps),
+                               dinputs[0] if len(dinputs) == 1 else tuple(dinputs),
                                **{n: named[n] for n in call.keywords if n in named})
     if not same_structure(out, result):
         raise ValueError(f"The {name} must return tangents in the structure of the outputs, "
                          f"but it returned a {type(result).__name__}.")
     found = [checked_gradient(leaf_of(result, i), raw, name) for i, raw in enumerate(outs)]
     return [torch.zeros_like(raw) if t is None else t
-            for t, raw, is_smooth in zip(found, outs, smooth, strict=True) if is_smooth]
+            for t, raw, floats in zip(found, outs, floating, strict=True) if floats]
 
 
 def _leaf_names(call: _BpropCall) -> list[tuple[str, int]]:
-    """For each Tensor among the call's arguments, its argument's name and its place inside it."""
+    """For each Tensor among the call's arguments, its argument's name and its index inside it."""
     parameters = inspect.signature(call.cell.construct).parameters.values()
     positional = [p.name for p in parameters
                   if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     extra = [f"*{i}" for i in range(len(call.args) - len(positional))]
     arguments = [*zip(positional + extra, call.args, strict=False), *call.kwargs.items()]
-    return [(name, place) for name, value in arguments
-            for place, _ in enumerate(tensors(value))]
+    return [(name, index) for name, value in arguments
+            for index, _ in enumerate(tensors(value))]
 
 
 def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[int, Any]]:
@@ -263,7 +264,7 @@ def _parameter_gradients(call: _BpropCall, given: dict) -> dict[int, Any]:
 
 def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, int],
                     raw: torch.Tensor, needed: bool) -> torch.Tensor | None:
-    name, place = leaf
+    name, index = leaf
     level = call.level
     if not needed:
         return None
@@ -279,12 +280,12 @@ def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, 
         if not same_structure(named[name], value):
             raise ValueError(f"The {call.rule} must return the gradient of input '{name}' in the "
                              f"structure of that input, but it returned a {type(value).__name__}.")
-        value = leaf_of(value, place)
+        value = leaf_of(value, index)
     if level is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
         level.constants[id(raw)] = (raw, value)
     return checked_gradient(value, raw, call.rule)
 
 
-def leaf_of(tree: Any, place: int) -> Any:
-    """Leaf number `place` of a structure, None and numbers counting as leaves."""
-    return list(leaves(tree))[place]
+def leaf_of(tree: Any, index: int) -> Any:
+    """Leaf number `index` of a structure, None and numbers counting as leaves."""
+    return list(leaves(tree))[index]

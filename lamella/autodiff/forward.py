@@ -24,10 +24,16 @@ from ..state import state
 from ..tensor import Tensor, wrap
 from .hooks import attached_hook
 from .level import Level, batching, current, entered, recording
-from .node import made_up
+from .node import probe
 from .rules import rule_name
-from .run import as_value, cut, detached, differentiable, record, smooth
-from .tree import map_tensors, same_structure, tensors
+from .run import as_value, cut, detached, record
+from .tree import (
+    differentiable,
+    differentiable_tensors,
+    map_tensors,
+    same_structure,
+    tensors,
+)
 
 _dual_numbers = Lock()  # PyTorch has one level of them for the whole process
 
@@ -79,11 +85,11 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
         raise TypeError(f"For 'jvp', 'has_aux' must be a bool, but got {has_aux!r}.")
     args, directions = arguments(inputs, "jvp", "inputs"), arguments(v, "jvp", "v")
     tangents = checked_tangents(args, directions, "jvp")
-    value, moved = push(fn, args, tangents)
+    value, tangent = push(fn, args, tangents)
     if has_aux:
         others = split_aux(value, "jvp")
-        return value[0], moved[0], others
-    return value, moved
+        return value[0], tangent[0], others
+    return value, tangent
 
 
 def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -115,8 +121,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any],
 
     def tangent(v: Any) -> Any:
         given = checked_tangents(args, arguments(v, "linearize", "v"), "linearize")
-        moved = linear.push(given)
-        return moved if current() is not None else map_tensors(detached, moved)
+        tangent = linear.push(given)
+        return tangent if current() is not None else map_tensors(detached, tangent)
 
     value = linear.value
     return value if current() is not None else map_tensors(detached, value), tangent
@@ -191,38 +197,39 @@ def push(fn: Callable[..., Any], args: tuple,
     """
     outer = current()
     leaves = list(tensors(args))
-    whole = [not differentiable(leaf._raw) and tangent is not None
-             for leaf, tangent in zip(leaves, tangents, strict=True)]
-    if any(whole):
-        return _push_whole(fn, args, tangents, leaves, whole)
-    moving = [None if tangent is None else tangent.to(leaf._raw.dtype)
-              for leaf, tangent in zip(leaves, tangents, strict=True)]
-    run = _Push(fn, args, leaves, moving, outer)
-    value, moved = run.result()
+    integers = [not differentiable(leaf._raw) and tangent is not None
+                for leaf, tangent in zip(leaves, tangents, strict=True)]
+    if any(integers):
+        return _push_integers(fn, args, tangents, leaves, integers)
+    directions = [None if tangent is None else tangent.to(leaf._raw.dtype)
+                  for leaf, tangent in zip(leaves, tangents, strict=True)]
+    run = _Push(fn, args, leaves, directions, outer)
+    value, tangent = run.result()
     if outer is None:
-        value, moved = map_tensors(detached, value), map_tensors(detached, moved)
+        value, tangent = map_tensors(detached, value), map_tensors(detached, tangent)
         cut(run.level.changed)
-    return value, moved
+    return value, tangent
 
 
-def _push_whole(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list[Tensor],
-                whole: list[bool]) -> tuple[Any, Any]:
+def _push_integers(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list[Tensor],
+                   integers: list[bool]) -> tuple[Any, Any]:
     """`push` for tangents of integers, which are computed as floating-point numbers."""
     value = fn(*args)
-    floating = iter([wrap(leaf._raw.float()) if w else leaf
-                     for leaf, w in zip(leaves, whole, strict=True)])
+    floating = iter([wrap(leaf._raw.float()) if integer else leaf
+                     for leaf, integer in zip(leaves, integers, strict=True)])
     as_floats = map_tensors(lambda _: next(floating), args)
-    smoothed, moved = push(fn, as_floats, [t if t is None or not w else t.float()
-                                           for t, w in zip(tangents, whole, strict=True)])
+    _, tangent = push(fn, as_floats, [t if t is None or not integer else t.float()
+                                      for t, integer in zip(tangents, integers, strict=True)])
     wanted = iter([t._raw.dtype for t in tensors(value)])
-    return value, map_tensors(lambda t: wrap(t._raw.to(next(wanted))), moved)
+    return value, map_tensors(lambda t: wrap(t._raw.to(next(wanted))), tangent)
 
 
-class _Careful(TorchDispatchMode):
-    """Inside of it, PyTorch's forward-mode rules change no tensor in place.
+class _DifferentiableTangents(TorchDispatchMode):
+    """A mode in which PyTorch's forward-mode rules can be differentiated themselves.
 
-    Some do so to save memory (those of logsumexp and softmax), and then can't be differentiated.
-    Nor can those that use a tensor without memory as a zero tangent (of mse_loss, huber_loss).
+    As a dispatch mode is active, those that change tensors in place to save memory (of logsumexp
+    and softmax) don't. Zero tangents are tensors with memory: rules that use tensors without (of
+    mse_loss, huber_loss) couldn't be differentiated.
     """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -232,13 +239,16 @@ class _Careful(TorchDispatchMode):
 
 
 class _Push:
-    """One forward-mode derivative, by dual numbers if they are free, else by transposition."""
+    """One forward-mode derivative.
+
+    It uses dual numbers if no other derivative does, else transposition.
+    """
 
     def __init__(self, fn: Callable[..., Any], args: tuple, leaves: list[Tensor],
                  tangents: list[torch.Tensor | None], outer: Level | None):
         self.fn, self.args, self.leaves, self.tangents = fn, args, leaves, tangents
         self.outer = outer
-        self.places = [i for i, t in enumerate(tangents) if t is not None]
+        self.indices = [i for i, t in enumerate(tangents) if t is not None]
         self.level = Level(outer, reverse=False, forward=True)
 
     def result(self) -> tuple[Any, Any]:
@@ -274,23 +284,24 @@ class _Push:
             return map_tensors(as_value, self.fn(*map_tensors(lambda _: next(flat), self.args)))
 
     def _dual(self) -> tuple[Any, Any]:
-        with forward_ad.dual_level(), _Careful() if recording(self.outer) else nullcontext():
+        mode = _DifferentiableTangents() if recording(self.outer) else nullcontext()
+        with forward_ad.dual_level(), mode:
             value = self._call([leaf._raw if t is None else forward_ad.make_dual(leaf._raw, t)
                                 for leaf, t in zip(self.leaves, self.tangents, strict=True)])
             parts = [forward_ad.unpack_dual(t._raw) for t in tensors(value)]
         primals = iter([wrap(part.primal) for part in parts])
-        moved = iter([wrap(torch.zeros_like(part.primal) if part.tangent is None
-                           else part.tangent) for part in parts])
+        tangents = iter([wrap(torch.zeros_like(part.primal) if part.tangent is None
+                              else part.tangent) for part in parts])
         return (map_tensors(lambda _: next(primals), value),
-                map_tensors(lambda _: next(moved), value))
+                map_tensors(lambda _: next(tangents), value))
 
     def _lifted(self) -> tuple[Any, Any]:
         trees: list[Any] = []
 
-        def run(*moving: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
+        def run(*primals: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
             raws = [leaf._raw for leaf in self.leaves]
-            for place, raw in zip(self.places, moving, strict=True):
-                raws[place] = raw
+            for index, raw in zip(self.indices, primals, strict=True):
+                raws[index] = raw
             value = self._call(raws)
             trees.append(map_tensors(lambda t: t, value))
             every = [t._raw for t in tensors(value)]
@@ -298,28 +309,29 @@ class _Push:
             return (outs or (torch.zeros(()),),
                     tuple(r for r in every if not differentiable(r)))
 
-        primals = tuple(self.leaves[i]._raw for i in self.places)
+        primals = tuple(self.leaves[i]._raw for i in self.indices)
         given = tuple(t for t in self.tangents if t is not None)
         if not primals:
             value = self._call([leaf._raw for leaf in self.leaves])
             return value, map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), value)
         found: Any = torch.func.jvp(run, primals, given, has_aux=True)
-        outs, moved, others = found
+        outs, tangents, others = found
         tree = trees[-1]
         flat = {True: iter(outs), False: iter(others)}
         value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), tree)
-        steps = iter(moved)
+        flat_tangents = iter(tangents)
         return value, map_tensors(
-            lambda t: wrap(next(steps) if differentiable(t._raw) else torch.zeros_like(t._raw)),
+            lambda t: wrap(next(flat_tangents) if differentiable(t._raw)
+                           else torch.zeros_like(t._raw)),
             value)
 
     def _transposed(self) -> tuple[Any, Any]:
-        by, place = [], 0
+        by, index = [], 0
         for position, arg in enumerate(self.args):
-            following = place + sum(1 for _ in tensors(arg))
-            if any(t is not None for t in self.tangents[place:following]):
+            following = index + sum(1 for _ in tensors(arg))
+            if any(t is not None for t in self.tangents[index:following]):
                 by.append(position)
-            place = following
+            index = following
         linear = Linear(self.fn, self.args, self.outer, tuple(by))
         return linear.value, linear.push(self.tangents)
 
@@ -337,18 +349,18 @@ class Linear:
         by = tuple(range(len(args))) if positions is None else positions
         owners = [position for position, arg in enumerate(args) for _ in tensors(arg)]
         self.count = len(owners)
-        self.places = [place for p in by for place, owner in enumerate(owners) if owner == p]
+        self.indices = [index for p in by for index, owner in enumerate(owners) if owner == p]
         with entered(Level(outer, transposing=True)):
             self.run = record(fn, args, {}, by, (), current())
-            self.outs = [t._raw for t in smooth(self.run.value)]
+            self.outs = [t._raw for t in differentiable_tensors(self.run.value)]
             self.value = map_tensors(lambda t: wrap(t._raw), self.run.value)
             self.lifted = batching()
             if self.lifted:
-                starts = tuple(made_up(out, 3) for out in self.outs)
+                starts = tuple(probe(out, 3) for out in self.outs)
                 self.back = torch.func.vjp(lambda *u: tuple(self.run.pull(u)), *starts)[1]
             else:
                 with torch.enable_grad():
-                    self.starts = [made_up(out, 3).requires_grad_() for out in self.outs]
+                    self.starts = [probe(out, 3).requires_grad_() for out in self.outs]
                     self.rows = self.run.pull(self.starts)
         if outer is None:
             cut(self.run.level.changed)
@@ -361,7 +373,7 @@ class Linear:
             self.value)
 
     def _pushed(self, tangents: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        tangents = [tangents[place] for place in self.places]
+        tangents = [tangents[index] for index in self.indices]
         if self.lifted:
             rows = self.run.originals
             given = tuple(torch.zeros_like(row) if t is None else t.to(row.dtype)

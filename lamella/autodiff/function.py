@@ -13,7 +13,7 @@ from .level import current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
 from .stop import no_grad
-from .tree import map_tensors, tensors
+from .tree import differentiable, map_tensors, tensors
 
 
 class _Function:
@@ -113,7 +113,7 @@ class _UserFunction(torch.autograd.Function):
             ctx.mark_dirty(*(t._raw for t in own.dirty))
         ctx.mark_non_differentiable(
             *(t._raw for t in own.non_differentiable),
-            *(o for o in outs if not (o.is_floating_point() or o.is_complex())))
+            *(o for o in outs if not differentiable(o)))
         return outs
 
     @staticmethod
@@ -137,8 +137,8 @@ def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
                          f"input of forward, but it returned {len(values)}.")
     found: list[Any] = []
     for arg, value in zip(call.args, values, strict=True):
-        for place, leaf in enumerate(tensors(arg)):
-            part = leaf_of(value, place) if isinstance(value, (tuple, list, dict)) else value
+        for index, leaf in enumerate(tensors(arg)):
+            part = leaf_of(value, index) if isinstance(value, (tuple, list, dict)) else value
             found.append(checked_gradient(part, leaf._raw, label))
     return found
 
@@ -157,13 +157,13 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
         call.out_tree = out = call.cls.forward(own, *args, **call.kwargs)
     outs = [t._raw for t in tensors(out)]
     fixed = {id(t._raw) for t in own.non_differentiable}
-    smooth = [(o.is_floating_point() or o.is_complex()) and id(o) not in fixed for o in outs]
+    floating = [differentiable(o) and id(o) not in fixed for o in outs]
     kept = {"to_save": own.to_save, **{k: v for k, v in own.__dict__.items()
                                        if k not in _OF_THE_CONTEXT}}
     held = [t._raw for t in tensors(kept)]
     extra = [raw for raw in held if all(raw is not known for known in (*given, *outs))]
-    count, smooth_outs = len(raws), [o for o, s in zip(outs, smooth, strict=True) if s]
-    known = {id(raw): _place(raw, given, smooth_outs, extra) for raw in held}
+    count, floating_outs = len(raws), [o for o, s in zip(outs, floating, strict=True) if s]
+    known = {id(raw): _position(raw, given, floating_outs, extra) for raw in held}
 
     def restored(inputs: Any, found: Any) -> FunctionContext:
         groups = (inputs[:count], found, inputs[count:])
@@ -171,8 +171,8 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
         again.materialize_grads = own.materialize_grads
 
         def back(t: Tensor) -> Tensor:
-            place = known.get(id(t._raw))
-            return t if place is None else wrap(groups[place[0]][place[1]])
+            index = known.get(id(t._raw))
+            return t if index is None else wrap(groups[index[0]][index[1]])
 
         state = map_tensors(back, kept)
         again.saved_tensors = tuple(state.pop("to_save"))
@@ -182,23 +182,23 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
     def pull(inputs: Any, found: Any, gradients: Any) -> list[Any]:
         flow = iter(gradients)
         douts = [wrap(next(flow) if s else torch.zeros_like(o))
-                 for o, s in zip(outs, smooth, strict=True)]
+                 for o, s in zip(outs, floating, strict=True)]
         result = call.cls.backward(restored(inputs, found), *douts)
         return [*_gradients(call, result), *[None] * (len(inputs) - count)]
 
     def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
         flow = iter(tangents)
-        moved = [map_tensors(lambda _: _or_none(next(flow)), arg) for arg in call.args]
-        result = call.cls.jvp(restored(inputs, found), *moved)  # type: ignore[attr-defined]
+        tangents = [map_tensors(lambda _: _or_none(next(flow)), arg) for arg in call.args]
+        result = call.cls.jvp(restored(inputs, found), *tangents)  # type: ignore[attr-defined]
         label = f"jvp {rule_name(call.cls.jvp)}"  # type: ignore[attr-defined]
         parts = [checked_gradient(leaf_of(result, i), o, label) for i, o in enumerate(outs)]
         return [torch.zeros_like(o) if t is None else t
-                for t, o, s in zip(parts, outs, smooth, strict=True) if s]
+                for t, o, s in zip(parts, outs, floating, strict=True) if s]
 
     label = f"backward {rule_name(call.cls.backward)}"
     rule = Rule(label, pull, push if hasattr(call.cls, "jvp") else None)
-    tied = iter(attach(rule, smooth_outs, [*raws, *extra]))
-    flat = iter([next(tied) if s else o.detach() for o, s in zip(outs, smooth, strict=True)])
+    tied = iter(attach(rule, floating_outs, [*raws, *extra]))
+    flat = iter([next(tied) if s else o.detach() for o, s in zip(outs, floating, strict=True)])
     return map_tensors(lambda _: wrap(next(flat)), call.out_tree)
 
 
@@ -209,12 +209,12 @@ def _or_none(tangent: torch.Tensor | None) -> Tensor | None:
 _OF_THE_CONTEXT = frozenset(FunctionContext(()).__dict__)
 
 
-def _place(raw: torch.Tensor, *groups: list[torch.Tensor]) -> tuple[int, int] | None:
+def _position(raw: torch.Tensor, *groups: list[torch.Tensor]) -> tuple[int, int] | None:
     """In which group of tensors, and where in it, a raw tensor is."""
     for number, group in enumerate(groups):
-        for place, other in enumerate(group):
+        for index, other in enumerate(group):
             if other is raw:
-                return number, place
+                return number, index
     return None
 
 

@@ -1,7 +1,7 @@
 """Backward hooks: `InsertGradientOf`, `HookBackward`, `Tensor.register_hook`.
 
 Each is an identity in the forward pass. In the backward pass it calls the user's function with the
-gradient and puts what it returns in its place.
+gradient and uses what it returns instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..wrappers import functorch
 from .level import Level, current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
-from .tree import map_tensors, same_structure, tensors
+from .tree import differentiable, map_tensors, same_structure, tensors
 
 
 class InsertGradientOf(Primitive):
@@ -64,7 +64,7 @@ class HookBackward(Primitive):
 
     Args:
         hook_fn: takes a tuple with the gradient and returns None, or the gradient to use instead.
-        cell_id: a name handed to no one; accepted for MindSpore's sake.
+        cell_id: unused; accepted for MindSpore's sake.
 
     Examples:
         >>> import lamella as ms
@@ -160,7 +160,7 @@ def attached_hook(raw: torch.Tensor, rule: Callable[[Tensor], Any], name: str) -
         return [gradients[0] if result is None
                 else cast(torch.Tensor, checked_gradient(result, gradients[0], name))]
 
-    if not (raw.is_floating_point() or raw.is_complex()):
+    if not differentiable(raw):
         return raw
     return attach(Rule(name, pull), [raw], [raw])[0]
 
@@ -213,12 +213,12 @@ def _attached_structure(tree: Any, leaves: list[Tensor], rule: Callable[[Any], A
     """As `_StructureRule`, in a form for any transformation."""
     label = f"{name} rule {rule_name(rule)}"
     raws = [leaf._raw for leaf in leaves]
-    smooth = [raw.is_floating_point() or raw.is_complex() for raw in raws]
+    floating = [differentiable(raw) for raw in raws]
 
     def pull(inputs: Any, outs: Any, gradients: Any) -> Sequence[torch.Tensor | None]:
         flow = iter(gradients)
         every = [next(flow) if s else torch.zeros_like(i)
-                 for i, s in zip(inputs, smooth, strict=True)]
+                 for i, s in zip(inputs, floating, strict=True)]
         flat = iter(every)
         given = map_tensors(lambda _: wrap(next(flat)), tree)
         return _checked_structure(rule(given), given, every, label)
@@ -323,7 +323,7 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if isinstance(self, Parameter):
         return HookHandle(self.__dict__.setdefault("hooks", OrderedDict()), hook)
     if lifted() and _depends(raw):
-        return _hook_from_here_on(self, hook)
+        return _hook_later_uses(self, hook)
     if raw.requires_grad:
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
@@ -352,8 +352,8 @@ def varies(raw: torch.Tensor) -> bool:
         raw = functorch.get_unwrapped(raw)
 
 
-def _hook_from_here_on(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
-    """A hook that sees only the gradient of later uses of the tensor, inside transformations."""
+def _hook_later_uses(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
+    """A hook, inside transformations, on the gradient of later uses of the tensor only."""
     before = tensor._raw
     after = tensor._raw = attached_hook(before, hook, f"hook {rule_name(hook)}")
     return HookHandle(undo=lambda: _put_back(tensor, before, after))

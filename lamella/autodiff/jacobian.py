@@ -11,8 +11,9 @@ from ..tensor import Tensor, wrap
 from .forward import Linear, push, split_aux
 from .level import Level, current, entered
 from .reverse import checked_positions
-from .run import cut, detached, differentiable, record, smooth
-from .tree import map_tensors, tensors
+from .run import cut, detached, record
+from .tree import differentiable, differentiable_tensors, map_tensors, tensors
+from .vmap import check_chunk_size
 
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
@@ -50,14 +51,14 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         _check_arguments("jacfwd", positions, args)
         outer = current()
         inputs = [t._raw for p in positions for t in tensors(args[p])]
-        places = _places(positions, args)
+        indices = _leaf_indices(positions, args)
         try:
             linear = Linear(fn, args, outer, positions)
-            value, rows = linear.value, _pushed_rows(linear, places, inputs, chunk_size, outer)
+            value, rows = linear.value, _pushed_rows(linear, indices, inputs, chunk_size, outer)
         except RuntimeError as error:
             if "is not implemented" not in str(error):  # a gradient without a gradient
                 raise
-            value, rows = _moved_rows(fn, args, places, inputs, chunk_size, outer)
+            value, rows = _forward_rows(fn, args, indices, inputs, chunk_size, outer)
         aux = split_aux(value, "jacfwd") if has_aux else None
         flat = iter(rows)
         sizes, shapes = [i.numel() for i in inputs], [i.shape for i in inputs]
@@ -105,12 +106,13 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
     def jacobian(*args: Any) -> Any:
         _check_arguments("jacrev", positions, args)
         outer = current()
-        around = Level(outer, reverse=False)  # says that the gradient is no plain one
+        around = Level(outer, reverse=False)  # the gradient is part of this transformation
         with entered(around):
             run = record(fn, args, {}, positions, (), around)
         aux = split_aux(run.value, "jacrev") if has_aux else None
         first = run.value[0] if has_aux else run.value
-        every, chosen = list(smooth(run.value)), [t._raw for t in smooth(first)]
+        every = list(differentiable_tensors(run.value))
+        chosen = [t._raw for t in differentiable_tensors(first)]
         basis = _basis(chosen)
         level = Level(outer, reverse=False)
         shapes = [i.shape for i in run.originals]
@@ -164,35 +166,35 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
     return jacfwd(inner, grad_position, has_aux)
 
 
-def _pushed_rows(linear: Linear, places: list[int], inputs: list[torch.Tensor],
+def _pushed_rows(linear: Linear, indices: list[int], inputs: list[torch.Tensor],
                  chunk_size: int | None, outer: Level | None) -> Sequence[torch.Tensor]:
     """For each output its tangents in all directions, one a row: the linear map, batched."""
     level, count = Level(outer, reverse=False), linear.count
 
     def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
         tangents: list[torch.Tensor | None] = [None] * count
-        for place, row in zip(places, rows, strict=True):
-            tangents[place] = row
+        for index, row in zip(indices, rows, strict=True):
+            tangents[index] = row
         with entered(level):
             return tuple(t._raw for t in tensors(linear.push(tangents)))
 
     return torch.vmap(one, randomness="same", chunk_size=chunk_size)(*_basis(inputs))
 
 
-def _moved_rows(fn: Callable[..., Any], args: tuple, places: list[int], inputs: list[torch.Tensor],
-                chunk_size: int | None,
-                outer: Level | None) -> tuple[Any, Sequence[torch.Tensor]]:
+def _forward_rows(fn: Callable[..., Any], args: tuple, indices: list[int],
+                  inputs: list[torch.Tensor], chunk_size: int | None,
+                  outer: Level | None) -> tuple[Any, Sequence[torch.Tensor]]:
     """As `_pushed_rows`, by a run of `fn` in forward mode; and the value of `fn`."""
     level, values = Level(outer, reverse=False), []
 
     def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
         tangents: list[torch.Tensor | None] = [None] * sum(1 for _ in tensors(args))
-        for place, row in zip(places, rows, strict=True):
-            tangents[place] = row
+        for index, row in zip(indices, rows, strict=True):
+            tangents[index] = row
         with entered(level):
-            value, moved = push(fn, args, tangents)
+            value, tangent = push(fn, args, tangents)
         values.append(value)
-        return tuple(t._raw for t in tensors(moved))
+        return tuple(t._raw for t in tensors(tangent))
 
     rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*_basis(inputs))
     return values[-1], rows
@@ -205,10 +207,7 @@ def _request(name: str, fn: Any, grad_position: Any, has_aux: Any,
                         f"but got {type(fn).__name__}.")
     if not isinstance(has_aux, bool):
         raise TypeError(f"For '{name}', 'has_aux' must be a bool, but got {has_aux!r}.")
-    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)
-                                   or chunk_size < 1):
-        raise ValueError(f"For '{name}', 'chunk_size' must be an int of 1 or more or None, "
-                         f"but got {chunk_size!r}.")
+    check_chunk_size(chunk_size, name)
     positions = checked_positions(name, grad_position)
     if not positions:
         raise TypeError(f"For '{name}', 'grad_position' must be an int or a tuple of ints, "
@@ -231,8 +230,8 @@ def _check_arguments(name: str, positions: tuple[int, ...], args: tuple) -> None
                                 f"of a floating type, but got {tensor.dtype}.")
 
 
-def _places(positions: tuple[int, ...], args: tuple) -> list[int]:
-    """Where the Tensors of the differentiated arguments are among those of all arguments."""
+def _leaf_indices(positions: tuple[int, ...], args: tuple) -> list[int]:
+    """The indices of the differentiated arguments' Tensors among those of all arguments."""
     starts, total = [], 0
     for arg in args:
         starts.append(total)

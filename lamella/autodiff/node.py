@@ -16,6 +16,7 @@ import torch
 from ..state import state
 from ..wrappers import functorch, physical
 from .level import Level, batching, current, entered, pushes
+from .tree import differentiable
 
 Raws = Sequence[torch.Tensor]
 
@@ -45,7 +46,8 @@ class Rule:
         """The inputs' gradients."""
         level = current()
         inputs, outs = [_alive(raw) for raw in inputs], [_alive(raw) for raw in outs]
-        with entered(self.outer if level is None else level):  # an engine's thread has no level
+        # a thread of the autograd engine has no level
+        with entered(self.outer if level is None else level):
             return list(self._pull(inputs, outs, gradients))
 
 
@@ -66,14 +68,14 @@ def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
     """
     level = current()
     cut = [out.detach() for out in outs]
-    smooth = [out for out in cut if out.is_floating_point() or out.is_complex()]
+    floating = [out for out in cut if differentiable(out)]
     if level is not None and level.transposing:
         if rule.push is not None and pushes(level):
             rule = _pushing_only(rule)
         elif rule.push is None:
-            check_linear(rule, inputs, smooth)
-    tied = iter(_Node.apply(rule, len(smooth), *smooth, *inputs) if smooth else ())
-    return [next(tied) if out.is_floating_point() or out.is_complex() else out for out in cut]
+            check_linear(rule, inputs, floating)
+    tied = iter(_Node.apply(rule, len(floating), *floating, *inputs) if floating else ())
+    return [next(tied) if differentiable(out) else out for out in cut]
 
 
 class _Node(torch.autograd.Function):
@@ -117,16 +119,16 @@ def _pushing_only(rule: Rule) -> Rule:
     assert push is not None
 
     def pull(inputs: Raws, outs: Raws, gradients: Raws) -> list[Any]:
-        smooth = [i for i, raw in enumerate(inputs) if raw.is_floating_point() or raw.is_complex()]
+        floating = [i for i, raw in enumerate(inputs) if differentiable(raw)]
 
-        def moved(*tangents: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        def forward(*tangents: torch.Tensor) -> tuple[torch.Tensor, ...]:
             every: list[Any] = [None] * len(inputs)
-            for place, tangent in zip(smooth, tangents, strict=True):
-                every[place] = tangent
+            for index, tangent in zip(floating, tangents, strict=True):
+                every[index] = tangent
             return tuple(push(inputs, outs, every))
 
-        back = iter(_transpose(moved, [inputs[i] for i in smooth], gradients))
-        return [next(back) if i in smooth else None for i in range(len(inputs))]
+        back = iter(_transpose(forward, [inputs[i] for i in floating], gradients))
+        return [next(back) if i in floating else None for i in range(len(inputs))]
 
     return Rule(rule.name, pull)
 
@@ -137,10 +139,10 @@ def _transpose(linear: Callable[..., tuple[torch.Tensor, ...]], like: Raws,
     outer = current()
     with entered(Level(outer)):
         if batching():
-            found: Any = torch.func.vjp(linear, *(made_up(raw, 3) for raw in like))
+            found: Any = torch.func.vjp(linear, *(probe(raw, 3) for raw in like))
             return list(found[1](tuple(given)))
         with torch.enable_grad():
-            starts = [made_up(raw, 3).requires_grad_() for raw in like]
+            starts = [probe(raw, 3).requires_grad_() for raw in like]
             pairs = [(out, g) for out, g in zip(linear(*starts), given, strict=True)
                      if out.requires_grad]
         if not pairs:
@@ -152,12 +154,12 @@ def _transpose(linear: Callable[..., tuple[torch.Tensor, ...]], like: Raws,
 
 def _transposed(rule: Rule, inputs: Raws, outs: Raws, tangents: Sequence[Any]) -> list[Any]:
     """The outputs' tangents: the rule is a linear map of gradients, and this is its transpose."""
-    places = [i for i, tangent in enumerate(tangents) if tangent is not None]
-    given = [tangents[i] for i in places]
+    indices = [i for i, tangent in enumerate(tangents) if tangent is not None]
+    given = [tangents[i] for i in indices]
 
     def pull(*gradients: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = rule.pull(inputs, outs, gradients)
-        return tuple(torch.zeros_like(inputs[i]) if found[i] is None else found[i] for i in places)
+        return tuple(torch.zeros_like(inputs[i]) if found[i] is None else found[i] for i in indices)
 
     return _transpose(pull, outs, given)
 
@@ -177,7 +179,7 @@ def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
     torch._C._set_fwd_grad_enabled(False)
     try:
         with torch.no_grad():
-            x, y = ([made_up(out, seed) for out in cut_outs] for seed in (1, 2))
+            x, y = ([probe(out, seed) for out in cut_outs] for seed in (1, 2))
             a, b = (rule.pull(cut_inputs, cut_outs, tried) for tried in (x, y))
             linear = _all_hold(
                 _agree(got, p, at_x, q, at_y) for p, q in _trials(cut_outs)
@@ -194,7 +196,7 @@ def check_linear(rule: Rule, inputs: Raws, outs: Raws) -> None:
             f"(grad, vjp, jacrev), or give the Cell a 'jvp' method of its own.")
 
 
-def made_up(like: torch.Tensor, seed: int) -> torch.Tensor:
+def probe(like: torch.Tensor, seed: int) -> torch.Tensor:
     """A tensor of this kind, the same in each run, of irregular elements near 1 and -1.
 
     Functions that are linear by what they compute, but not by how (``abs(g) * sign(g)``), have

@@ -10,19 +10,20 @@ from .. import kernels
 from .hooks import varies
 from .node import Rule, attach
 from .stop import no_grad
+from .tree import differentiable
 
 
 def power(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """`a` ** `b` of two tensors, with derivatives of any order."""
-    return _power(a, b, varies(b) and (b.is_floating_point() or b.is_complex()))
+    return _power(a, b, varies(b) and differentiable(b))
 
 
-def _power(a: torch.Tensor, b: torch.Tensor, moving: bool) -> torch.Tensor:
-    """`a` ** `b`, where `moving` says whether there are derivatives by `b`, too."""
+def _power(a: torch.Tensor, b: torch.Tensor, by_exponent: bool) -> torch.Tensor:
+    """`a` ** `b`, with derivatives by `b` if `by_exponent`."""
     def slopes(a: torch.Tensor, b: torch.Tensor) -> list[Any]:
         """The derivatives by the base, and by the exponent if that may vary."""
-        by_base = b * _power(a, torch.where(b == 0, 1, b - 1), moving)
-        if not moving:
+        by_base = b * _power(a, torch.where(b == 0, 1, b - 1), by_exponent)
+        if not by_exponent:
             return [by_base, None]
         known = (a == 0) & (b == 0 if b.is_complex() else b >= 0)
         return [by_base, torch.where(known, 0, _power(a, b, True) * torch.where(known, 1, a).log())]
@@ -33,10 +34,10 @@ def _power(a: torch.Tensor, b: torch.Tensor, moving: bool) -> torch.Tensor:
                 for raw, slope in zip(inputs, slopes(*inputs), strict=True)]
 
     def push(inputs: Any, outs: Any, tangents: Any) -> list[torch.Tensor]:
-        moved = torch.zeros_like(outs[0])
+        total = torch.zeros_like(outs[0])
         for tangent, slope in zip(tangents, slopes(*inputs), strict=True):
-            moved = moved if tangent is None or slope is None else moved + tangent * slope
-        return [moved.to(outs[0].dtype)]
+            total = total if tangent is None or slope is None else total + tangent * slope
+        return [total.to(outs[0].dtype)]
 
     with no_grad():
         out = a ** b

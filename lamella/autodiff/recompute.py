@@ -83,13 +83,13 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
         first = {id(p): (p, data) for p, data in reversed(journal[start:])}
         now = [(p, p._data) for p, _ in first.values()]
         assigned = {number: list(made) for number, made in level.assigned.items()}
-        _lend(journal, first.values())
+        _assign(journal, first.values())
         try:
             # a backward pass for many gradients at once still repeats one run
             with temporarily_clear_interpreter_stack(), _numbers_of(recorder, drawn, draw_again):
                 return tuple(t._raw for t in tensors(call(raws, aliases.copy())))
         finally:
-            _lend(journal, now)
+            _assign(journal, now)
             for number, made in assigned.items():
                 level.assigned[number][:] = made
 
@@ -143,7 +143,7 @@ def _journal(level: Level) -> list[tuple[Any, torch.Tensor]]:
     return level.journal
 
 
-def _lend(journal: list[tuple[Any, torch.Tensor]],
+def _assign(journal: list[tuple[Any, torch.Tensor]],
           data: Iterable[tuple[Any, torch.Tensor]]) -> None:
     for parameter, raw in data:
         journal.append((parameter, parameter._data))

@@ -21,7 +21,7 @@ from ..wrappers import functorch
 from .hooks import attached_hook, raw_hook
 from .level import Level, batching, current, lifted, recording
 from .rules import rule_name
-from .tree import map_tensors, tensors
+from .tree import differentiable, differentiable_tensors, map_tensors, tensors
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
@@ -35,13 +35,13 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[i
         outer: the level around.
     """
     kind = LiftedRun if batching() else Run
-    whole = any(not differentiable(t._raw) for p in positions for t in tensors(args[p]))
+    integers = any(not differentiable(t._raw) for p in positions for t in tensors(args[p]))
     try:
         return kind(fn, args, kwargs, positions, weights, outer)
     except (TypeError, IndexError, ValueError, RuntimeError):
-        if not whole:
+        if not integers:
             raise
-    return kind(fn, args, kwargs, positions, weights, outer, whole_numbers=False)
+    return kind(fn, args, kwargs, positions, weights, outer, by_integers=False)
 
 
 # PyTorch's messages about operations without a derivative
@@ -53,10 +53,10 @@ class Run:
 
     def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
                  positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
-                 whole_numbers: bool = True):
+                 by_integers: bool = True):
         self.outer = outer
         self.weights = weights
-        self.whole_numbers = whole_numbers
+        self.by_integers = by_integers
         level = self.level = Level(outer)
         self.originals: list[torch.Tensor] = []
         self.aliases: list[torch.Tensor] = []
@@ -67,9 +67,9 @@ class Run:
             given[p] = (self._aliased(arg) if type(arg) is Tensor
                         else map_tensors(self._aliased, arg))
         special = [weight for weight in weights if weight.gradient_of is not None]
-        given_by = iter(special[0].begin(special, level) if special else ())  # type: ignore
+        own_aliases = iter(special[0].begin(special, level) if special else ())  # type: ignore
         for weight in weights:
-            own = None if weight.gradient_of is None else next(given_by)
+            own = None if weight.gradient_of is None else next(own_aliases)
             level.overlay[weight] = self._alias(weight, own)
             level.assigned[id(weight)] = []
         if special:
@@ -104,7 +104,7 @@ class Run:
                 alias.requires_grad_()
         else:
             alias = raw.detach()
-            if not differentiable(raw) and self.whole_numbers:
+            if not differentiable(raw) and self.by_integers:
                 alias = alias.float()  # the gradient by integers is computed as if floating
             if differentiable(alias) and getattr(tensor, "requires_grad", True):
                 alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
@@ -152,8 +152,8 @@ class Run:
         made = self._filled(found)
         if special:
             of_special = self._of_special(made := list(made))
-        for place, (alias, gradient) in enumerate(zip(self.aliases, made, strict=True)):
-            if special and place in special:
+        for index, (alias, gradient) in enumerate(zip(self.aliases, made, strict=True)):
+            if special and index in special:
                 yield next(of_special)
                 continue
             if id(alias) in constants:
@@ -178,7 +178,9 @@ class Run:
         return iter(weights[0].gradient_of(weights, [made[i] for i in self.special], self.level))
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The raw gradients by the aliases, for a gradient of each smooth output; repeatable.
+        """The raw gradients by the aliases, for a gradient of each differentiable output.
+
+        It can be called again.
 
         Raises:
             RuntimeError: if a weight is cut in parts: other processes have to take part.
@@ -186,7 +188,8 @@ class Run:
         if self.special:
             raise RuntimeError("By parameters that are cut in parts for several processes, there "
                                "are only the derivatives of 'grad' and 'value_and_grad'.")
-        outs = [(t._raw, start) for t, start in zip(smooth(self.value), starts, strict=True)
+        outs = [(t._raw, start) for t, start
+                in zip(differentiable_tensors(self.value), starts, strict=True)
                 if t._raw.requires_grad]
         wanted = [alias for alias in self.aliases if alias.requires_grad]
         found = iter(torch.autograd.grad(
@@ -214,17 +217,17 @@ class LiftedRun(Run):
 
     def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
                  positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
-                 whole_numbers: bool = True):
+                 by_integers: bool = True):
         self.outer = outer
         self.weights = weights
-        self.whole_numbers = whole_numbers
+        self.by_integers = by_integers
         self.level = Level(outer)
         leaves = [t for p in positions for t in tensors(args[p])] + list(weights)
         self.originals = [t._raw for t in leaves]
-        self.places = [i for i, t in enumerate(leaves) if self._by(t)]
+        self.indices = [i for i, t in enumerate(leaves) if self._by(t)]
         self.hooks = [tuple(t.__dict__.get("hooks", {}).values()) for t in leaves]
         self.call = (fn, args, kwargs, positions)
-        primals = [self.originals[i] for i in self.places]
+        primals = [self.originals[i] for i in self.indices]
         primals = [p if differentiable(p) else p.float() for p in primals]
         self.aliases = primals
         self.tree: Any = None
@@ -234,14 +237,14 @@ class LiftedRun(Run):
             outs, self.back, others = found
         else:
             outs, others = self._run()
-        if isinstance(self.tree, _Nothing):
+        if isinstance(self.tree, _Constant):
             self.tree, self.back = self.tree.tree, None
         flat = {True: iter(outs), False: iter(others)}
         self.value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), self.tree)
         self.tree = None
 
     def _by(self, tensor: Tensor) -> bool:
-        return ((self.whole_numbers or differentiable(tensor._raw))
+        return ((self.by_integers or differentiable(tensor._raw))
                 and getattr(tensor, "requires_grad", True))
 
     def _run(self, *aliases: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
@@ -252,7 +255,7 @@ class LiftedRun(Run):
         recorded = torch.is_grad_enabled()
         torch.set_grad_enabled(True)
         try:
-            for i, alias in zip(self.places, aliases, strict=True):
+            for i, alias in zip(self.indices, aliases, strict=True):
                 for hook in self.hooks[i]:
                     alias = attached_hook(alias, hook, f"hook {rule_name(hook)}")
                 raws[i] = alias
@@ -271,40 +274,40 @@ class LiftedRun(Run):
         outs = tuple(r for r in found if differentiable(r))
         others = tuple(r for r in found if not differentiable(r))
         if not outs:  # torch.func.vjp needs an output
-            self.tree = _Nothing(value)
+            self.tree = _Constant(value)
             outs = (torch.zeros((), device=raws[0].device if raws else None),)
         return outs, others
 
     def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> Iterator[Tensor]:
         """As `Run.backward`."""
-        chosen = {id(t): i for i, t in enumerate(smooth(outputs))}
+        chosen = {id(t): i for i, t in enumerate(differentiable_tensors(outputs))}
         raws, starts = _starts(outputs, sens, every=True)
         given = {id(raw): start for raw, start in zip(raws, starts, strict=True)}
-        outs = list(smooth(self.value))
+        outs = list(differentiable_tensors(self.value))
         flow = [(torch.ones_like(t._raw) if (s := given.get(id(t._raw))) is None else s)
                 if id(t) in chosen else torch.zeros_like(t._raw) for t in outs]
         found = self._pulled(flow, again)
-        for place, original in enumerate(self.originals):
-            gradient = found.get(place)
+        for index, original in enumerate(self.originals):
+            gradient = found.get(index)
             yield wrap(torch.zeros_like(original) if gradient is None
                        else gradient.to(original.dtype))
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """As `Run.pull`."""
         found = self._pulled(list(starts), True)
-        return [found.get(place, torch.zeros_like(original))
-                for place, original in enumerate(self.originals)]
+        return [found.get(index, torch.zeros_like(original))
+                for index, original in enumerate(self.originals)]
 
     def _pulled(self, starts: list[torch.Tensor], again: bool) -> dict[int, torch.Tensor]:
         if self.back is None:
             return {}
         nested = recording(self.outer) or recording(current())
         gradients = self.back(tuple(starts), retain_graph=again or nested, create_graph=nested)
-        return dict(zip(self.places, gradients, strict=True))
+        return dict(zip(self.indices, gradients, strict=True))
 
 
-class _Nothing:
-    """The error for a function without differentiable outputs."""
+class _Constant:
+    """The value of a function that has no differentiable outputs."""
 
     def __init__(self, tree: Any):
         self.tree = tree
@@ -341,11 +344,6 @@ def _holds(condition: torch.Tensor) -> bool:
     return bool(condition if state.trace is None else state.trace.peek(condition))
 
 
-def differentiable(raw: torch.Tensor) -> bool:
-    """Whether a raw tensor can have a gradient."""
-    return raw.is_floating_point() or raw.is_complex()
-
-
 def as_value(tensor: Tensor) -> Tensor:
     """A Tensor; for a Parameter, its value inside the gradient call."""
     return wrap(tensor._raw) if isinstance(tensor, Parameter) else tensor
@@ -357,11 +355,6 @@ def detached(tensor: Tensor) -> Tensor:
         return tensor
     raw = tensor._raw
     return wrap(raw.detach()) if raw.requires_grad else tensor
-
-
-def smooth(tree: Any) -> Iterator[Tensor]:
-    """The Tensors in a structure that can have a gradient."""
-    return (t for t in tensors(tree) if differentiable(t._raw))
 
 
 def cut(changed: list[Tensor]) -> None:

@@ -11,7 +11,7 @@ import torch
 from ..dtype import float32, float64, int32, int64
 from ..tensor import Tensor, wrap
 from .forward import push
-from .tree import map_tensors, tensors
+from .tree import differentiable, map_tensors, tensors
 
 _HIGHEST = 12  # each order doubles the work
 
@@ -116,7 +116,7 @@ def _listed(values: Any, what: str, name: str) -> list[Tensor]:
 
 def _floating(tensor: Tensor) -> Tensor:
     raw = tensor._raw
-    return tensor if raw.is_floating_point() or raw.is_complex() else wrap(raw.float())
+    return tensor if differentiable(raw) else wrap(raw.float())
 
 
 def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
@@ -130,18 +130,18 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
                          f"{order}.")
 
     def start(time: Tensor) -> Any:
-        places = []
+        inputs = []
         for point, path in zip(points, paths, strict=True):
             raw = point._raw
             for k in range(order):
                 raw = raw + path[k] * (time._raw.to(raw.dtype) ** (k + 1) / math.factorial(k + 1))
-            places.append(wrap(raw))
-        return (fn(*places),)
+            inputs.append(wrap(raw))
+        return (fn(*inputs),)
 
     def differentiated(inner: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
         def outer(time: Tensor) -> Any:
-            value, moved = push(inner, (time,), [torch.ones_like(time._raw)])
-            return (*value, moved[-1])
+            value, tangent = push(inner, (time,), [torch.ones_like(time._raw)])
+            return (*value, tangent[-1])
 
         return outer
 

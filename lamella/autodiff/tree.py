@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
+
 from ..tensor import Tensor
 
 
@@ -21,6 +23,16 @@ def tensors(tree: Any) -> Iterator[Tensor]:
     elif isinstance(tree, dict):
         for branch in tree.values():
             yield from tensors(branch)
+
+
+def differentiable(raw: torch.Tensor) -> bool:
+    """Whether a raw tensor can have a gradient."""
+    return raw.is_floating_point() or raw.is_complex()
+
+
+def differentiable_tensors(tree: Any) -> Iterator[Tensor]:
+    """The Tensors in a structure that can have a gradient."""
+    return (t for t in tensors(tree) if differentiable(t._raw))
 
 
 def leaves(tree: Any) -> Iterator[Any]:

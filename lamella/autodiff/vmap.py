@@ -62,10 +62,7 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None
         if cells is None and _all_none(axes):
             raise RuntimeError(f"For 'vmap', '{name}' can't be None for everything unless 'fn' is "
                                f"a CellList, but got {axes!r}.")
-    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)
-                                   or chunk_size < 1):
-        raise ValueError(f"For 'vmap', 'chunk_size' must be an int of 1 or more or None, "
-                         f"but got {chunk_size!r}.")
+    check_chunk_size(chunk_size, "vmap")
     if randomness not in ("same", "different", "error"):
         raise ValueError(f"For 'vmap', 'randomness' must be 'same', 'different' or 'error', "
                          f"but got {randomness!r}.")
@@ -74,6 +71,18 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None
         return _Batch(fn, cells, in_axes, out_axes, chunk_size, randomness).run(args, kwargs)
 
     return mapped
+
+
+def check_chunk_size(chunk_size: Any, name: str) -> None:
+    """Check how many examples to take at once.
+
+    Raises:
+        ValueError: if it is neither None nor an int of 1 or more.
+    """
+    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)
+                                   or chunk_size < 1):
+        raise ValueError(f"For '{name}', 'chunk_size' must be an int of 1 or more or None, "
+                         f"but got {chunk_size!r}.")
 
 
 class _Batch:
@@ -172,11 +181,11 @@ class _Batch:
         return tuple(outs)
 
     def _placed(self, outs: list[torch.Tensor]) -> Any:
-        """The outputs in their structure, with the examples' axis at the requested place."""
+        """The outputs in their structure, with the examples' axis where it is requested."""
         count = sum(axis is not None for axis in self.axes)
-        for place, raw in zip(self.assigned, outs[count:], strict=False):
+        for index, raw in zip(self.assigned, outs[count:], strict=False):
             for row, cell in enumerate(self.cells or ()):
-                list(cell.get_parameters())[place].assign_raw(raw[row])
+                list(cell.get_parameters())[index].assign_raw(raw[row])
         mapped, shared = iter(outs), iter(self.shared)
         axes = iter(self.axes)
 

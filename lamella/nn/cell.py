@@ -15,7 +15,7 @@ from ..dtype import to_raw
 from ..errors import KERNEL_ERRORS, explain_construction, explain_in
 from ..state import state
 from ..tensor import Tensor
-from .cell_call import CellHooks, call_in_float, place_of_run, record_run
+from .cell_call import CellHooks, call_in_float, record_run, run_slot
 from .cell_compile import CellCompile, without_graphs
 from .cell_marks import CellMarks
 from .cell_state import CellState
@@ -87,8 +87,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
             try:
                 return self.construct(*args, **kwargs)
             except KERNEL_ERRORS as error:
-                explain_in(type(self).__name__, type(self), self.construct, args, kwargs,
-                           error)
+                explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
                 raise
         if self.requires_grad and state.level is None and torch.is_grad_enabled():
             return record_run(self, args, kwargs)
@@ -118,8 +117,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         try:
             return self.construct(*args, **kwargs)
         except KERNEL_ERRORS as error:
-            explain_in(type(self).__name__, type(self), self.construct, args, kwargs,
-                           error)
+            explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
             raise
 
     def _refresh_plain(self) -> None:
@@ -132,7 +130,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
     def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple,
                            weights: tuple) -> Any:
         """The run recorded by the last call after `set_grad`, if it was on these very inputs."""
-        runs, key = place_of_run(self)
+        runs, key = run_slot(self)
         recorded = runs.get(key)
         if recorded is None or not recorded.fits(args, kwargs):
             return None

@@ -1,4 +1,4 @@
-"""What a call of a Cell can be beyond `construct`: hooks, precision, recomputation, recording."""
+"""What a call of a Cell does beyond `construct`: hooks, precision, recorded runs."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _around_output(output: Any, rule: Callable[[tuple], Any], hook: Any, name: s
 
 
 def _around(values: tuple, rule: Callable[[tuple], Any], hook: Any, name: str) -> tuple:
-    """The values, whose gradients pass together, as a tuple of one a Tensor, through `rule`."""
+    """The values; `rule` takes their gradients together, a tuple with one for each Tensor."""
     flat = list(tensors(values))
     if not watched([t._raw for t in flat]):
         return values
@@ -198,25 +198,25 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
     """Call a Cell and keep the recorded run for the next `grad` of it on the same inputs."""
     positions = tuple(i for i, a in enumerate(args) if next(tensors(a), None) is not None)
     weights = tuple(cell.trainable_params())
-    runs, key = place_of_run(cell)
+    runs, key = run_slot(cell)
     runs.pop(key, None)
     run = Run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions, weights, None,
-              whole_numbers=False)
+              by_integers=False)
     runs[key] = _Recorded(run, args, kwargs, positions, weights)
     return map_tensors(lambda t: wrap(t._raw.detach()), run.value)
 
 
-def place_of_run(cell: Any) -> tuple[dict[Any, Any], Any]:
-    """Where the recorded run of a call is kept, and under which name.
+def run_slot(cell: Any) -> tuple[dict[Any, Any], Any]:
+    """The dict in which the recorded run of a call is kept, and its key there.
 
-    With the Cell; or with the trace that it is part of, which has no use for runs from outside, nor
-    has the outside for its.
+    It is the Cell's; for a call inside a trace the trace's, as runs are used only on the side of
+    the trace where they were recorded.
     """
     return (cell.__dict__, "_recorded") if state.trace is None else (state.trace.runs, id(cell))
 
 
 class _Recorded:
-    """A run made outside a gradient, with what it was made on."""
+    """A run recorded outside of a gradient call, with the inputs and weights it was recorded on."""
 
     def __init__(self, run: Run, args: tuple, kwargs: dict, positions: tuple, weights: tuple):
         self.run, self.positions, self.weights = run, positions, weights

@@ -16,7 +16,7 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shi
            "bitwise_xor", "invert", "population_count"]
 
 
-def _whole(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tensor]:
+def _both_integers(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tensor]:
     a, b = both(input, other)
     if a.is_floating_point() or a.is_complex():
         raise TypeError(f"For '{where}', the tensors must hold integers or booleans, "
@@ -44,7 +44,7 @@ def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_and(ms.Tensor([12, 10]), 6))
         [4 2]
     """
-    return wrap(torch.bitwise_and(*_whole(input, other, "bitwise_and")))
+    return wrap(torch.bitwise_and(*_both_integers(input, other, "bitwise_and")))
 
 
 @op
@@ -67,7 +67,7 @@ def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_or(ms.Tensor([12, 10]), 6))
         [14 14]
     """
-    return wrap(torch.bitwise_or(*_whole(input, other, "bitwise_or")))
+    return wrap(torch.bitwise_or(*_both_integers(input, other, "bitwise_or")))
 
 
 @op
@@ -90,7 +90,7 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_xor(ms.Tensor([12, 10]), 6))
         [10 12]
     """
-    return wrap(torch.bitwise_xor(*_whole(input, other, "bitwise_xor")))
+    return wrap(torch.bitwise_xor(*_both_integers(input, other, "bitwise_xor")))
 
 
 @op
@@ -113,7 +113,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_left_shift(ms.Tensor([1, 3]), 2))
         [ 4 12]
     """
-    return wrap(left_shift(*_whole(input, other, "bitwise_left_shift")))
+    return wrap(left_shift(*_both_integers(input, other, "bitwise_left_shift")))
 
 
 @op
@@ -136,7 +136,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_right_shift(ms.Tensor([8, -8]), 2))
         [ 2 -2]
     """
-    return wrap(right_shift(*_whole(input, other, "bitwise_right_shift")))
+    return wrap(right_shift(*_both_integers(input, other, "bitwise_right_shift")))
 
 
 @op

@@ -257,7 +257,7 @@ def tensor_div(x: Tensor, y: Tensor) -> Tensor:
     return wrap(trunc_quotient(a, b, saturated) if whole else torch.div(a, b))
 
 
-def _whole(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+def _both_integers(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Both sides, if they are of integers."""
     a, b = both(input, other)
     if a.is_floating_point() or a.is_complex() or a.dtype is torch.bool:
@@ -294,7 +294,7 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.gcd(ms.Tensor([12, 18]), ms.Tensor([8, 27])))
         [4 9]
     """
-    a, b = _whole(input, other, "gcd")
+    a, b = _both_integers(input, other, "gcd")
     return wrap(_divisor(a, b).to(a.dtype))
 
 
@@ -317,7 +317,7 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.lcm(ms.Tensor([4, 6]), ms.Tensor([6, 10])))
         [12 30]
     """
-    a, b = _whole(input, other, "lcm")
+    a, b = _both_integers(input, other, "lcm")
     divisor = _divisor(a, b)
     return wrap((a.long().abs() // torch.where(divisor == 0, 1, divisor) * b.long().abs())
                 .to(a.dtype))

@@ -31,14 +31,14 @@ def draw(kind: str, shape: tuple[int, ...], dtype: torch.dtype,
     return make(shape, dtype=dtype, device=current_device(), generator=generator)
 
 
-def _floating(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
+def _floating_type(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
     kind = kind_or(dtype, default, where)
     if not kind.is_floating_point:
         raise ValueError(f"For '{where}', 'dtype' must be a floating type, but got {kind}.")
     return kind
 
 
-def _whole(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
+def _integer_type(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
     kind = kind_or(dtype, default, where)
     if kind.is_floating_point or kind.is_complex or kind is torch.bool:
         raise ValueError(f"For '{where}', 'dtype' must be an int type, but got {kind}.")
@@ -76,7 +76,7 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
         >>> ms.ops.randn(2, 3).shape
         (2, 3)
     """
-    kind = _floating(dtype, torch.float32, "randn")
+    kind = _floating_type(dtype, torch.float32, "randn")
     return wrap(draw("randn", _size(size, "randn"), kind, seeded(seed)))
 
 
@@ -89,7 +89,7 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
         >>> ms.ops.rand(2, 3).shape
         (2, 3)
     """
-    kind = _floating(dtype, torch.float32, "rand")
+    kind = _floating_type(dtype, torch.float32, "rand")
     return wrap(draw("rand", _size(size, "rand"), kind, seeded(seed)))
 
 
@@ -109,7 +109,8 @@ def randn_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> 
     """
     raw = raw_of(input, "randn_like")
     own = raw.dtype if raw.is_floating_point() else torch.float32
-    return wrap(draw("randn", tuple(raw.shape), _floating(dtype, own, "randn_like"), seeded(seed)))
+    return wrap(draw("randn", tuple(raw.shape), _floating_type(dtype, own, "randn_like"),
+                     seeded(seed)))
 
 
 @op
@@ -125,7 +126,7 @@ def rand_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> T
         (2,)
     """
     raw = raw_of(input, "rand_like")
-    kind = _floating(dtype, raw.dtype, "rand_like")
+    kind = _floating_type(dtype, raw.dtype, "rand_like")
     return wrap(draw("rand", tuple(raw.shape), kind, seeded(seed)))
 
 
@@ -162,7 +163,7 @@ def randint(low: int, high: int, size: tuple, seed: int | None = None, *,
     if not isinstance(size, (tuple, list)):
         raise ValueError(f"For 'randint', 'size' must be a tuple, but got {size!r}.")
     return _integers(low, high, as_shape(size, "randint", "size"),
-                     _whole(dtype, torch.int64, "randint"), seed, "randint")
+                     _integer_type(dtype, torch.int64, "randint"), seed, "randint")
 
 
 @op
@@ -179,8 +180,8 @@ def randint_like(input: Tensor, low: int, high: int, seed: int | None = None, *,
         (2,)
     """
     raw = raw_of(input, "randint_like")
-    return _integers(low, high, tuple(raw.shape), _whole(dtype, raw.dtype, "randint_like"), seed,
-                     "randint_like")
+    return _integers(low, high, tuple(raw.shape), _integer_type(dtype, raw.dtype, "randint_like"),
+                     seed, "randint_like")
 
 
 def parameters(*values: Any, where: str) -> list[torch.Tensor]:
@@ -346,7 +347,7 @@ def random_gamma(shape: Any, alpha: Tensor, seed: int | None = None) -> Tensor:
 def _tensor_uniform(self: Tensor, from_: float = 0.0, to: float = 1.0,
                     generator: Any = None) -> Tensor:
     """Numbers evenly distributed over ``[from_, to)``, in this tensor's shape and type."""
-    kind = _floating(None, self._raw.dtype, "Tensor.uniform")
+    kind = _floating_type(None, self._raw.dtype, "Tensor.uniform")
     return wrap(from_ + (to - from_) * draw("rand", self.shape, kind, seeded(generator)))
 
 
@@ -363,7 +364,7 @@ def _cauchy(self: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
 
 def _log_normal(self: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:
     """Numbers whose logarithms are normally distributed, in this tensor's shape and type."""
-    kind = _floating(None, self._raw.dtype, "Tensor.log_normal")
+    kind = _floating_type(None, self._raw.dtype, "Tensor.log_normal")
     return wrap((mean + std * draw("randn", self.shape, kind, None)).exp())
 
 

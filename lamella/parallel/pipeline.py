@@ -19,8 +19,8 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..autodiff.level import lifted
-from ..autodiff.run import differentiable, record
-from ..autodiff.tree import map_tensors, tensors
+from ..autodiff.run import record
+from ..autodiff.tree import differentiable, map_tensors, tensors
 from ..communication import exchange
 from ..communication.groups import group_of
 from ..parameter import Parameter

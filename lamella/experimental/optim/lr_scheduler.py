@@ -17,7 +17,7 @@ __all__ = ["StepLR", "LinearLR", "LRScheduler", "ExponentialLR", "PolynomialLR",
            "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "CosineAnnealingLR"]
 
 
-def _whole(value: Any, name: str, where: str) -> int:
+def _integer(value: Any, name: str, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"For '{where}', '{name}' must be an int, but got {value!r}.")
     return value
@@ -55,7 +55,7 @@ class StepLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1,
                  last_epoch: int = -1):
-        self.step_size = _whole(step_size, "step_size", "StepLR")
+        self.step_size = _integer(step_size, "step_size", "StepLR")
         self.gamma = _float(gamma, "gamma", "StepLR")
         super().__init__(optimizer, last_epoch)
 
@@ -100,7 +100,7 @@ class LinearLR(LRScheduler):
         if not 0 <= end_factor <= 1:
             raise ValueError(f"For 'LinearLR', 'end_factor' must be 0 to 1, but got {end_factor}.")
         self.start_factor, self.end_factor = start_factor, end_factor
-        self.total_iters = _whole(total_iters, "total_iters", "LinearLR")
+        self.total_iters = _integer(total_iters, "total_iters", "LinearLR")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -180,7 +180,7 @@ class PolynomialLR(LRScheduler):
         self.power = _float(power, "power", "PolynomialLR")
         if power < 0:
             raise ValueError(f"For 'PolynomialLR', 'power' must be 0 or more, but got {power}.")
-        self.total_iters = _whole(total_iters, "total_iters", "PolynomialLR")
+        self.total_iters = _integer(total_iters, "total_iters", "PolynomialLR")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -285,7 +285,7 @@ class MultiStepLR(LRScheduler):
             raise TypeError(f"For 'MultiStepLR', 'milestones' must be a list, "
                             f"but got {milestones!r}.")
         for milestone in milestones:
-            _whole(milestone, "milestones", "MultiStepLR")
+            _integer(milestone, "milestones", "MultiStepLR")
         if isinstance(gamma, bool) or not isinstance(gamma, (int, float)):
             raise TypeError(f"For 'MultiStepLR', 'gamma' must be a number, but got {gamma!r}.")
         self.milestones = Counter(milestones)
@@ -328,7 +328,7 @@ class ConstantLR(LRScheduler):
         if not 0 <= factor <= 1:
             raise ValueError(f"For 'ConstantLR', 'factor' must be 0 to 1, but got {factor}.")
         self.factor = factor
-        self.total_iters = _whole(total_iters, "total_iters", "ConstantLR")
+        self.total_iters = _integer(total_iters, "total_iters", "ConstantLR")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:

@@ -16,8 +16,7 @@ import torch
 
 from ...autodiff.forward import push
 from ...autodiff.reverse import checked_weights, differentiate
-from ...autodiff.run import differentiable
-from ...autodiff.tree import argument_names, map_tensors, paths, tensors
+from ...autodiff.tree import argument_names, differentiable, map_tensors, paths, tensors
 from ...graph import jit
 from ...parameter import Parameter
 from ...state import state

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autodiff.reverse import checked_weights, differentiate
-from ...autodiff.run import differentiable
-from ...autodiff.tree import argument_names, paths, tensors
+from ...autodiff.tree import argument_names, differentiable, paths, tensors
 from ...nn.cell import Cell
 from ...parameter import Parameter
 from ...state import state
@@ -133,7 +132,7 @@ class _Inspection:
         for parameter in self.parameters:
             self._know(self.names.of_parameter(parameter), parameter, parameter, "parameter")
         for parameter in self.names.other_parameters(self.parameters):
-            recorder.knows(parameter._raw, parameter)
+            recorder.add_parameter(parameter._raw, parameter)
         recorder.phase = "forward"
         try:
             value = self.fn(*args, **kwargs)

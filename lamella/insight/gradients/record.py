@@ -141,8 +141,8 @@ class Recorder(TorchFunctionMode):
         value.parameter = parameter
         return value
 
-    def knows(self, raw: torch.Tensor, parameter: Parameter) -> None:
-        """Say which Parameter a raw tensor is the data of, should it be used."""
+    def add_parameter(self, raw: torch.Tensor, parameter: Parameter) -> None:
+        """Register a Parameter by its raw data, for the case that it is used."""
         self._parameters[id(raw)] = parameter
         self._alive.append(raw)
 
@@ -235,7 +235,7 @@ class Recorder(TorchFunctionMode):
         if self.phase != "forward":
             return func(*args, **(kwargs or {}))
         if name == "register_hook":
-            return self._spied(*args, **(kwargs or {}))
+            return self._register_observed(*args, **(kwargs or {}))
         given = [raw for raw in _raws((args, kwargs)) if raw.layout is torch.strided]
         versions = [_version(raw) for raw in given]
         before = [self._seen(raw) for raw in given]
@@ -340,17 +340,17 @@ class Recorder(TorchFunctionMode):
 
     # -- rules -----------------------------------------------------------------------------------
 
-    def _spied(self, raw: torch.Tensor, hook: Callable[[torch.Tensor], Any]) -> Any:
+    def _register_observed(self, raw: torch.Tensor, hook: Callable[[torch.Tensor], Any]) -> Any:
         rule = SeenRule(getattr(hook, "__qualname__", "hook"), hook)
         self.value(raw).rules.append(rule)
 
-        def spied(gradient: torch.Tensor) -> Any:
+        def observed(gradient: torch.Tensor) -> Any:
             result = hook(gradient)
             if self.phase == "backward":
-                rule.saw(gradient, result)
+                rule.observe(gradient, result)
             return result
 
-        return torch.Tensor.register_hook(raw, spied)
+        return torch.Tensor.register_hook(raw, observed)
 
 
 def _name(func: Any) -> str:

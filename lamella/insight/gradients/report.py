@@ -9,7 +9,7 @@ import pathlib
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from ...autodiff.run import differentiable
+from ...autodiff.tree import differentiable
 from ...parameter import Parameter
 from .causes import LEAST, Causes
 from .naming import Names

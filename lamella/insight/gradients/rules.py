@@ -17,11 +17,11 @@ from .statistics import Numbers, measure
 
 
 class SeenRule:
-    """A rule that stands on the tape.
+    """A rule on the tape.
 
     Attributes:
         name: what it is, with file and line: ``"InsertGradientOf rule 'clip' (net.py:3)"``.
-        before, after: the numbers of the gradient it was given and of what it made of it.
+        before, after: statistics of the gradient it was given and of the one it returned.
         effect: ``"unchanged"``, ``"zeroed"``, ``"scaled"``, ``"clipped"`` or ``"replaced"``; "" if
             it was not called, or is the derivative itself.
         calls: what it clips with, and where, as its code says.
@@ -38,7 +38,7 @@ class SeenRule:
         self.effect = ""
         self.calls = list(_clippings(function))
 
-    def saw(self, gradient: torch.Tensor, result: Any) -> None:
+    def observe(self, gradient: torch.Tensor, result: Any) -> None:
         """Note what the rule made of a gradient."""
         self.before = measure(gradient)
         if result is None:

@@ -90,7 +90,7 @@ class Peaks:
                 self.bandwidth[size] = max(self.bandwidth.get(size, 0.0), size / least)
         self._write()
 
-    def saw(self, flops_per_second: float, dtype: str) -> None:
+    def raise_to(self, flops_per_second: float, dtype: str) -> None:
         """Raise the peak to a rate at which a kernel ran."""
         if flops_per_second > (self.of_products(dtype) or float("inf")):
             self.flops[dtype] = flops_per_second

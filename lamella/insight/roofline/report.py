@@ -97,7 +97,7 @@ class Report:
         self.peaks = peaks_of(record.device)
         for k in self.kernels:
             if k.cost.kind == "product" and k.cost.flops > SURE:
-                self.peaks.saw(k.cost.flops / k.seconds, k.cost.dtype)
+                self.peaks.raise_to(k.cost.flops / k.seconds, k.cost.dtype)
         for k in self.kernels:
             least, k.bound = self.peaks.seconds(k.cost.flops, k.cost.bytes, k.cost.dtype)
             k.limit = min(least, k.seconds)

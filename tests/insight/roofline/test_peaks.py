@@ -32,11 +32,11 @@ def test_few_bytes_stay_in_caches(known_peaks):
 
 
 def test_a_faster_kernel_raises_the_peak(known_peaks):
-    known_peaks.saw(5e11, "float32")
+    known_peaks.raise_to(5e11, "float32")
     assert known_peaks.flops["float32"] == 1e12
-    known_peaks.saw(2e12, "float32")
+    known_peaks.raise_to(2e12, "float32")
     assert known_peaks.flops["float32"] == 2e12
-    known_peaks.saw(2e12, "int64")
+    known_peaks.raise_to(2e12, "int64")
     assert "int64" not in known_peaks.flops
 
 
