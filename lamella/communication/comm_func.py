@@ -13,7 +13,7 @@ import torch
 
 from ..dtype import to_raw
 from ..tensor import Tensor, wrap
-from . import exchange, rules
+from . import exchange, messages, rules
 from .groups import HCCL_WORLD_COMM_GROUP, Group, group_of
 
 __all__ = [
@@ -273,7 +273,7 @@ def isend(tensor: Tensor, dst: int = 0, group: str | None = _WORLD, tag: int = 0
         ValueError: if `dst` is not in the group, or is this process.
     """
     found = _peer("isend", "dst", dst, group)
-    return CommHandle(exchange.send("isend", raw_of("isend", tensor), dst, found, tag))
+    return CommHandle(messages.send("isend", raw_of("isend", tensor), dst, found, tag))
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str | None = _WORLD, tag: int = 0
@@ -293,7 +293,7 @@ def irecv(tensor: Tensor, src: int = 0, group: str | None = _WORLD, tag: int = 0
         ValueError: if `src` is not in the group, or is this process.
     """
     found = _peer("irecv", "src", src, group)
-    raw, work = exchange.receive("irecv", raw_of("irecv", tensor), src, found, tag)
+    raw, work = messages.receive("irecv", raw_of("irecv", tensor), src, found, tag)
     return wrap(raw), CommHandle(work)
 
 
@@ -365,13 +365,13 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> tuple[Tensor, ...]:
     for each in p2p_op_list:
         group = _peer(name, "peer", each.peer, each.group)
         if each.kind == "isend":
-            works.append(exchange.send(name, raw_of(name, each.tensor), each.peer, group,
+            works.append(messages.send(name, raw_of(name, each.tensor), each.peer, group,
                                        each.tag))
             found.append(torch.zeros(()))
             continue
         like = each.tensor._raw if isinstance(each.tensor, Tensor) else torch.empty(
             tuple(each.tensor), dtype=to_raw(each.recv_dtype))
-        raw, work = exchange.receive(name, like, each.peer, group, each.tag)
+        raw, work = messages.receive(name, like, each.peer, group, each.tag)
         found.append(raw)
         works.append(work)
     for work in works:

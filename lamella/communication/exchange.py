@@ -65,9 +65,9 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
         compares: whether it is compared what the processes exchange, where the group does so.
             It isn't if a comparison that was begun before says it.
     """
-    what = _note(name, kind, group, raw, option, alike)
+    what = note(name, kind, group, raw, option, alike)
     try:
-        if compares and group.compares and kind != "message":
+        if compares and group.compares:
             _compare(name, what, group)
         return call()
     except (RuntimeError, ValueError) as error:
@@ -76,16 +76,20 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
         raise failure(name, group, error) from error
 
 
-def _note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
-          alike: bool = True) -> str:
-    """Count an exchange, and put it in words."""
+def note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
+         alike: bool = True, gives: bool = True) -> str:
+    """Count an exchange, and put it in words.
+
+    Args:
+        gives: whether this process gives the tensor, and doesn't only take one like it.
+    """
     global _made
     check_member(name, group)
     _made += 1
     size = raw.numel() if alike else "any number of"
     what = f"{kind}({option}) of {size} {str(raw.dtype).removeprefix('torch.')} elements"
     if watcher is not None:
-        watcher(Exchange(name, kind, group, raw.nbytes, what))
+        watcher(Exchange(name, kind, group, raw.nbytes if gives else 0, what))
     return what
 
 
@@ -96,7 +100,7 @@ class Divergence(RuntimeError):
 def failure(name: str, group: Group, error: Exception) -> RuntimeError:
     """The error for an exchange that failed."""
     return RuntimeError(f"For '{name}', exchange {_made} of process {world_rank()}, in group "
-                        f"{group.name!r} of {group.ranks}, at {_line()}, failed: {error}")
+                        f"{group.name!r} of {group.ranks}, at {program_line()}, failed: {error}")
 
 
 def _compare(name: str, what: str, group: Group) -> None:
@@ -121,14 +125,15 @@ def _end_comparison(name: str, begun: Any, group: Group) -> None:
     if all(torch.equal(each, begun) for each in begun.found):
         return
     stories: list[Any] = [None] * group.size
-    dist.all_gather_object(stories, f"'{name}', {begun.what}, at {_line()}", group.process_group)
+    mine = f"'{name}', {begun.what}, at {program_line()}"
+    dist.all_gather_object(stories, mine, group.process_group)
     told = "".join(f"\n  process {rank}: {story}"
                    for rank, story in zip(group.ranks, stories, strict=True))
     raise Divergence(f"For '{name}', the processes of group {group.name!r} exchange different "
                      f"things, as their exchange {_made}:{told}")
 
 
-def _line() -> str:
+def program_line() -> str:
     """The innermost line of the program that is running, or that a replay was recorded from."""
     if repeated.here.line:
         return repeated.here.line
@@ -233,7 +238,7 @@ def all_gather(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
     given = raw.detach().contiguous()
     out = given.new_empty((group.size, *given.shape))
     _exchanged(name, "all_gather", group, raw, tuple(raw.shape),
-               lambda: _gather(_bytes(out), _bytes(given), group.process_group))
+               lambda: _gather(as_bytes(out), as_bytes(given), group.process_group))
     return out
 
 
@@ -242,7 +247,7 @@ def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Te
     """The tensor of one process, whose rank in the world is given."""
     if group.size == 1:
         return raw.clone()
-    given = _bytes(raw).clone()
+    given = as_bytes(raw).clone()
     _exchanged(name, "broadcast", group, raw, f"from {root}, {tuple(raw.shape)}",
                lambda: dist.broadcast(given, root, group.process_group))
     return _from_bytes(given, raw.shape, raw)
@@ -259,7 +264,7 @@ def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequen
     if group.size == 1:
         return [parts[0].clone()]
     like = parts[0]
-    given = [_bytes(part) for part in parts]
+    given = [as_bytes(part) for part in parts]
     width = like.element_size()
     counts = [width * torch.Size(shape).numel() for shape in shapes]
     out = torch.empty(sum(counts), dtype=torch.uint8, device=like.device)
@@ -287,7 +292,7 @@ def _compare_counts(name: str, given: list[int], taken: list[int], group: Group)
         i, j = wrong[0]
         raise Divergence(f"For '{name}', exchange {_made} in group {group.name!r}: process "
                          f"{group.ranks[i]} gives {gives[i, j]} bytes to process "
-                         f"{group.ranks[j]}, which takes {takes[j, i]}; at {_line()}.")
+                         f"{group.ranks[j]}, which takes {takes[j, i]}; at {program_line()}.")
 
 
 @repeatable
@@ -302,7 +307,7 @@ def begin_scatter(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
     out.given = given  # must stay until all is sent
     out.coming = _exchanged(
         name, "reduce_scatter", group, given, tuple(given.shape), lambda: dist.all_to_all_single(
-            _bytes(out), _bytes(given), group=group.process_group, async_op=True))
+            as_bytes(out), as_bytes(given), group=group.process_group, async_op=True))
     return out
 
 
@@ -318,58 +323,6 @@ def has_come(out: torch.Tensor) -> bool:
     """Whether what was begun has finished, or was awaited by a run that this one replaces."""
     coming = getattr(out, "coming", None)
     return coming is None or coming.is_completed()
-
-
-def send(name: str, raw: torch.Tensor, to: int, group: Group, tag: int = 0) -> Any:
-    """Begin to send a tensor to a process, given by its rank in the world; a work to wait for."""
-    refuse_graphs("sends a message to a single process")
-    given = _bytes(raw)
-    return _exchanged(name, "message", group, raw, f"to {to}",
-                      lambda: dist.isend(given, to, group.process_group, tag))
-
-
-def receive(name: str, like: torch.Tensor, source: int, group: Group,
-            tag: int = 0) -> tuple[torch.Tensor, Any]:
-    """Begin to receive a tensor of the shape and type of `like`: the memory that it will be in,
-    and a work to wait for."""
-    refuse_graphs("receives a message from a single process")
-    out = torch.empty(like.shape, dtype=like.dtype, device=like.device)
-    memory = out.reshape(-1).view(torch.uint8)  # of `out` itself, as that is contiguous
-    work = _exchanged(name, "message", group, memory[:0], f"from {source}",
-                      lambda: dist.irecv(memory, source, group.process_group, tag))
-    return out, work
-
-
-def swap(name: str, given: Sequence[tuple[torch.Tensor, int]],
-         taken: Sequence[tuple[torch.Tensor, int]], group: Group
-         ) -> tuple[list[torch.Tensor], list[Any]]:
-    """Begin to send tensors to processes, and receive others, all at once.
-
-    Args:
-        given: tensors, each with the rank in the group of the process that it goes to.
-        taken: the same of what comes, of the shapes and types of these tensors.
-
-    Returns:
-        What has come, and works to wait for by `wait_for`, which keep what is sent.
-    """
-    sent = [_bytes(raw) for raw, _ in given]
-    outs = [torch.empty(like.shape, dtype=like.dtype, device=like.device) for like, _ in taken]
-    ways = [(raw, "to", group.ranks[rank], dist.isend)
-            for raw, (_, rank) in zip(sent, given, strict=True)]
-    ways += [(out.reshape(-1).view(torch.uint8), "from", group.ranks[rank], dist.irecv)
-             for out, (_, rank) in zip(outs, taken, strict=True)]
-    if not ways:
-        return [], []
-    for raw, way, rank, _ in ways[:-1]:
-        _note(name, "message", group, raw[:0] if way == "from" else raw, f"{way} {rank}")
-    raw, way, rank, _ = ways[-1]
-    works = _exchanged(
-        name, "message", group, raw[:0] if way == "from" else raw, f"{way} {rank}",
-        lambda: dist.batch_isend_irecv([dist.P2POp(call, raw, rank, group.process_group)
-                                        for raw, _, rank, call in ways]))
-    one_by_one = len(works) == len(ways)  # else the library has one work for all
-    wait_for(name, works[len(sent):] if one_by_one else works, group)
-    return outs, list(works[:len(sent)]) if one_by_one else []
 
 
 def wait_for(name: str, works: Sequence[Any], group: Group) -> None:
@@ -424,20 +377,13 @@ def _barrier(name: str, given: list[torch.Tensor], group: Group) -> list[torch.T
     return given
 
 
-def collective(name: str, raw: Any, function: Any, *settings: Any) -> Any:
-    """Call a function of PyTorch's that gives what it has exchanged, and wait for that."""
-    found = function(raw, *settings)
-    wait = torch.ops._c10d_functional.wait_tensor
-    return wait(found) if isinstance(found, torch.Tensor) else [wait(each) for each in found]
-
-
 def refuse_graphs(what: str) -> None:
     """End a recording, since no graph can hold this exchange; the function continues eagerly."""
     if state.trace is not None:
         state.trace.refuse(what)
 
 
-def _bytes(raw: torch.Tensor) -> torch.Tensor:
+def as_bytes(raw: torch.Tensor) -> torch.Tensor:
     """The elements as bytes in a row, of the same memory if they lie in a row: what only moves may
     be of any type."""
     return raw.detach().contiguous().reshape(-1).view(torch.uint8)

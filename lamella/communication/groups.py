@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,6 +83,7 @@ class Group:
         rank: this process's place among them; -1 if it is not one of them.
         process_group: the group as torch.distributed has it; None where there is one process.
         beside: the second communicator that `beside` has made.
+        messages: how many single messages there were, by their two ends and the program's tag.
         compares: whether its processes compare what they exchange; see `exchange`.
     """
 
@@ -89,6 +91,7 @@ class Group:
         self.name = name
         self.ranks = sorted(ranks)
         self.beside: Group | None = None
+        self.messages: Counter[Any] = Counter()
         me = world_rank()
         self.rank = self.ranks.index(me) if me in self.ranks else -1
         self.process_group = process_group

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ..autodiff.level import lifted
-from . import exchange
+from . import exchange, messages
 from .groups import Group
 
 
@@ -93,7 +93,7 @@ class _ReduceScatter(torch.autograd.Function):
     def forward(ctx: Any, name: str, op: str, group: Group, raw: torch.Tensor) -> torch.Tensor:
         ctx.name, ctx.op, ctx.group = name, op, group
         # gloo has no reduce-scatter for all types: each process adds up the parts it receives
-        return _combined(exchange.end_scatter(name, exchange.begin_scatter(name, raw, group),
+        return combined(exchange.end_scatter(name, exchange.begin_scatter(name, raw, group),
                                               group), op)
 
     @staticmethod
@@ -105,7 +105,8 @@ class _ReduceScatter(torch.autograd.Function):
         return None, None, None, found if ctx.op == "sum" else found / ctx.group.size
 
 
-def _combined(stacked: torch.Tensor, op: str) -> torch.Tensor:
+def combined(stacked: torch.Tensor, op: str) -> torch.Tensor:
+    """Tensors that are joined along a new first dimension, combined element by element."""
     if op == "max":
         return stacked.amax(0)
     if op == "min":
@@ -177,13 +178,13 @@ def exchange_batch(name: str, raws: Sequence[torch.Tensor], to: Sequence[int],
                    types: Sequence[torch.dtype], group: Group) -> list[torch.Tensor]:
     """As `neighbors`, without a gradient and with a type for each tensor that comes."""
     _check_plain(name, group)
-    works = [exchange.send(name, raw, group.ranks[rank], group)
+    works = [messages.send(name, raw, group.ranks[rank], group)
              for raw, rank in zip(raws, to, strict=True)]
     device = raws[0].device if raws else torch.device("cpu")
     found = []
     for shape, kind, rank in zip(shapes, types, sources, strict=True):
         like = torch.empty(tuple(shape), dtype=kind, device=device)
-        out, work = exchange.receive(name, like, group.ranks[rank], group)
+        out, work = messages.receive(name, like, group.ranks[rank], group)
         found.append(out)
         works.append(work)
     for work in works:
@@ -198,12 +199,12 @@ class _Neighbors(torch.autograd.Function):
         ctx.name, ctx.group, ctx.to, ctx.sources = name, group, to, sources
         ctx.forms = [raw.shape for raw in raws], raws[0].dtype if raws else dtype
         device = raws[0].device if raws else torch.device("cpu")
-        works = [exchange.send(name, raw, group.ranks[rank], group)
+        works = [messages.send(name, raw, group.ranks[rank], group)
                  for raw, rank in zip(raws, to, strict=True)]
         found = []
         for shape, rank in zip(shapes, sources, strict=True):
             like = torch.empty(shape, dtype=dtype, device=device)
-            out, work = exchange.receive(name, like, group.ranks[rank], group)
+            out, work = messages.receive(name, like, group.ranks[rank], group)
             found.append(out)
             works.append(work)
         for work in works:
@@ -228,7 +229,7 @@ class _Send(torch.autograd.Function):
     def forward(ctx: Any, name: str, to: int, tag: int, group: Group,
                 raw: torch.Tensor) -> torch.Tensor:
         ctx.message, ctx.form = (name, to, tag), (raw.shape, raw.dtype, group)
-        exchange.send(name, raw, group.ranks[to], group, tag).wait()
+        messages.send(name, raw, group.ranks[to], group, tag).wait()
         return raw.clone()
 
     @staticmethod
@@ -254,7 +255,7 @@ class _Receive(torch.autograd.Function):
                 dtype: torch.dtype, group: Group, through: torch.Tensor) -> torch.Tensor:
         ctx.message, ctx.group, ctx.like = (name, source, tag), group, through
         like = torch.empty(tuple(shape), dtype=dtype, device=through.device)
-        out, work = exchange.receive(name, like, group.ranks[source], group, tag)
+        out, work = messages.receive(name, like, group.ranks[source], group, tag)
         work.wait()
         return out
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..tensor import Tensor
 from . import exchange, groups, joining
@@ -24,7 +23,6 @@ from .exchange import Exchange
 __all__ = ["Costs", "Simulation", "fitted_costs", "simulate"]
 
 _ALL = 16  # up to so many processes, all are run
-_FUNCTIONAL = ("_c10d_functional::", "_dtensor::")  # whose operators DTensors exchange by
 
 
 class Costs(NamedTuple):
@@ -121,21 +119,22 @@ class Simulation:
         self._check_messages()
 
     def _check_messages(self) -> None:
-        """Check that what is sent is received."""
-        sent: Counter[tuple[str, int, int]] = Counter()
+        """Check that what is sent is received: as many messages of each size and type."""
+        sent: Counter[tuple[str, int, int, str]] = Counter()
         for rank, exchanges in self.exchanges.items():
             for each in exchanges:
                 if each.kind == "message":
-                    way, other = each.what.split("(")[1].split(")")[0].split()
+                    where, _, form = each.what.partition(" of ")
+                    way, other = where.split("(")[1].rstrip(")").split()
                     if int(other) in self.exchanges:
                         source, target = ((rank, int(other)) if way == "to"
                                           else (int(other), rank))
-                        sent[each.group.name, source, target] += 1 if way == "to" else -1
-        for (name, source, target), count in sent.items():
+                        sent[each.group.name, source, target, form] += 1 if way == "to" else -1
+        for (name, source, target, form), count in sent.items():
             if count:
                 what = "sends" if count > 0 else "does not send"
                 raise RuntimeError(f"In group {name!r}, process {source} {what} {abs(count)} "
-                                   f"messages that process {target} "
+                                   f"messages of {form} that process {target} "
                                    f"{'does not receive' if count > 0 else 'waits for'}.")
 
 
@@ -226,39 +225,9 @@ def _watched() -> Iterator[list[Exchange]]:
     seen: list[Exchange] = []
     before, exchange.watcher = exchange.watcher, seen.append
     try:
-        with _OfDTensors():
-            yield seen
+        yield seen
     finally:
         exchange.watcher = before
-
-
-class _OfDTensors(TorchDispatchMode):
-    """Tells `exchange.watcher` of the exchanges that DTensors make, as functional collectives."""
-
-    kinds = {"all_reduce": "all_reduce", "all_gather_into_tensor": "all_gather",
-             "reduce_scatter_tensor": "reduce_scatter", "all_to_all_single": "all_to_all",
-             "shard_dim_alltoall": "all_to_all", "broadcast": "broadcast"}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation; those of DTensors as those of what each process holds."""
-        if any(hasattr(kind, "full_tensor") for kind in types):
-            return NotImplemented
-        name = func._schema.name
-        kind = self.kinds.get(name.partition("::")[2]) if name.startswith(_FUNCTIONAL) else None
-        if kind is not None and exchange.watcher is not None:
-            exchange.watcher(_of_dtensor(kind, args))
-        return func(*args, **(kwargs or {}))
-
-
-def _of_dtensor(kind: str, args: tuple) -> Exchange:
-    """An exchange, from the arguments of a functional collective: the group comes last."""
-    raw, group = args[0], args[-1]
-    if isinstance(group, str):
-        group = dist.distributed_c10d._resolve_process_group(group)  # type: ignore[arg-type]
-    ranks = dist.get_process_group_ranks(group)
-    what = f"{kind} of {raw.numel()} {str(raw.dtype).removeprefix('torch.')} elements"
-    # the group's name is a number, which differs between the processes that are run in this one
-    return Exchange("DTensor", kind, groups.Group(f"mesh of {ranks}", ranks), raw.nbytes, what)
 
 
 def _held(result: Any) -> int:

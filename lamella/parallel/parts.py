@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from ..communication import exchange, rules
+from ..communication.functional import install
 from ..communication.groups import Group, create_group, group_of
 from ..errors import describe
 from ..parameter import Parameter
@@ -56,6 +57,7 @@ class Placement:
         self.on_use = self.takes_parts = on_use
         from torch.distributed.device_mesh import DeviceMesh
 
+        install()
         kind = "cuda" if torch.cuda.is_available() else "cpu"
         self.mesh = DeviceMesh.from_group(group.process_group, kind)
 

@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 from ..autodiff.level import lifted
 from ..autodiff.run import record
 from ..autodiff.tree import differentiable, map_tensors, tensors
-from ..communication import exchange
+from ..communication import exchange, messages
 from ..communication.groups import group_of
 from ..parameter import Parameter
 from ..state import state
@@ -189,7 +189,7 @@ class _Step:
             self.gradients[places[weight]] += raw
 
     def _exchanged(self, given: list[Parcel], wanted: list[Parcel]) -> list[torch.Tensor]:
-        came, works = exchange.swap(self.name, given, wanted, self.pipeline.chain)
+        came, works = messages.swap(self.name, given, wanted, self.pipeline.chain)
         exchange.wait_for(self.name, works, self.pipeline.chain)
         return came
 

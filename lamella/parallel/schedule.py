@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..communication import exchange
+from ..communication import exchange, messages
 from ..communication.groups import Group
 
 __all__ = ["Action", "order", "run"]
@@ -69,8 +69,8 @@ def run(name: str, actions: Sequence[Action], wanted: Callable[[Action], Sequenc
     works: list[Any] = []
     for action in actions:
         # what is sent and what comes begin together: libraries such as NCCL may wait for both
-        came, sending = exchange.swap(name, gives, wanted(action), group)
+        came, sending = messages.swap(name, gives, wanted(action), group)
         works += sending
         gives = act(action, came)
-    works += exchange.swap(name, gives, [], group)[1]
+    works += messages.swap(name, gives, [], group)[1]
     exchange.wait_for(name, works, group)

@@ -18,6 +18,7 @@ import torch
 
 from .. import primitive
 from ..autodiff.tree import map_tensors
+from ..communication.functional import install
 from ..communication.groups import ended, group_of
 from ..parameter import Parameter
 from ..state import state
@@ -53,6 +54,7 @@ def world_mesh() -> Any:
 
         if state.trace is not None:
             state.trace.refuse_once("arranges processes for the first time")
+        install()
         # plain tensors that an operator meets are the same in all processes
         DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
         size = group_of(None, "shard").size

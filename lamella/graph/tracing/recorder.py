@@ -16,8 +16,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...communication.exchange import collective
-from ...communication.repeated import Repeated
+from ...communication.functional import ANSWERS
 from ...state import state
 from ..guards.reach import form_of
 from ..ir.draft import Draft, Kernels
@@ -186,12 +185,15 @@ class Recorder(TorchDispatchMode):
 
     def _message(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Call a collective of torch.distributed; functional ones, as DTensor's, are recorded."""
-        if state.trace is None or not func.namespace.endswith("functional") or kwargs:
+        name = func.__name__.partition(".")[0]
+        if name in ("wait_tensor", "_wrap_tensor_autograd"):
+            return args[0]  # already there: answers wait themselves
+        answer = ANSWERS.get(name)
+        if state.trace is None or answer is None or kwargs or func.namespace == "c10d":
             return self._refused("communicates by functions of torch.distributed", func, args,
                                  kwargs)
-        if func is torch.ops._c10d_functional.wait_tensor.default:
-            return args[0]  # already there: `collective` waits itself
-        return state.trace.exchange(Repeated(collective, str(func), (func, *args[1:]), {}), args[0])
+        with self:  # the mode is off here, but what the answer computes has to be in the graph
+            return answer(*args)
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, as a node of the graph."""

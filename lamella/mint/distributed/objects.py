@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ... import context
-from ...communication import exchange
+from ...communication import exchange, messages
 from ...communication.comm_func import member
 from ...communication.groups import Group, group_of
 from ...tensor import Tensor
@@ -123,7 +123,7 @@ def send_object_list(object_list: list[Any], dst: int, group: str | None = None,
     member(name, "dst", dst, found)
     data = _written(list(object_list))
     for part in (len(data).to_bytes(8, "little"), data):
-        exchange.send(name, _tensor(part), dst, found).wait()
+        messages.send(name, _tensor(part), dst, found).wait()
 
 
 def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = None,
@@ -135,7 +135,7 @@ def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = N
     data = bytes(8)
     for count in (8, None):
         size = int.from_bytes(data, "little") if count is None else count
-        moved, work = exchange.receive(name, _tensor(bytes(size)), src, found)
+        moved, work = messages.receive(name, _tensor(bytes(size)), src, found)
         work.wait()
         data = _bytes(moved)
     objects = _read(data)

@@ -1,0 +1,79 @@
+"""PyTorch's functional collectives, by which DTensors exchange, made by `exchange`.
+
+So these are numbered, compared and named like the program's own, are in graphs, and are not made
+again by a run that starts over.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from . import exchange, rules
+from .groups import Group, ended
+
+__all__ = ["ANSWERS", "install"]
+
+_NAME = "DTensor"  # what exchanges are made for, in messages
+
+
+def _group_of(given: Any) -> Group:
+    """The group that a functional collective is given, as a group of torch's or its name."""
+    return _named(given if isinstance(given, str) else given.group_name, ended())
+
+
+@functools.lru_cache
+def _named(name: str, world: int) -> Group:
+    process_group = dist.distributed_c10d._resolve_process_group(name)  # type: ignore[arg-type]
+    ranks = dist.get_process_group_ranks(process_group)
+    # torch's name is a number, which processes that are simulated in one have each their own of
+    return Group(f"mesh of {ranks}", ranks, process_group)
+
+
+def _all_reduce(raw: torch.Tensor, op: str, group: Any) -> torch.Tensor:
+    op = "prod" if op == "product" else op
+    exchange.check_op(_NAME, op)
+    return exchange.all_reduce(_NAME, raw, op, _group_of(group))
+
+
+def _all_gather(raw: torch.Tensor, size: int, group: Any) -> torch.Tensor:
+    return exchange.all_gather(_NAME, raw, _group_of(group)).flatten(0, 1)
+
+
+def _reduce_scatter(raw: torch.Tensor, op: str, size: int, group: Any) -> torch.Tensor:
+    op, found = "prod" if op == "product" else op, _group_of(group)
+    exchange.check_op(_NAME, op)
+    coming = exchange.begin_scatter(_NAME, raw, found)
+    return rules.combined(exchange.end_scatter(_NAME, coming, found), op)
+
+
+def _all_to_all(raw: torch.Tensor, taken: list[int], given: list[int], group: Any) -> torch.Tensor:
+    shapes = [(count, *raw.shape[1:]) for count in taken]
+    parts = exchange.all_to_all(_NAME, list(raw.split(given)), shapes, _group_of(group))
+    return torch.cat(parts)
+
+
+def _broadcast(raw: torch.Tensor, root: int, group: Any) -> torch.Tensor:
+    found = _group_of(group)
+    return exchange.broadcast(_NAME, raw, found.ranks[root], found)
+
+
+# by the operator's name in ``torch.ops._c10d_functional``
+ANSWERS: dict[str, Callable[..., torch.Tensor]] = {
+    "all_gather_into_tensor": _all_gather, "all_reduce": _all_reduce,
+    "all_to_all_single": _all_to_all, "broadcast": _broadcast,
+    "reduce_scatter_tensor": _reduce_scatter,
+}
+
+
+@functools.cache
+def install() -> Any:
+    """Have functional collectives on CPUs made so, from now on."""
+    library = torch.library.Library("_c10d_functional", "IMPL")
+    for name, answer in ANSWERS.items():
+        library.impl(name, answer, "CPU")
+    return library  # what it has lasts as long as itself
