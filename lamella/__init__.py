@@ -42,6 +42,7 @@ from .context import (
 from .doctor import run_check
 from .dtype import (
     Int,
+    QuantDtype,
     TensorType,
     Type,
     bfloat16,
@@ -76,6 +77,7 @@ from .dtype import (
     long,
     number,
     pytype_to_dtype,
+    qint4x2,
     short,
     single,
     string,

@@ -44,12 +44,13 @@ _PLACES: dict[str, str] = {
     "dtype,": "common.dtype common.np_dtype _c_expression.typing",
     "_c_expression,dtype": "_c_expression",
     ",common": """
-        common.api common.generator common.hook_handle common.jit_config common.lazy_inline
+        common.api common.generator common.jit_config common.lazy_inline
         common.mutable common.parameter common.recompute common.seed common.sparse_tensor
         common.symbol common.tensor graph graph.api""",
     "autodiff,ops,": """
         common._grad_function ops.composite ops.composite.base ops.function.grad
         ops.function.grad.grad_func ops.function.vmap_func""",
+    "autodiff.hooks": "common.hook_handle",
     "nn.wrap,nn": """
         nn.grad nn.grad.cell_grad
         nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale""",

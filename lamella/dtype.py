@@ -8,6 +8,7 @@ that name them in annotations and checks.
 from __future__ import annotations
 
 import builtins
+import enum
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,7 @@ uint = UInt("uint", "UInt")
 float_ = Float("float", "Float")
 complex_ = Complex("complex", "Complex")
 string = String("string", "String")
+qint4x2 = Type("int4", "Int4")  # two numbers of 4 bits in a byte, which no tensor holds here
 type_none = Type("type_none", "None")
 tensor_type = TensorType("tensor_type", "Tensor")
 list_ = Type("list", "List")
@@ -171,13 +173,36 @@ from_raw: dict[torch.dtype, Type] = {
 }
 _NAMED = {
     t.name: t
-    for t in (*from_raw.values(), number, int_, uint, float_, complex_, string, type_none,
-              tensor_type, list_, tuple_, dict_, slice_, function, type_type)
+    for t in (*from_raw.values(), number, int_, uint, float_, complex_, string, qint4x2,
+              type_none, tensor_type, list_, tuple_, dict_, slice_, function, type_type)
 }
 _PYTHON: dict[Any, Type] = {
     builtins.bool: bool_, builtins.int: int64, builtins.float: float32, builtins.complex: complex64,
     str: string, list: list_, tuple: tuple_, dict: dict_, type(None): type_none,
 }
+
+
+class _Widths(enum.Enum):
+    """Members that print as their names, and whose `value` is a method, as MindSpore has them."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def value(self) -> builtins.int:
+        """The number of the member."""
+        return self._value_
+
+
+QuantDtype = _Widths("QuantDtype", {
+    f"{kind}{bits}": bits - 1 + start for start, kind in ((0, "INT"), (16, "UINT"))
+    for bits in range(1, 17)})
+QuantDtype.__doc__ = """Whole numbers of 1 to 16 bits, by which quantized networks name their types.
+
+Examples:
+    >>> import lamella as ms
+    >>> print(ms.QuantDtype.INT8, ms.QuantDtype.UINT4.value())
+    INT8 19
+"""
 
 
 def _by_name(name: str) -> Type:

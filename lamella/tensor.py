@@ -312,13 +312,13 @@ class Tensor:
         state = {k: v for k, v in self.__dict__.items() if k != "hooks"}
         return (_unpickle, (type(self), self._raw.detach().cpu(), state))
 
-    def __deepcopy__(self, memo: dict) -> Tensor:
+    def __deepcopy__(self, memodict: dict) -> Tensor:
         import copy
 
         twin = _new(type(self))
-        memo[id(self)] = twin
+        memodict[id(self)] = twin
         twin._raw = self._raw.detach().clone()
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memodict))
         return twin
 
     def __copy__(self) -> Tensor:

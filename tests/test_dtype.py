@@ -65,3 +65,14 @@ def test_errors(call, kind, message):
 def test_names_of_python_types():
     assert (ms.bool, ms.int, ms.float) == (ms.bool_, ms.int32, ms.float32)
     assert isinstance(ms.tensor_type, ms.TensorType)
+
+
+def test_types_of_quantized_networks():
+    assert [str(kind) for kind in dtype.QuantDtype][::15] == ["INT1", "INT16", "UINT15"]
+    assert repr(dtype.QuantDtype.INT8) == "<QuantDtype.INT8: 7>"
+    assert dtype.QuantDtype.INT8.value() == 7 and dtype.QuantDtype.UINT16.value() == 31
+    assert (str(ms.qint4x2), repr(ms.qint4x2)) == ("Int4", "mindspore.int4")
+    for kind in (ms.qint4x2, ms.QuantDtype.UINT4):
+        assert pickle.loads(pickle.dumps(kind)) is kind
+    with pytest.raises(TypeError, match="must be one that a tensor can hold"):
+        ms.Tensor([1], ms.qint4x2)

@@ -99,7 +99,8 @@ def test_comparing_for_equality_with_what_is_no_number():
 def test_a_tensor_from_a_tensor_shares_memory_and_a_copy_does_not():
     x = Tensor([1.0, 2.0])
     shared, other = Tensor(x), Tensor(x, ms.float64)
-    copies = [x.copy(), x.clone(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))]
+    copies = [x.copy(), x.clone(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)),
+              x.__deepcopy__(memodict={})]
     x[0] = 9
     assert shared.tolist() == [9, 2] and other.tolist() == [1, 2]
     assert all(c.tolist() == [1, 2] for c in copies)

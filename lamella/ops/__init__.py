@@ -20,6 +20,7 @@ from .control import *
 from .convolution import *
 from .creation import *
 from .custom import *
+from .custom_registration import *
 from .decomposition import *
 from .diagonal import *
 from .differentiation import *

@@ -359,16 +359,17 @@ def _tensor_tile(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return tile(self, varargs(dims or tuple(named.values()), "Tensor.tile", "dims"))
 
 
-def _tensor_repeat(self: Tensor, *repeats: Any, axis: int | None = None, **named: Any) -> Tensor:
+def _tensor_repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """`self` laid out ``repeats[i]`` times along dimension i.
 
-    There must be a number for each dimension at least. With ``axis=``, as older programs write it,
-    each element is repeated in place, as `repeat_interleave` does.
+    There must be a number for each dimension at least.
     """
-    repeats = repeats or tuple(named.values())
-    if axis is not None:
-        return repeat_interleave(self, repeats[0], axis)
-    times = varargs(repeats, "Tensor.repeat", "repeats")
+    unknown = named.keys() - {"repeats"}
+    if unknown:
+        raise TypeError(f"For 'Tensor.repeat', got an unexpected keyword argument "
+                        f"'{sorted(unknown)[0]}'. It takes 'repeats'; `repeat_interleave` repeats "
+                        f"along one axis.")
+    times = varargs(repeats or tuple(named.values()), "Tensor.repeat", "repeats")
     if len(times) < self._raw.dim():
         raise RuntimeError(f"For 'Tensor.repeat', 'repeats' must have a number for each of the "
                          f"{self._raw.dim()} dimensions, but got {times}.")

@@ -40,6 +40,15 @@ class PyNativeExecutor:
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
 
+    def enable_grad(self) -> bool:
+        """Whether operations are recorded in gradient calls, as they are unless told otherwise."""
+        return torch.is_grad_enabled()
+
+    def set_enable_grad(self, flag: bool) -> None:
+        """Say whether operations are recorded; programs of their own `no_grad` blocks call it."""
+        torch.set_grad_enabled(flag)
+        torch._C._set_fwd_grad_enabled(flag)
+
 
 _cell_graph_executor = CellGraphExecutor()
 _pynative_executor = PyNativeExecutor()

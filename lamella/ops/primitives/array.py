@@ -43,7 +43,8 @@ __all__ = [
     "MatrixBandPart", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixSetDiagV3", "Pack",
     "ParallelConcat", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape", "Size",
     "SpaceToBatch", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "TensorShape",
-    "TensorToTuple", "Tile", "Transpose", "TransposeView", "Tril", "Triu", "Unpack", "Unstack",
+    "TensorToScalar", "TensorToTuple", "Tile", "Transpose", "TransposeView", "Tril", "Triu",
+    "Unpack", "Unstack",
 ]
 
 DType = primitive("DType", dtype)
@@ -331,6 +332,21 @@ class InvertPermutation(Primitive):
             raise ValueError(f"For 'InvertPermutation', the input must have each of the numbers "
                              f"from 0 to {len(order) - 1} once, but got {order}.")
         return tuple(order.index(i) for i in range(len(order)))
+
+
+class TensorToScalar(Primitive):
+    """The number that a tensor of one element holds."""
+
+    @prim_attr_register
+    def __init__(self):
+        pass
+
+    def __call__(self, input_x: Tensor) -> int | float | bool:
+        raw = raw_of(input_x, "TensorToScalar", "input_x")
+        if raw.numel() != 1:
+            raise ValueError(f"For 'TensorToScalar', 'input_x' must have one element, but got a "
+                             f"tensor of shape {list(raw.shape)}.")
+        return numbers(raw.reshape(1))[0]
 
 
 class TensorToTuple(Primitive):
