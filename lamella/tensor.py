@@ -356,7 +356,7 @@ class Tensor:
             raise ValueError("The truth value of an array with several elements is ambiguous: "
                              f"got a Tensor of shape {self.shape}. Use .any() or .all().")
         if state.trace is not None:
-            return bool(state.trace.guard(self._raw))
+            return bool(state.trace.read(self._raw))
         return bool(self._raw)
 
     def __int__(self) -> int:
@@ -386,7 +386,7 @@ class Tensor:
             raise ValueError(f"Only a Tensor with one element can be turned into {what}, "
                              f"but got shape {self.shape}.")
         if state.trace is not None:
-            return state.trace.guard(self._raw)
+            return state.trace.read(self._raw)
         return self._raw.item()
 
     def __len__(self) -> int:

@@ -35,7 +35,7 @@ from .gate import gate
 from .kept import Kept
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .plan import KernelFailed
-from .recompilations import Recompilations, failure
+from .recompilations import Recompilations, failure, name_of
 from .replay import Path
 from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
@@ -61,7 +61,7 @@ class Compiled(FunctionWrapper):
                  dynamic: list[Any] | None = None):
         functools.update_wrapper(self, fn, updated=())
         self.fn = fn
-        self.name = _name_of(fn)
+        self.name = name_of(fn)
         self.fullgraph = fullgraph
         self.level = level
         self.dynamic = dynamic
@@ -314,6 +314,7 @@ class Compiled(FunctionWrapper):
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
         before = Snapshot(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+        varying.note_reads(trace.reads)
         reason = trace.refused
         if trace.refused_once:
             return trace.value
@@ -383,18 +384,20 @@ class Compiled(FunctionWrapper):
                 level = "O0" if rehearsal.numbers.tensors else self.level
                 path = Path(rehearsal.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
-                varying.refused = f"{type(reason).__name__}: {reason}"
+                varying.refuse(f"{type(reason).__name__}: {reason}")
                 return None
             trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
+        varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
         elif not rehearsal.agrees(trace):
-            varying.refused = "computes something else with stand-ins"
+            varying.refuse("computes something else with stand-ins")
         else:
             if self._looked_at_all(rehearsal.trace) and path.applies_again:
-                for known in varying.keys:
-                    if known != place:
-                        self._entries.pop(known, None)
+                for known in varying.keys:  # graphs that hold for fixed numbers only
+                    old = self._entries.pop(known, ())
+                    if known == place:
+                        self._entries[place] = [e for e in old if e[2].compute is not None]
                 varying.keys.clear()
                 self._put_first(place, (watch, values, path))
         return (trace.value,)
@@ -481,12 +484,6 @@ class Compiled(FunctionWrapper):
             self._said.add(reason)
             warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
                           stacklevel=user_stacklevel())
-
-
-def _name_of(fn: Any) -> str:
-    while isinstance(fn, functools.partial):
-        fn = fn.func
-    return getattr(fn, "__qualname__", type(fn).__name__)
 
 
 def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:

@@ -39,6 +39,13 @@ class Failure(NamedTuple):
         return self.guard + (f": {self.before}, now {self.now}" if self.now else "")
 
 
+def name_of(fn: Any) -> str:
+    """The name of a function in messages."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    return getattr(fn, "__qualname__", type(fn).__name__)
+
+
 class Recompilations:
     """The recompilations of one function.
 

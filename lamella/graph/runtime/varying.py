@@ -10,11 +10,11 @@ from ..guards.spots import Spot, kept_in
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.numbers import (
     Numbers,
-    NumberTrace,
     alike,
     checks_classes,
     mathematics_recorded,
 )
+from ..tracing.reads import NumberTrace, conversions_recorded
 from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
 from ..tracing.undo import copies_of
@@ -29,6 +29,7 @@ class Varying:
         positions: which of the arguments' numbers have differed, by their order.
         spots: the numbers in the program's objects that have differed, by their places.
         lists: the program's lists that have grown, by their places.
+        reads: which of the numbers that runs read off tensors have differed, by their order.
         keys: those of the recorded calls.
         refused: why no graph can have such numbers as inputs; empty if none has failed.
     """
@@ -37,9 +38,12 @@ class Varying:
         self.positions: set[int] = set()
         self.spots: dict[Any, Spot] = {}
         self.lists: dict[Any, Spot] = {}
+        self.reads: set[int] = set()
         self.keys: list[Any] = []
         self.refused = ""
         self._given: Sequence[Any] | None = None
+        self._read: list[Any] = []
+        self._reads_refused = False
         self._kept: dict[Any, tuple[Spot, Any]] = {}
         self._lists: dict[Any, tuple[Spot, Any, int]] = {}
 
@@ -63,7 +67,21 @@ class Varying:
         self.keys.append(key)
         self.spots = {place: spot for place, spot in self.spots.items() if place in kept}
         self.lists = {place: spot for place, spot in self.lists.items() if place in lists}
-        return bool(self.positions or self.spots or self.lists)
+        return bool(self.positions or self.spots or self.lists or self.reads)
+
+    def note_reads(self, read: list[Any]) -> None:
+        """Note the numbers that a recorded run has read off tensors."""
+        if not self._reads_refused:
+            self.reads.update(i for i, (a, b) in enumerate(zip(read, self._read, strict=False))
+                              if repr(a) != repr(b) and type(a) is type(b) and type(a) is not bool)
+        self._read = read
+
+    def refuse(self, reason: str) -> None:
+        """Note why a rehearsal failed: the next one is without reads, or there is none."""
+        if self.reads:
+            self.reads, self._reads_refused = set(), True
+        else:
+            self.refused = reason
 
     @property
     def was_recorded_too_often(self) -> bool:
@@ -120,7 +138,7 @@ class Rehearsal:
     def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                  varying: Varying, given: Sequence[Any]):
         self.numbers = Numbers(varying.inputs(given), list(varying.spots.values()),
-                               list(varying.lists.values()))
+                               list(varying.lists.values()), varying.reads)
         if reach.has_caches:
             raise CannotTrace("may call a function that caches its results")
         if reach.hidden:
@@ -133,7 +151,7 @@ class Rehearsal:
         real = [(spot.whole(), spot.whole().get()) for spot, _ in stands]
         for spot, stand_in in stands:
             spot.put(stand_in)
-        with mathematics_recorded(reach):
+        with mathematics_recorded(reach), conversions_recorded(reach):
             before = Snapshot(reach)
             try:
                 self.trace: Trace = run_traced(fn, args, kwargs, reach, before=before,

@@ -17,16 +17,17 @@ from ...tensor import Tensor, wrap
 class DeferredCall:
     """A call that each replay makes at its end, with the values that its Tensors have then."""
 
-    def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict):
+    def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict,
+                 keep: Callable[[Any], Any] | None = None):
         self.function = function
-        self.args = [_kept(arg) for arg in args]
+        self.args = [(keep or kept)(arg) for arg in args]
         self.kwargs = kwargs
 
     def __call__(self, args: list[Any]) -> None:
         self.function(*args, **self.kwargs)
 
 
-def _kept(arg: Any) -> Any:
+def kept(arg: Any) -> Any:
     """An argument to print later: Tensors as values of the graph, anything else as text now."""
     if isinstance(arg, Parameter) or next(tensors(arg), None) is None:
         return str(arg)

@@ -13,7 +13,7 @@ import math
 import operator
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,9 +24,7 @@ from ...autodiff.tree import of_its_kind
 from ...tensor import Tensor
 from ..guards.reach import Reach
 from ..guards.spots import Spot
-from .effects import DeferredCall
 from .recorder import CannotTrace
-from .trace import Trace
 
 LONGEST = 400  # characters of an expression of numbers; of a longer one the value is guarded
 MOST = 2**53  # the largest int up to which each is exact in float64
@@ -56,9 +54,12 @@ class Numbers:
         given: the arguments' numbers that vary.
         spots: the places of numbers that vary in the program's objects.
         lists: the places of lists that the program only appends to.
+        reads: which of the numbers that the run reads off tensors get stand-ins, by their order.
     """
 
-    def __init__(self, given: Sequence[Any], spots: Sequence[Spot], lists: Sequence[Spot] = ()):
+    def __init__(self, given: Sequence[Any], spots: Sequence[Spot], lists: Sequence[Spot] = (),
+                 reads: Collection[int] = ()):
+        self.reads = reads
         self.lists = [(spot, Growing(spot.get())) for spot in lists]
         self.given = [Number(self, value, f"n{i}") for i, value in enumerate(given)]
         self.spots = list(spots)
@@ -73,12 +74,18 @@ class Numbers:
         """Add a guard: an expression that has to be true."""
         self.conditions[text] = None
 
-    def place(self, number: Any) -> int | None:
-        """The index of a number among those that a replay computes; None for anything else."""
+    def place(self, number: Any) -> int | torch.Tensor | None:
+        """The index of a number among those that a replay computes, or the tensor that holds it.
+
+        None for anything else.
+        """
         if type(number) is Growing:
             raise CannotTrace("gives a list that it appends to")
-        if type(number) is not Number:
+        if not isinstance(number, Number):
             return None
+        return number.held if number.held is not None else self._index(number)
+
+    def _index(self, number: Number) -> int:
         if number.text not in self.computed:
             self.computed.append(number.text)
         return self.computed.index(number.text)
@@ -97,16 +104,16 @@ class Numbers:
         wide = torch.int64 if isinstance(number.value, int) else torch.float64
         # beside a tensor with dimensions the wide type doesn't count, and is exact
         wanted = wide if like.dim() and like.is_floating_point() else kind
-        return self.scalar(number, wanted)
+        return number.scalar(wanted)
 
     def scalar(self, number: Number, kind: torch.dtype) -> torch.Tensor:
-        """A number as a tensor of one element, an input of the graph."""
+        """The input of the graph for a number."""
         found = self._known.get((number.text, kind))
         if found is None:
             with self.recorder.pause():
                 found = torch.scalar_tensor(number.value, dtype=kind)
             self._known[number.text, kind] = found
-            self.tensors.append((found, self.place(number) or 0, kind))
+            self.tensors.append((found, self._index(number), kind))
         return found
 
     def function(self) -> Callable[..., Sequence[Any] | None]:
@@ -126,6 +133,7 @@ class Number:
     """A stand-in for a number: computes as the number does, and records this."""
 
     __slots__ = ("run", "value", "text")
+    held: torch.Tensor | None = None  # the tensor that holds it, if the run has read it there
 
     def __init__(self, run: Numbers, value: Any, text: str):
         self.run, self.value, self.text = run, value, text
@@ -139,6 +147,10 @@ class Number:
         # text, since 0.0 == -0.0
         self.run.condition(f"repr({self.text}) == {repr(self.value)!r}")
         return self.value
+
+    def scalar(self, kind: torch.dtype) -> torch.Tensor:
+        """The number as a tensor of one element."""
+        return self.run.scalar(self, kind)
 
     def made(self, value: Any, text: str, of_any_type: bool = False) -> Any:
         """The result of an operation; `of_any_type` if its type depends on the values."""
@@ -172,7 +184,7 @@ class Number:
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is torch.result_type:  # depends on types only
-            return func(*map(_value, args))
+            return func(*map(value_of, args))
         if func in _WHOLE_TENSORS:
             return _whole(func, args, kwargs)
         if func in _OF_ONE_TYPE or func in _OF_OPERANDS and not kwargs:
@@ -180,11 +192,11 @@ class Number:
                          and (func is not torch.where or arg is not args[0])), None)
             if like is not None:
                 def beside(value: Any) -> Any:
-                    if type(value) is Number:
+                    if isinstance(value, Number):
                         if func in _OF_OPERANDS:
                             return value.run.tensor(value, like)
                         if like.is_floating_point():
-                            return value.run.scalar(value, like.dtype)
+                            return value.scalar(like.dtype)
                         return value.plain()
                     if func in _BOUNDS and isinstance(value, (int, float)) and (
                             like.is_floating_point()):
@@ -197,7 +209,7 @@ class Number:
 
 def without(value: Any) -> Any:
     """A structure with stand-ins replaced by their numbers, whose values are guarded then."""
-    if type(value) is Number:
+    if isinstance(value, Number):
         return value.plain()
     if isinstance(value, tuple):
         parts = [without(part) for part in value]
@@ -217,7 +229,7 @@ def without(value: Any) -> Any:
 def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
     """A new tensor filled with a number that varies."""
     number = next((value for value in (*args[:2], kwargs.get("fill_value"), kwargs.get("s"))
-                   if type(value) is Number), None)
+                   if isinstance(value, Number)), None)
     if number is None:  # it is a size
         return func(*without(args), **without(kwargs))
     args = tuple([0 if value is number else without(value) for value in args])
@@ -229,7 +241,7 @@ def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
     if not found.is_floating_point() and not isinstance(number.value, int):
         number.plain()
         return found.fill_(number.value)
-    return found.fill_(number.run.scalar(number, found.dtype))
+    return found.fill_(number.scalar(found.dtype))
 
 
 def _source(value: Any) -> str:
@@ -238,14 +250,15 @@ def _source(value: Any) -> str:
     return f"({value!r})" if value < 0 else repr(value)
 
 
-def _value(value: Any) -> Any:
-    return value.value if type(value) is Number else value
+def value_of(value: Any) -> Any:
+    """The number that a stand-in stands for; anything else as it is."""
+    return value.value if isinstance(value, Number) else value
 
 
 def _result(function: Callable[..., Any], *operands: Any) -> Any:
     """The result of a function of the numbers; if it raises an error, their values are guarded."""
     try:
-        return function(*map(_value, operands))
+        return function(*map(value_of, operands))
     except Exception:
         without(operands)
         raise
@@ -286,7 +299,7 @@ def _comparison(name: str, sign: str) -> None:
             return NotImplemented
         if type(other) not in (int, float, bool, Number):
             return function(self.plain(), other)
-        found = function(self.value, _value(other))
+        found = function(self.value, value_of(other))
         self.run.condition(f"({self.text} {sign} {_source(other)}) is {found}")
         return found
 
@@ -436,23 +449,6 @@ for _name in ("__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__"
     _reading(_name)
 
 
-class NumberTrace(Trace):
-    """A rehearsal: it is undone, so side effects outside of the process are refused."""
-
-    numbers: Numbers | None = None
-
-    def refuse(self, what: str) -> None:
-        if self.refused is None:
-            super().refuse(what)
-        raise CannotTrace(what)
-
-    def exchange(self, call: Any, given: Any) -> Any:
-        raise CannotTrace("communicates with other processes")
-
-    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        self.deferred.append(DeferredCall(function, args, kwargs))
-
-
 def checks_classes(codes: Iterable[types.CodeType]) -> bool:
     """Whether code may notice that a stand-in is not a number."""
     return any(not {"type", "__class__"}.isdisjoint(code.co_names) for code in codes)
@@ -460,7 +456,7 @@ def checks_classes(codes: Iterable[types.CodeType]) -> bool:
 
 def alike(rehearsed: Any, real: Any) -> bool:
     """Whether a rehearsal has the results of the real run."""
-    if type(rehearsed) is Number:
+    if isinstance(rehearsed, Number):
         return type(rehearsed.value) is type(real) and repr(rehearsed.value) == repr(real)
     if type(rehearsed) is not type(real):
         return False

@@ -56,8 +56,8 @@ class Computed(NamedTuple):
     number: int
 
 
-class Size(NamedTuple):
-    """A number that is computed of sizes, and read off a result of the graph.
+class Read(NamedTuple):
+    """A number that is read off a result of the graph.
 
     Attributes:
         number: which one.
@@ -100,12 +100,16 @@ class Results:
         return found
 
     def _form(self, value: Any) -> Any:
-        if self._numbers is not None and (place := self._numbers.place(value)) is not None:
+        place = None if self._numbers is None else self._numbers.place(value)
+        if isinstance(place, torch.Tensor):
+            self.new.append(place)
+            return Read(len(self.new) - 1)
+        if place is not None:
             return Computed(place)
         if isinstance(value, SIZES):
             kind = torch.int64 if isinstance(value, torch.SymInt) else torch.float64
             self.new.append(torch.ops.aten.scalar_tensor(value, dtype=kind))
-            return Size(len(self.new) - 1)
+            return Read(len(self.new) - 1)
         if isinstance(value, Parameter):
             return value
         if isinstance(value, Tensor):
@@ -171,7 +175,7 @@ class Rebuilding:
             return self._numbers[form.number]
         if type(form) is Known:
             return form.thing
-        if type(form) is Size:
+        if type(form) is Read:
             return self._new[form.number].item()
         if isinstance(form, tuple):
             parts = [self.value_of(part) for part in form]

@@ -52,6 +52,7 @@ class Trace:
         guards: the raw tensors that were turned into Python values, with the values; those with
             data-dependent shapes, with guards on these.
         lines: the lines of the guards.
+        reads: the numbers that the program read off tensors, in order.
         observed: the Python values and data-dependent shapes it saw, in order (see
             `symbolic.Observed`).
         changes: its assignments to Python's objects; `noted` are the values.
@@ -74,6 +75,7 @@ class Trace:
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.lines: list[Line] = []
+        self.reads: list[Any] = []
         self.observed: list[Any] = []
         self.changes: list[Change] = []
         self.noted: list[Any] = []
@@ -101,6 +103,11 @@ class Trace:
         self.observed.append(value)
         self.note_guard(raw.detach(), value)
         return value
+
+    def read(self, raw: torch.Tensor) -> Any:
+        """The number that the program reads off a one-element tensor."""
+        self.reads.append(self.guard(raw))
+        return self.reads[-1]
 
     def note_guard(self, raw: torch.Tensor, expected: Any) -> None:
         """Add a guard, with the line of the program."""

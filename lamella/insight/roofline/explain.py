@@ -16,9 +16,10 @@ from ...graph.guards.reach import Reach
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
 from ...graph.runtime.choice import Choice
-from ...graph.runtime.compiled import Compiled, _name_of
+from ...graph.runtime.compiled import Compiled
 from ...graph.runtime.gate import gate
 from ...graph.runtime.keys import key_of, raws_of
+from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.trace import CannotTrace, run_traced
@@ -90,7 +91,7 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
                 note = f"It can't be one graph: it {reason}; so it runs eagerly."
         else:
             note = ""
-        return _of_function(_short(_name_of(function)), function, args, kwargs, note)
+        return _of_function(_short(name_of(function)), function, args, kwargs, note)
 
 
 def _short(name: str) -> str:

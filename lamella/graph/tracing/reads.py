@@ -1,0 +1,217 @@
+"""Numbers that a run reads off its tensors, such as ``float(loss)``, and that vary between runs.
+
+A rehearsal gives the program a stand-in: the number stays in the graph, as a tensor of one element
+in float64 or int64, which hold every such number exactly. Arithmetic on it and its use beside a
+tensor are kernels, a comparison is a guard on its outcome, and where the program returns, keeps or
+prints it, each replay reads it off the results. Any other use needs the value itself, and ends the
+rehearsal.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ...state import state
+from ...tensor import Tensor
+from ..guards.reach import Reach
+from .effects import DeferredCall, kept
+from .numbers import MOST, Number, Numbers, value_of
+from .recorder import CannotTrace
+from .trace import Trace
+
+SMALL = 2**31  # ints below it can be added and multiplied in int64
+
+
+class ReadNumber(Number):
+    """A stand-in for a number that was read off a tensor, or computed of such numbers."""
+
+    __slots__ = ("trace", "held", "_is_small")
+    held: torch.Tensor
+
+    def __init__(self, trace: NumberTrace, value: Any, held: torch.Tensor):
+        assert trace.numbers is not None
+        super().__init__(trace.numbers, value, "")
+        self.trace, self.held, self._is_small = trace, held, False
+
+    def plain(self) -> Any:
+        self.trace.refuse("needs the value of a number that it reads off a tensor")
+
+    def made(self, value: Any, text: str, of_any_type: bool = False) -> Any:
+        return self.plain()
+
+    def scalar(self, kind: torch.dtype) -> torch.Tensor:
+        return self.held.to(kind)
+
+    def is_small(self) -> bool:
+        """Whether it is a float, or an int that can't overflow; this is guarded then."""
+        if type(self.value) is int and not self._is_small:
+            if abs(self.value) >= SMALL:
+                return False
+            self.trace.guard((self.held < SMALL) & (self.held > -SMALL))
+            self._is_small = True
+        return True
+
+    def __bool__(self) -> bool:
+        return bool(self.trace.guard(self.held != 0))
+
+    def __neg__(self) -> Any:
+        return ReadNumber(self.trace, -self.value, -self.held) if self.is_small() else self.plain()
+
+    def __abs__(self) -> Any:
+        if not self.is_small():
+            return self.plain()
+        return ReadNumber(self.trace, abs(self.value), self.held.abs())
+
+    def as_float(self) -> Any:
+        """`float` of it."""
+        if not self.is_small():
+            return self.plain()
+        return ReadNumber(self.trace, float(self.value), self.held.double())
+
+    def as_int(self) -> Any:
+        """`int` of it, if it is not too large for int64."""
+        if not self.trace.guard(self.held.abs() < MOST):
+            return self.plain()
+        return ReadNumber(self.trace, int(self.value), self.held.long())
+
+
+def _operand(number: ReadNumber, other: Any) -> Any:
+    """What stands for the other operand beside `held`; None if it has to be a plain number."""
+    if isinstance(other, ReadNumber):
+        return other.held if other.is_small() else None
+    if type(other) is Number:
+        return other.scalar(torch.float64) if type(other.value) is float else None
+    if type(other) is float or type(other) is int and abs(other) < SMALL:
+        return other
+    return None
+
+
+def _arithmetic(name: str) -> None:
+    function: Callable[[Any, Any], Any] = getattr(operator, name)
+    for_tensors = getattr(Number, f"__{name}__"), getattr(Number, f"__r{name}__")
+
+    def result(a: Any, b: Any, self: ReadNumber, other: Any) -> Any:
+        operand = _operand(self, other) if self.is_small() else None
+        if operand is None or name == "truediv" and not b:  # `b` is guarded not to be 0
+            return self.plain()
+        value = function(value_of(a), value_of(b))
+        held = self.held if type(value) is int else self.held.double()
+        left, right = (held, operand) if a is self else (operand, held)
+        return ReadNumber(self.trace, value, function(left, right))
+
+    def forward(self: ReadNumber, other: Any) -> Any:
+        if isinstance(other, (torch.Tensor, Tensor)):
+            return for_tensors[0](self, other)
+        return result(self, other, self, other)
+
+    def backward(self: ReadNumber, other: Any) -> Any:
+        if isinstance(other, (torch.Tensor, Tensor)):
+            return for_tensors[1](self, other)
+        return result(other, self, self, other)
+
+    setattr(ReadNumber, f"__{name}__", forward)
+    setattr(ReadNumber, f"__r{name}__", backward)
+
+
+def _comparison(name: str) -> None:
+    function: Callable[[Any, Any], Any] = getattr(operator, name)
+    for_tensors = getattr(Number, f"__{name}__")
+
+    def compare(self: ReadNumber, other: Any) -> Any:
+        if isinstance(other, (torch.Tensor, Tensor)):
+            return for_tensors(self, other)
+        operand = _operand(self, other)
+        both = {type(self.value), type(value_of(other))}
+        if operand is None or both == {int, float} and not self.is_small():
+            return self.plain()
+        held = self.held if both == {int} else self.held.double()
+        return bool(self.trace.guard(function(held, operand)))
+
+    setattr(ReadNumber, f"__{name}__", compare)
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    _arithmetic(_name)
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _comparison(_name)
+ReadNumber.__hash__ = Number.__hash__  # type: ignore[method-assign]
+
+
+class NumberTrace(Trace):
+    """A rehearsal: it is undone, so side effects outside of the process are refused."""
+
+    numbers: Numbers | None = None
+
+    def refuse(self, what: str) -> None:
+        if self.refused is None:
+            super().refuse(what)
+        raise CannotTrace(what)
+
+    def exchange(self, call: Any, given: Any) -> Any:
+        raise CannotTrace("communicates with other processes")
+
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
+        self.deferred.append(DeferredCall(function, args, kwargs, _kept))
+
+    def read(self, raw: torch.Tensor) -> Any:
+        assert self.numbers is not None
+        wide = torch.float64 if raw.is_floating_point() else torch.int64
+        if len(self.reads) not in self.numbers.reads or raw.is_complex() or (
+                raw.dtype is torch.bool or torch._C._are_functorch_transforms_active()):
+            return super().read(raw)
+        # a copy, since the tensor may be changed after it was read
+        held = raw.detach().reshape(()).to(wide, copy=True)
+        self.reads.append(ReadNumber(self, self.peek(held), held))
+        return self.reads[-1]
+
+
+def _kept(arg: Any) -> Any:
+    return arg if isinstance(arg, Number) else kept(arg)
+
+
+class _AsNumbers(type):
+    """The class of the stand-ins for `float` and `int`."""
+
+    own: type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and state.trace is not None:
+            arg: Any = args[0]
+            if isinstance(arg, Tensor) and arg._raw.numel() == 1 and not arg._raw.is_complex():
+                arg = arg.item()
+            if isinstance(arg, ReadNumber):
+                if type(arg.value) is cls.own:
+                    return arg
+                return arg.as_float() if cls.own is float else arg.as_int()
+        return cls.own(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.own)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.own)
+
+
+_CLASSES = {kind.__name__: _AsNumbers(kind.__name__, (), {"own": kind}) for kind in (float, int)}
+
+
+@contextmanager
+def conversions_recorded(reach: Reach) -> Iterator[None]:
+    """A block in which the program's `float` and `int` keep the stand-ins of what was read."""
+    replaced = [(space, name) for _, space, names in reach.spaces.values()
+                for name in _CLASSES.keys() & names.keys()
+                if isinstance(space, dict) and name not in space
+                and space is not vars(builtins)]
+    for space, name in replaced:
+        space[name] = _CLASSES[name]
+    try:
+        yield
+    finally:
+        for space, name in replaced:
+            space.pop(name, None)
