@@ -22,6 +22,11 @@ class Form(NamedTuple):
         return torch.Size(self.shape).numel()
 
     @property
+    def bytes(self) -> int:
+        """The bytes of the elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
     def contiguous(self) -> bool:
         """Whether the elements lie in memory row by row."""
         step = 1

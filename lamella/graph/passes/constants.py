@@ -7,7 +7,7 @@ import operator
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import Form, form_of, form_of_value
+from ..ir.forms import form_of, form_of_value
 from ..ir.operations import must_stay
 from .memory import Memory
 
@@ -39,13 +39,13 @@ def fold(module: GraphModule, memory: Memory) -> int:
         if not _may_fold(node, memory):
             continue
         form = form_of(node)
-        if form is None or _bytes(form) > budget:
+        if form is None or form.bytes > budget:
             continue
         value = _computed(node, known)
         if value is None:
             continue
         if not memory.is_view(node):
-            budget -= _bytes(form)
+            budget -= form.bytes
         known[node] = value
         if _all_ones(node, known):
             node.meta["ones"] = True
@@ -59,10 +59,6 @@ def fold(module: GraphModule, memory: Memory) -> int:
         if not node.users:
             graph.erase_node(node)
     return count
-
-
-def _bytes(form: Form) -> int:
-    return form.size * form.dtype.itemsize
 
 
 def _may_fold(node: Node, memory: Memory) -> bool:

@@ -1,4 +1,4 @@
-"""Alias analysis of a graph: which values share memory, and when it is mutated."""
+"""Alias analysis and liveness: which values share memory, when it is mutated, how long it is used."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 from torch.fx import Graph, Node
 
+from ..ir.forms import form_of
 from ..ir.operations import all_written_by, bases_of, nodes_in
 
 
@@ -94,23 +95,42 @@ def reshapes_in_place(graph: Graph) -> bool:
     return any(torch.Tag.inplace_view in getattr(n.target, "tags", ()) for n in graph.nodes)
 
 
-def peak(graph: Graph) -> int:
-    """Peak memory: the most bytes that a graph's own values take at a time, without its inputs."""
-    nodes = list(graph.nodes)
-    bases = bases_of(nodes)
-    gone: dict[Node, int] = {}
-    for place, node in enumerate(nodes):
-        for used in (*node.all_input_nodes, node):
-            for base in bases[used]:
-                gone[base] = place
-    ends: dict[int, int] = {}
-    alive = most = 0
-    for place, node in enumerate(nodes):
-        form = node.meta.get("form")
-        if node.op == "call_function" and node in bases[node] and form is not None:
-            size = form.size * form.dtype.itemsize
-            alive += size
-            ends[gone[node]] = ends.get(gone[node], 0) + size
-        most = max(most, alive)
-        alive -= ends.pop(place, 0)
-    return most
+class Liveness:
+    """From where to where each value of a graph is alive, and how many bytes are at a time.
+
+    Only memory that the graph's own operations allocate is counted, not its inputs.
+
+    Attributes:
+        place: the position of each node.
+        size: the bytes of each node that allocates memory.
+        end: for each node, the position of the last operation that reads its memory.
+        peak: peak memory, the most bytes that are alive at a time.
+        top: the position at which they are.
+    """
+
+    def __init__(self, graph: Graph):
+        nodes = list(graph.nodes)
+        bases = bases_of(nodes)
+        self.place = {node: i for i, node in enumerate(nodes)}
+        self.end: dict[Node, int] = {}
+        for place, node in enumerate(nodes):
+            for used in (*node.all_input_nodes, node):
+                for base in bases[used]:
+                    self.end[base] = place
+        self.size: dict[Node, int] = {}
+        freed: dict[int, int] = {}
+        self.peak = self.top = alive = 0
+        for place, node in enumerate(nodes):
+            form = form_of(node)
+            if node.op == "call_function" and node in bases[node] and form is not None:
+                self.size[node] = form.bytes
+                alive += form.bytes
+                freed[self.end[node]] = freed.get(self.end[node], 0) + form.bytes
+            if alive > self.peak:
+                self.peak, self.top = alive, place
+            alive -= freed.pop(place, 0)
+
+    def at_peak(self) -> list[Node]:
+        """The nodes whose memory is alive at the peak, the largest first."""
+        alive = [n for n in self.size if self.place[n] <= self.top <= self.end[n]]
+        return sorted(alive, key=lambda n: -self.size[n])

@@ -21,8 +21,9 @@ from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
 from .halves import halves
-from .memory import Memory, peak, reshapes_in_place
+from .memory import Liveness, Memory, reshapes_in_place
 from .peephole import peephole
+from .recomputation import recompute_casts
 from .routes import route
 from .trial import NotYet, pays
 
@@ -75,6 +76,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if reshapes_in_place(better.graph):
         return better
     simplify(better)
+    recompute_casts(better.graph)
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)
@@ -118,7 +120,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
         known[name] = pays(graph, other, inputs)
         graph.meta["open"] = True
         return graph
-    bound = peak(graph.graph)
+    bound = Liveness(graph.graph).peak
     for group in ATTEMPTS:
         base = graph
         paid = [name for name in group if known.get(name)]
@@ -139,7 +141,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
                 continue
             simplify(other)
             other.recompile()
-            if known.get(name) is None and peak(other.graph) > MEMORY * bound:
+            if known.get(name) is None and Liveness(other.graph).peak > MEMORY * bound:
                 known[name] = False
                 continue
             if known.get(name) is None:
