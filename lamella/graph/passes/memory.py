@@ -1,4 +1,4 @@
-"""Alias analysis and liveness: which values share memory, when it is mutated, how long it is used."""
+"""Alias analysis and liveness: which values share memory, when it is mutated and last read."""
 
 from __future__ import annotations
 
