@@ -13,6 +13,7 @@ import torch
 from ..dtype import promote_types
 from ..errors import op
 from ..inplace import in_place
+from ..parallel import stages
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, is_tensor, tensor_methods, wrap
@@ -158,7 +159,7 @@ def print_(*input_x: Any) -> None:
 
 
 def _print_lines(*values: Any) -> None:
-    for value in values:
+    for value in values if stages.computes(values) else ():
         print(repr(value) if isinstance(value, Tensor) else value)
 
 

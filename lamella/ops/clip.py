@@ -13,6 +13,7 @@ from ..errors import op
 from ..inplace import in_place
 from ..kernels import STOPS_AT_BOUNDS
 from ..parallel import stages
+from ..parallel.parts import is_part
 from ..state import state
 from ..tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
@@ -58,13 +59,14 @@ def _norm_over_stages(raws: Sequence[torch.Tensor], order: float) -> torch.Tenso
         raise ValueError(f"Over the stages of a pipeline, the order of a norm must be above 0, but "
                          f"got {order}.")
     mine = _total_norm(raws, order) if raws else torch.zeros((), device=current_device())
+    mine = mine.full_tensor() if is_part(mine) else mine  # type: ignore[attr-defined]
     if order == float("inf"):
         return stages.total("norm", mine.double(), "max").to(mine.dtype)
     return stages.total("norm", mine.double() ** order, "sum").pow(1 / order).to(mine.dtype)
 
 
 def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:
-    if _one_by_one([*raws, factor]):
+    if _one_by_one([*raws, factor]) or stages.is_spread(raws):
         return [wrap((raw * factor).to(raw.dtype)) for raw in raws]
     scaled = torch._foreach_mul(list(raws), factor)  # pyright: ignore[reportPrivateImportUsage]
     return [wrap(raw) for raw in scaled]

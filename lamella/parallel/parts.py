@@ -29,7 +29,8 @@ from .on_use import uses_in
 from .spread import SpreadParameter
 
 __all__ = ["PartParameter", "Placement", "as_whole", "check_elementwise", "fit_states", "is_part",
-           "keep_whole", "local", "parts_of", "place", "placement_of", "shard", "stays_whole"]
+           "keep_whole", "local", "parts_of", "place", "placement_of", "shard", "stays_whole",
+           "unshard"]
 
 in_use = False  # whether some Parameter has been cut
 
@@ -45,13 +46,16 @@ class Placement:
         alike: whether all processes have the same gradients, as each computes those of the whole
             batch: then nothing has to be added up.
         on_use: whether gradient calls gather wholes where they are used, and keep none.
+        processes: how many hold a part; 0 for all of the world.
         takes_parts: whether gradient calls differentiate by parts, and not by wholes.
         mesh: the group as torch's arrangement of devices.
     """
 
     def __init__(self, group: Group, others: Group | None = None, divisor: int = 1,
-                 threshold: int = 0, on_use: bool = False, alike: bool = False):
+                 threshold: int = 0, on_use: bool = False, alike: bool = False,
+                 processes: int = 0):
         self.group, self.others = group, None if alike else others
+        self.processes = processes
         self.divisor = 1 if alike else divisor
         self.threshold, self.alike = threshold, alike
         self.on_use = self.takes_parts = on_use
@@ -76,7 +80,8 @@ class Placement:
         """How all processes are arranged along axes; for each dimension that is cut its axes; in
         how many parts the first dimension is cut once more by processes that would hold the same.
         """
-        return [group_of(None, "parallel optimizer").size], {}, self.group.size
+        processes = self.processes or group_of(None, "parallel optimizer").size
+        return [processes], {}, self.group.size
 
     def part(self, whole: torch.Tensor) -> torch.Tensor:
         """This process's part of a whole."""
@@ -248,6 +253,13 @@ def shard(parameter: Parameter, placement: Placement) -> None:
     parameter.__class__ = PartParameter
 
 
+def unshard(parameter: Parameter) -> None:
+    """Keep the whole of a Parameter that was cut, if it was."""
+    if isinstance(parameter, PartParameter):
+        parameter._data = parameter.placement.gather(parameter._data)
+        parameter.__class__ = Parameter  # type: ignore[assignment]
+
+
 def place(parameters: Iterable[Parameter], placement: Placement | None) -> None:
     """Cut those Parameters that fit."""
     if placement is None:
@@ -265,8 +277,8 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
         threshold: Parameters of fewer KB stay whole; default: the setting.
     """
     world = group_of(None, "parallel optimizer")
-    if world.size == 1 or size == 1:
-        return None
+    if world.size == 1 or size == 1 or settings._get_pipeline_stages() > 1:
+        return None  # where there are stages, see `stages`
     config = settings.get_auto_parallel_context("parallel_optimizer_config")
     if size == -1:
         size = config.get("optimizer_weight_shard_size", settings.get_auto_parallel_context(

@@ -30,7 +30,14 @@ from . import settings
 from .buckets import Reduction
 from .schedule import Action, Parcel, order, run
 from .stage_plan import Plan, Value, plan
-from .stages import Pipeline, here, pipeline_of, place
+from .stages import (
+    Pipeline,
+    StagePartParameter,
+    here,
+    pipeline_of,
+    place,
+    placement_in,
+)
 
 __all__ = ["from_one", "run_stages", "staged"]
 
@@ -47,7 +54,10 @@ class _StageRun:
         came: results of Cells of stages before.
         borrowed: copies of Parameters of other stages that this one uses too.
         sent: what goes to other stages.
+        plans: whether it is the run that plans.
     """
+
+    plans = False
 
     def __init__(self, plan: Plan, stage: int, name: str):
         self.plan, self.stage, self.name = plan, stage, name
@@ -119,6 +129,7 @@ class _Step:
         self.sends = plan.sends(self.stage)
         self.lends = plan.lends(self.stage)
         self.copies: dict[Parameter, torch.Tensor] = {}
+        self.wholes: dict[Parameter, torch.Tensor] = {}
         self.asked = set(asked)
         self.borrowed = [each for each in plan.borrowed[self.stage] if each in self.asked]
         self.is_last = self.stage == pipeline.stages - 1
@@ -135,6 +146,7 @@ class _Step:
     def run(self) -> torch.Tensor:
         """The sum of the losses, in all processes."""
         chain, alike = self.pipeline.chain, self.pipeline.alike
+        self._gather()
         self._borrow()
         self._do(self.actions)
         loss = self.loss
@@ -151,15 +163,29 @@ class _Step:
         self._give_back()
         alike = self.pipeline.alike
         if alike.size > 1 and self.weights:
-            self.gradients = Reduction(self.name, self.gradients, alike, alike.size).finish(
-                self.gradients)
+            # those of parts are added up when the gradient call ends
+            likes = [None if weight in self.wholes else raw
+                     for weight, raw in zip(self.weights, self.gradients, strict=True)]
+            self.gradients = Reduction(self.name, likes, alike, alike.size).finish(self.gradients)
         if self.start is start:
             return self.gradients
         factor = torch.where(start == self.start, 1, start / self.start)
         return [gradient * factor.to(gradient.dtype) for gradient in self.gradients]
 
+    def _gather(self) -> None:
+        """Have the wholes of Parameters that the processes of this stage hold in parts."""
+        cut = [p for p, stage in self.plan.owners.items()
+               if stage == self.stage and isinstance(p, StagePartParameter)]
+        if cut:
+            wholes = cut[0].placement.gather_all([p._data for p in cut])
+            self.wholes = dict(zip(cut, wholes, strict=True))
+
     def _do(self, actions: list[Action]) -> None:
-        run(self.name, actions, self._wanted, self._act, self.pipeline.chain)
+        here.wholes = self.wholes
+        try:
+            run(self.name, actions, self._wanted, self._act, self.pipeline.chain)
+        finally:
+            here.wholes = {}
         if self.error is None:
             changed = [p.name for p, copy in self.copies.items() if copy._version]
             if changed:
@@ -171,8 +197,8 @@ class _Step:
         """Have the Parameters of other stages that this one uses, and lend its own."""
         borrowed = self.plan.borrowed[self.stage]
         came = self._exchanged(
-            [(parameter._data, to) for parameter, to in self.lends],
-            [(_zeros(parameter._data, self._device()), self.plan.owners[parameter])
+            [(self.wholes.get(parameter, parameter._data), to) for parameter, to in self.lends],
+            [(_zeros(self.plan.stand_ins[parameter]), self.plan.owners[parameter])
              for parameter in borrowed])
         self.copies = dict(zip(borrowed, came, strict=True))
 
@@ -395,7 +421,7 @@ def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tenso
     parts, found = _planned(network, cut, pipeline, name)
     overlay = {} if state.overlay is None else state.overlay
     for parameter, stage in found.owners.items():
-        place(parameter, stage, pipeline)
+        place(parameter, stage, pipeline, functools.partial(placement_in, pipeline))
     weights = [parameter for parameter in found.owners
                if parameter in overlay and overlay[parameter].requires_grad]
     places = [i for i, w in enumerate(weights) if found.owners[w] == pipeline.stage]

@@ -21,6 +21,7 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from .sharding import mixed
+from .spread import SpreadParameter
 from .stages import here
 
 __all__ = ["Call", "Plan", "Value", "plan"]
@@ -150,6 +151,7 @@ class _Overlay(dict):
 class _Planning:
     """A run of the network without data, that notes who needs what."""
 
+    plans = True
     borrowed: dict[Parameter, torch.Tensor] = {}  # as a stage's run has them
 
     def __init__(self, stages: int, name: str):
@@ -173,7 +175,10 @@ class _Planning:
         if parameter not in self.stand_ins:
             data = parameter._data
             device = parameter.__dict__.get("device", data.device)
-            self.stand_ins[parameter] = self.empty(data, device)
+            # a plain one would read its shape from a stand-in
+            shape = parameter.shape if isinstance(parameter, SpreadParameter) else data.shape
+            with self.fake:
+                self.stand_ins[parameter] = torch.empty(shape, dtype=data.dtype, device=device)
         if not self.inside:
             found = self.stand_ins[parameter].detach()
             found.sources = {parameter: None}  # type: ignore[attr-defined]

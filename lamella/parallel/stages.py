@@ -18,11 +18,13 @@ from ..communication.groups import Group, create_group, ended, group_of
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
-from . import settings
+from . import parts, settings
+from .parts import PartParameter, Placement, as_whole, stays_whole
 from .spread import SpreadParameter
 
-__all__ = ["Elsewhere", "Pipeline", "StageParameter", "asked", "here", "is_spread", "latest",
-           "pipeline_of", "place", "place_states", "total"]
+__all__ = ["Elsewhere", "Pipeline", "StageParameter", "StagePartParameter", "asked", "computes",
+           "here", "is_spread", "latest", "pipeline_of", "place", "place_states", "placement_in",
+           "total"]
 
 _latest: Pipeline | None = None  # in whose stages Parameters live
 
@@ -34,9 +36,11 @@ class _Here(threading.local):
         run: the run of a network by one stage, or the one that plans it; None outside of both.
         start: gives for a loss the gradient that a step will start from, where that is known
             before the step; else None.
+        wholes: in a step, the wholes of Parameters that the processes of this stage hold in parts.
     """
 
     run: Any = None
+    wholes: dict[Parameter, torch.Tensor] = {}
     start: Callable[[Tensor], Tensor] | None = None
 
 
@@ -79,9 +83,6 @@ def asked() -> bool:
         raise RuntimeError(f"Stages of a pipeline are run by the 'pipeline_scheduler' '1f1b' or "
                            f"'gpipe' without 'pipeline_interleave', but got "
                            f"{get('pipeline_scheduler')!r} and {get('pipeline_interleave')}.")
-    if get("enable_parallel_optimizer"):
-        raise RuntimeError("Parameters can't be both cut in parts ('enable_parallel_optimizer') "
-                           "and spread over the stages of a pipeline.")
     return True
 
 
@@ -162,20 +163,25 @@ class StageParameter(SpreadParameter):
 
     @property
     def _raw(self) -> torch.Tensor:  # type: ignore[override]
-        overlay = state.overlay
-        alias = None if overlay is None else overlay.get(self)
-        if alias is not None and not alias.is_meta:
-            return alias
+        alias = None if state.overlay is None else state.overlay.get(self)
         if here.run is not None:
-            return here.run.stand_in(self) if self._data.is_meta else self._data
+            if alias is not None and not alias.is_meta:
+                return alias
+            return here.run.stand_in(self) if self._data.is_meta else self._mine()
         if alias is not None:
-            raise RuntimeError(f"Parameter '{self.name}' is in stage {self.stage} of a pipeline: "
-                               f"its gradient is computed by 'nn.PipelineCell' alone.")
+            if alias.is_meta or isinstance(self, PartParameter):
+                raise RuntimeError(f"Parameter '{self.name}' is in stage {self.stage} of a "
+                                   f"pipeline: its gradient is computed by 'nn.PipelineCell' "
+                                   f"alone.")
+            return alias
         chain = self.pipeline.chain
-        data = self._data
-        if data.is_meta:
-            data = torch.empty_like(data, device=self.__dict__["device"])
-        return exchange.broadcast("Parameter", data, chain.ranks[self.stage], chain)
+        whole = (torch.empty(self.shape, dtype=self._data.dtype, device=self.__dict__["device"])
+                 if self._data.is_meta else self._mine())
+        return exchange.broadcast("Parameter", whole, chain.ranks[self.stage], chain)
+
+    def _mine(self) -> torch.Tensor:
+        """The whole, in a process of its stage."""
+        return self._data
 
     @_raw.setter
     def _raw(self, raw: torch.Tensor) -> None:
@@ -189,8 +195,12 @@ class StageParameter(SpreadParameter):
         super().assign_raw(raw)
 
     def begin(self, weights: list[StageParameter], level: Any) -> list[torch.Tensor]:
-        """What a gradient call by several such Parameters takes aliases of."""
-        return [w._data for w in weights]
+        """What a gradient call by several such Parameters takes aliases of.
+
+        Outside of a step the values of parts are nobody's to read.
+        """
+        return [here.wholes.get(w, w._data if w.shape == tuple(w._data.shape) else
+                                w._data.flatten()[:1].expand(w.shape)) for w in weights]
 
     def recorded(self, function: Any, level: Any) -> Any:
         """The function of a gradient call, as it has to be called."""
@@ -199,12 +209,61 @@ class StageParameter(SpreadParameter):
     def gradient_of(self, weights: list[StageParameter], raws: list[torch.Tensor], level: Any
                     ) -> list[Tensor]:
         """The gradients of a gradient call: those of other stages are stand-ins."""
-        return [wrap(stand_in(raw, w.stage) if w._data.is_meta else raw)
-                for w, raw in zip(weights, raws, strict=True)]
+        if here.wholes:
+            return [wrap(raw) for raw in raws]
+        cut: list[Any] = [w for w in weights
+                          if isinstance(w, StagePartParameter) and not w._data.is_meta]
+        of = dict(zip(weights, raws, strict=True))
+        if cut:
+            placement: Placement = cut[0].placement
+            sums = placement.scatter_all([of[w].contiguous() for w in cut])
+            of.update((w, placement.around(raw / placement.group.size))
+                      for w, raw in zip(cut, sums, strict=True))
+        mine = [w for w in weights if not w._data.is_meta]
+        of.update(zip(mine, as_whole([of[w] for w in mine]), strict=True))
+        return [wrap(stand_in(of[w], w.stage) if w._data.is_meta else of[w]) for w in weights]
 
 
-def place(parameter: Parameter, stage: int, pipeline: Pipeline) -> None:
+class StagePartParameter(StageParameter, PartParameter):
+    """A Parameter of which each process of one stage holds a part."""
+
+    __slots__ = ()
+
+    @property
+    def _raw(self) -> torch.Tensor:  # type: ignore[override]
+        return StageParameter._raw.__get__(self)  # type: ignore[attr-defined]
+
+    @_raw.setter
+    def _raw(self, raw: torch.Tensor) -> None:
+        StageParameter._raw.__set__(self, self._own(raw))  # type: ignore[attr-defined]
+
+    def _mine(self) -> torch.Tensor:
+        whole = here.wholes.get(self)
+        return self.placement.gather(self._data) if whole is None else whole
+
+
+_placements: dict[Any, Placement] = {}  # by the stage's group
+
+
+def placement_in(pipeline: Pipeline, parameter: Parameter) -> Placement | None:
+    """How the settings have the processes of a stage cut a Parameter of theirs; None: not."""
+    alike = pipeline.alike
+    if (alike.size == 1 or not settings._get_enable_parallel_optimizer()
+            or not parameter.requires_grad or stays_whole(parameter)):
+        return None
+    key = alike.name, pipeline.born
+    if key not in _placements:
+        least = settings._get("parallel_optimizer_config")["parallel_optimizer_threshold"] << 10
+        _placements[key] = Placement(alike, threshold=least, processes=alike.size)
+    return _placements[key] if _placements[key].fits(parameter) else None
+
+
+def place(parameter: Parameter, stage: int, pipeline: Pipeline,
+          cut: Callable[[Parameter], Placement | None]) -> None:
     """Have a Parameter, which remains the same object, live in a stage.
+
+    Args:
+        cut: how the processes of the stage cut it, if they do.
 
     Raises:
         RuntimeError: if it lives elsewhere already.
@@ -218,23 +277,38 @@ def place(parameter: Parameter, stage: int, pipeline: Pipeline) -> None:
                                f"{pipeline.stages}.")
         parameter.__dict__["pipeline"] = pipeline
         return
-    if parameter.gradient_of is not None:
-        raise RuntimeError(f"Parameter '{parameter.name}' is cut in parts for several processes, "
-                           f"and can't be in a stage of a pipeline.")
+    parts.unshard(parameter)  # others were to hold it, before there were stages
     parameter.init_data()  # in all processes: they draw the same numbers
-    own = parameter.__dict__
+    own, placement = parameter.__dict__, cut(parameter)
     own["stage"], own["pipeline"], own["device"] = stage, pipeline, parameter._data.device
+    if placement is not None:
+        parts.shard(parameter, placement)
     if stage != pipeline.stage:
         parameter._data = torch.empty_like(parameter._data, device="meta")
-    parameter.__class__ = StageParameter
+    parameter.__class__ = StageParameter if placement is None else StagePartParameter
 
 
 def place_states(parameters: Iterable[Parameter], states: Iterable[Iterable[Parameter]]) -> None:
-    """Have states of an optimizer live where their Parameters do."""
+    """Have states of an optimizer live where their Parameters do, cut as those are."""
     for parameter, *theirs in zip(parameters, *states, strict=True):
         if isinstance(parameter, StageParameter):
+            placement = parameter.__dict__.get("placement")
             for each in theirs:
-                place(each, parameter.stage, parameter.pipeline)
+                place(each, parameter.stage, parameter.pipeline,
+                      lambda each, p=parameter, cut=placement: cut if each.shape == p.shape
+                      else None)
+
+
+def computes(values: Iterable[Any]) -> bool:
+    """Whether these values have data, other than in a run that plans, and in that of a stage for
+    values that only others compute."""
+    run = here.run
+    if run is None:
+        return True
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    return not run.plans and not any(isinstance(each, Tensor) and isinstance(each._raw, FakeTensor)
+                                     for each in values)
 
 
 def is_spread(raws: Sequence[torch.Tensor]) -> bool:

@@ -1,5 +1,7 @@
 """What each of some processes does in the tests of pipelines, as one of several stages."""
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -15,6 +17,8 @@ from lamella.parallel.nn import Pipeline, PipelineGradReducer
 from lamella.train.sharded import load_sharded, save_sharded
 from tests.worlds import error_of
 
+IN_PARTS = {"enable_parallel_optimizer": True,
+            "parallel_optimizer_config": {"parallel_optimizer_threshold": 0}}
 ROWS, STEPS, SCALE = 16, 4, 32768.0
 
 
@@ -169,7 +173,9 @@ def train(kind, rows=slice(None), stages=1, way=None):
         losses.append(float(found[0] if isinstance(found, tuple) else found))
     states = optimizer.moment2 if kind == "Adam" else optimizer.moments
     held = [[p.name for p in weights if not p._data.is_meta],
-            [s.name.split(".", 1)[1] for s in states if not s._data.is_meta]]
+            [s.name.split(".", 1)[1] for s in states if not s._data.is_meta],
+            {p.name: p.size // p._data.numel() for p in [*weights, *states]
+             if not p._data.is_meta}]
     return losses, [p.asnumpy().tolist() for p in network.get_parameters()], held
 
 
@@ -191,6 +197,41 @@ class Faulty(nn.Cell):
 
     def refuse(self, gradient):
         raise KeyError("the gradient")
+
+
+class Printing(nn.Cell):
+    """Prints in a Cell of the first stage, in one of the last, and between them."""
+
+    def __init__(self, stages):
+        super().__init__()
+        self.first, self.last = _Told("first"), _Told("last")
+        self.first.pipeline_stage, self.last.pipeline_stage = 0, stages - 1
+
+    def construct(self, x):
+        x = self.first(x)
+        ops.print_("between", x)
+        return self.last(x).sum()
+
+
+class _Told(nn.Cell):
+    def __init__(self, word):
+        super().__init__()
+        self.word, self.dense, self.print = word, nn.Dense(4, 4), ops.Print()
+
+    def construct(self, x):
+        x = self.dense(x)
+        self.print(self.word, x)
+        return x
+
+
+def printed(stages):
+    """What a process prints when it calls a network that was compiled before."""
+    network, out = AutoParallel(Printing(stages)), io.StringIO()
+    network.pipeline(stages)
+    network.compile(ops.ones((2, 4)))
+    with contextlib.redirect_stdout(out):
+        network(ops.ones((2, 4)))
+    return [word for word in ("first", "between", "last") if word in out.getvalue()]
 
 
 def faults(stages, rows):
@@ -248,8 +289,7 @@ def refused(stages):
         "nothing": error_of(AutoParallel(lambda x: x * 2), x)}
     for name, options in (("mode", {"parallel_mode": "data_parallel"}),
                           ("interleave", {"pipeline_config": {"pipeline_interleave": True}}),
-                          ("scheduler", {"pipeline_config": {"pipeline_scheduler": "seqpipe"}}),
-                          ("parts", {"enable_parallel_optimizer": True})):
+                          ("scheduler", {"pipeline_config": {"pipeline_scheduler": "seqpipe"}})):
         ms.reset_auto_parallel_context()
         ms.set_auto_parallel_context(**{"parallel_mode": "semi_auto_parallel",
                                         "pipeline_stages": stages, **options})
@@ -297,6 +337,10 @@ def run(stages):
                       ("Momentum", "scaled"), ("Adam", "tied"),
                       ("Adam", "narrow"), ("Adam", "narrow later")):
         found[f"{kind} {way}"] = train(kind, mine, stages, way)
+    ms.set_auto_parallel_context(**IN_PARTS)
+    for kind, way in (("Adam", "clipped"), ("Momentum", "scaled"), ("Adam", "tied")):
+        found[f"{kind} {way} parts"] = train(kind, mine, stages, way)
+    ms.set_auto_parallel_context(enable_parallel_optimizer=False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found["Momentum compiled"] = train("Momentum", mine, stages, "compiled")
@@ -311,13 +355,15 @@ def run(stages):
     net = AutoParallel(nn.WithLossCell(Net(stages), nn.MSELoss()))
     net.pipeline(stages)
     found["evaluated"] = float(net(*batch(0, mine)))
+    found["printed"] = printed(stages)
     found["Adam AutoParallel"] = train("Adam", mine, stages, "AutoParallel")
     return found
 
 
-def trained_by(stages, steps, folder=None):
+def trained_by(stages, steps, folder=None, **options):
     """`trained`, by so many stages of a world."""
-    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages,
+                                 **options)
     try:
         return trained(stages, rows_of(stages), steps, folder)
     finally:
@@ -386,7 +432,7 @@ def main():
     if size == 4:  # what four stages wrote two and two read, which go on from their own
         step, found["losses"]["4"] = trained_by(4, [0, 1])
         save_sharded(folder, step)
-        _, found["losses"]["2"] = trained_by(2, [2, 3], folder)
+        step, found["losses"]["2"] = trained_by(2, [2, 3], folder, **IN_PARTS)
         load_sharded(folder, step)
         save_sharded(folder, step)
         found["slices"] = slices(folder)

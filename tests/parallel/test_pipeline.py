@@ -18,7 +18,8 @@ from . import pipeline_worker as worker
 
 SCRIPT = Path(__file__).with_name("pipeline_worker.py")
 CASES = ["Adam None", "Momentum None", "Adam clipped", "Momentum scaled", "Momentum compiled",
-         "Adam tied", "Adam gpipe", "Adam AutoParallel"]
+         "Adam tied", "Adam clipped parts", "Momentum scaled parts", "Adam tied parts",
+         "Adam gpipe", "Adam AutoParallel"]
 
 
 @functools.cache
@@ -53,7 +54,8 @@ def wanted():
 
 @pytest.mark.parametrize("case", CASES)
 def test_training_is_that_of_one_process(world, wanted, case):
-    losses, weights, _ = wanted.get(case) or wanted[f"{case.split()[0]} None"]
+    losses, weights, _ = (wanted.get(case.removesuffix(" parts"))
+                          or wanted[f"{case.split()[0]} None"])
     for answer in world[1]:
         np.testing.assert_allclose(answer[case][0], losses, rtol=1e-5)
         for got, want in zip(answer[case][1], weights, strict=True):
@@ -79,8 +81,13 @@ def test_each_process_holds_the_parameters_and_states_of_its_stage(world):
         mine = [i for i in range(4) if i * stages // 4 == stage]
         names = [f"blocks.{i}.dense.{kind}" for i in mine for kind in ("weight", "bias")]
         names += ["last.weight", "last.bias"] * (stage == stages - 1)
-        for case in set(CASES) - {"Adam tied"}:
-            held, states = answer[case][2]
+        for case in CASES:
+            held, states, cut = answer[case][2]
+            for name, count in cut.items():  # of 2 processes each has half of what can be halved
+                wanted = len(answers) // stages if "parts" in case and "last" not in name else 1
+                assert count == wanted, name
+            if "tied" in case:
+                continue
             assert held == states
             assert [name.removeprefix("_backbone.") for name in held] == names
 
@@ -127,6 +134,15 @@ def test_where_a_process_is_lost_the_other_raises():
     assert "in group 'mccl_world_group' of [0, 1]" in out and "pipeline_worker.py" in out
 
 
+def test_a_stage_prints_what_it_computes(world):
+    """Also where the network was compiled before, which changes no Parameter."""
+    stages, answers = world
+    for rank, answer in enumerate(answers):
+        stage = rank * stages // len(answers)
+        wanted = {0: ["first"], stages - 1: ["between", "last"]}
+        assert answer["printed"] == wanted.get(stage, [])
+
+
 def test_what_stages_save_other_stages_load():
     wanted = worker.trained(1, slice(None), range(4))[1]
     for answer in answers_of(4):
@@ -159,7 +175,6 @@ REFUSED = {
     "mode": "'semi_auto_parallel' or 'auto_parallel', but got 'data_parallel'",
     "interleave": "without 'pipeline_interleave', but got '1f1b' and True",
     "scheduler": "but got 'seqpipe'",
-    "parts": "can't be both cut in parts",
     "multiple": "must be a multiple of the 3 'pipeline_stages', but got 2 processes"}
 
 

@@ -35,11 +35,14 @@ def undone(reach: Reach) -> Iterator[None]:
     """A block after which all objects that a function can reach, and generators, are restored."""
     held: list[Tensor] = [*reach.parameters, *(t for t, _ in reach.tensors)]
     data = [(t, raw, raw.clone()) for t in held for raw in [data_of(t)]]
+    kinds = [(p, type(p)) for p in reach.parameters]  # several processes may share one out
     before = Snapshot(reach)
     try:
         yield
     finally:
         before.restore()
+        for parameter, kind in kinds:
+            parameter.__class__ = kind
         for tensor, raw, copy in data:
             set_data(tensor, raw)
             if not torch.equal(raw, copy):

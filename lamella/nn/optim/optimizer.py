@@ -404,12 +404,12 @@ class Optimizer(Cell):
             True for each parameter.
         """
         self.check_gradients(gradients)
+        if stages.latest() is not None:
+            stages.place_states(self.parameters, states)
         if parts.in_use:
             parts.check_elementwise(self)
             parts.fit_states(self.parameters, states)
             gradients = parts.parts_of(gradients, self.parameters)
-        if stages.latest() is not None:
-            stages.place_states(self.parameters, states)
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr

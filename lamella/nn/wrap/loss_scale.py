@@ -37,7 +37,9 @@ def has_overflow(gradients: Any) -> torch.Tensor:
         place = largest[0].device
         found = torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
     if any(map(is_part, every)):  # the others hold the rest
-        found = exchange.all_reduce("all_finite", found, "max", group_of(None, "all_finite"))
+        pipeline = stages.latest()
+        holders = group_of(None, "all_finite") if pipeline is None else pipeline.alike
+        found = exchange.all_reduce("all_finite", found, "max", holders)
     return stages.total("all_finite", found, "max")
 
 
