@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 LARGEST = 2**31 - 1
@@ -35,6 +36,20 @@ def string(owner: Any, argument: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a str, but got {value!r}.")
     return value
+
+
+def existing_file(path: Any) -> Any:
+    """The path of a file that exists.
+
+    Raises:
+        TypeError: if it is no path.
+        ValueError: if there is no such file.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"The path of a file must be a str, but got {path!r}.")
+    if not os.path.isfile(path):
+        raise ValueError(f"The file {path} does not exist or permission denied!")
+    return path
 
 
 def integer(owner: Any, argument: str, value: Any, low: int | None = None,

@@ -1,8 +1,8 @@
-"""One reading of a pipeline: its seed, and what each of its operations has to remember.
+"""One run of a pipeline: its seed, and the state of each of its operations.
 
-The state of an iterator is the epoch, how many rows it gave of it, what the operations remembered
+The state of an iterator is the epoch, the number of rows it gave of it, the state of operations
 when the epoch began, and marks: places from which a `map` with random operations can go on without
-running what lies before. With it a pipeline goes on bit for bit. What a user's own functions keep
+running what lies before. A pipeline continues from it bit for bit. What a user's own functions keep
 in their closures isn't part of it.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Passes:
-    """A sampler's orders, epoch after epoch; its state is how many were read."""
+    """A sampler's orders, one for each epoch; its state is how many were read."""
 
     def __init__(self, orders: Iterator[np.ndarray]):
         self.orders, self.count = orders, 0
@@ -42,11 +42,11 @@ class Passes:
 
 
 class Run:
-    """One reading of a pipeline, for as many epochs as it lasts.
+    """One run of a pipeline, over all its epochs.
 
     Args:
         root: the last operation.
-        seed: what all random streams start from; default: `config`'s.
+        seed: the seed of all random streams; default: `config`'s.
     """
 
     def __init__(self, root: Dataset, seed: int | None = None):
@@ -59,7 +59,7 @@ class Run:
         self.python_began = _python_state()
 
     def keep(self, node: Dataset, make: Callable[[], Any]) -> Any:
-        """What `node` remembers in this reading; `make` gives it at first."""
+        """The state of `node` in this run; `make` creates it."""
         key = self.keys[id(node)]
         if key not in self.kept:
             self.kept[key] = make()
@@ -68,19 +68,19 @@ class Run:
         return self.kept[key]
 
     def begin(self) -> None:
-        """An epoch begins: remember from what."""
+        """Begin an epoch: save the state it begins with."""
         self.began.update({key: kept.state() for key, kept in self.kept.items()})
         self.python_began = _python_state()
         self.behind = False
 
     def state(self, given: int) -> dict[str, Any]:
-        """All that is needed to go on after `given` rows of this epoch."""
+        """The state to continue from after `given` rows of this epoch."""
         marks = {key: kept.mark() for key, kept in self.kept.items() if hasattr(kept, "mark")}
         return {"seed": self.seed, "epoch": self.epoch, "given": given, "began": dict(self.began),
                 "marks": marks, "python": _python_state(), "python_began": self.python_began}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state, before anything was read."""
+        """Continue from a state, before anything was read."""
         self.seed, self.epoch = state["seed"], state["epoch"]
         self.began = dict(state["began"])
         self.marks = dict(state["marks"])
@@ -92,12 +92,12 @@ class Run:
     behind = False  # whether it was restored in the middle of this epoch
 
     def rewind(self) -> None:
-        """Functions are about to run again from the epoch's beginning: as then, `random` too."""
+        """Restore the state of `random` at the epoch's start, as functions run again from there."""
         if self.behind:
             _set_python_state(self.python_began)
 
     def mark(self, node: Dataset) -> Any:
-        """Where `node` may go on from, if it was restored; given once."""
+        """The mark that `node` may continue from, if it was restored; given once."""
         return self.marks.pop(self.keys[id(node)], None) if self.marks else None
 
     def close(self) -> None:

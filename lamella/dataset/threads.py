@@ -11,7 +11,7 @@ AHEAD = 2  # blocks that are worked on before they are asked for
 
 
 class Lanes:
-    """Threads that each do their own work in the order it was given.
+    """Threads with a queue each: work of one lane runs in the order it was submitted.
 
     Args:
         count: how many.
@@ -32,12 +32,12 @@ class Lanes:
 
 def ahead(blocks: Iterator[Any], start: Callable[[Any], Any],
           finish: Callable[[Any], Any]) -> Iterator[Any]:
-    """Start work on some blocks before the first is finished, and give them in order.
+    """Work on some blocks ahead of the consumer, and yield them in order.
 
     Args:
-        blocks: what to work on.
-        start: starts the work on one.
-        finish: waits for it and gives what came out.
+        blocks: the blocks.
+        start: starts the work on a block.
+        finish: waits for the result and returns it.
     """
     begun: collections.deque[Any] = collections.deque()
     for block in blocks:

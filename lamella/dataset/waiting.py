@@ -1,4 +1,4 @@
-"""Operations about when rows pass: `sync_wait`, `device_que`."""
+"""Synchronization and transfer: `sync_wait`, `device_que`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SyncWaitDataset(Dataset):
         return True
 
     def disable_sync(self) -> None:
-        """Let all rows pass from now on."""
+        """Disable the waiting: let all rows pass."""
         self.open = True
         super().disable_sync()
 
@@ -119,12 +119,12 @@ class TransferDataset(Dataset):
         """Stop sending."""
 
     def continue_send(self) -> None:
-        """Go on sending."""
+        """Continue sending."""
 
     def get_data_info(self) -> tuple[list[Any], list[Any]]:
         """The types and shapes of a row."""
         return self.output_types(), self.output_shapes()
 
     def release(self) -> None:
-        """End it."""
+        """Release the queue."""
         self.rows = None

@@ -1,1 +1,1 @@
-"""Sources of rows, a file a format. Imported when first named."""
+"""Sources of rows, one file for each format or kind of data; imported on first use."""

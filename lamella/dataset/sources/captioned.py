@@ -1,4 +1,4 @@
-"""Images with texts that people wrote of them."""
+"""Images with captions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import FilesDataset, file, folder, picture
+from .files import FilesDataset, folder, picture
 
 
 class FlickrDataset(FilesDataset):
@@ -35,7 +36,7 @@ class FlickrDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("FlickrDataset", dataset_dir)
-        self.annotation_file = _file(annotation_file)
+        self.annotation_file = existing_file(annotation_file)
         self.decode = bool(decode)
 
     def _list(self) -> list[Any]:
@@ -56,7 +57,7 @@ class FlickrDataset(FilesDataset):
 
 
 class SBUDataset(FilesDataset):
-    """Photographs with a caption each (Ordonez et al. 2011): `image`, `caption`.
+    """Photographs with one caption each (Ordonez et al. 2011): `image`, `caption`.
 
     Args:
         dataset_dir: the folder with ``SBU_captioned_photo_dataset_urls.txt``,
@@ -78,7 +79,8 @@ class SBUDataset(FilesDataset):
                          cache)
         self.dataset_dir = folder("SBUDataset", dataset_dir)
         start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
-        self._urls, self._captions = _file(f"{start}urls.txt"), _file(f"{start}captions.txt")
+        self._urls = existing_file(f"{start}urls.txt")
+        self._captions = existing_file(f"{start}captions.txt")
         self.decode = bool(decode)
 
     def _list(self) -> list[Any]:
@@ -93,13 +95,6 @@ class SBUDataset(FilesDataset):
 
     def _read(self, item: Any) -> Any:
         return picture(item[0], self.decode), item[1]
-
-
-def _file(path: Any) -> str:
-    """A file that is there."""
-    if not isinstance(path, str):
-        raise TypeError(f"The path of a file must be a str, but got {path!r}.")
-    return file(path)
 
 
 def _lines(path: str) -> list[str]:

@@ -38,7 +38,7 @@ def read_cifar(path: str, usage: str, labels: int) -> tuple[np.ndarray, np.ndarr
 
 
 class _MemoryDataset(ArraysDataset):
-    """The base of data sets that are read whole."""
+    """The base of data sets that are read into memory."""
 
     _given: tuple[str, ...] = ("image", "label")
     _class_column = "label"

@@ -1,4 +1,4 @@
-"""Corpora of texts: their files' rows as columns of strings."""
+"""Text corpora: rows of their files as columns of strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .text_files import lines
 
 
 class Corpus(LinesDataset):
-    """The base of corpora in a folder with a file, or several, for each usage."""
+    """The base of corpora: a folder with one or more files for each usage."""
 
     _files: dict[str, str] = {}  # usage -> pattern
     _default = "all"
@@ -38,7 +38,7 @@ class Corpus(LinesDataset):
 
 
 class _Table(Corpus):
-    """The base of corpora in CSV files without names."""
+    """The base of corpora in CSV files without a header."""
 
     def _read(self, path: str) -> Iterator[Any]:
         with open(path, encoding="utf-8", newline="") as opened:
@@ -48,7 +48,7 @@ class _Table(Corpus):
 
 
 class AGNewsDataset(_Table):
-    """News of four kinds (Zhang et al. 2015): `index`, `title`, `description`.
+    """News of four classes (Zhang et al. 2015): `index`, `title`, `description`.
 
     Args:
         dataset_dir: the folder with ``train.csv`` and ``test.csv``.
@@ -159,7 +159,7 @@ class SST2Dataset(Corpus):
 
 
 class _Words(Corpus):
-    """The base of corpora with a word and its marks on each line, sentences apart."""
+    """The base of corpora with a tagged word on each line and empty lines between sentences."""
 
     _separator: str | None = None
 
@@ -176,7 +176,7 @@ class _Words(Corpus):
 
 
 class CoNLL2000Dataset(_Words):
-    """Sentences cut into chunks (Tjong Kim Sang 2000): `word`, `pos_tag`, `chunk_tag`.
+    """Sentences with phrase chunks (Tjong Kim Sang 2000): `word`, `pos_tag`, `chunk_tag`.
 
     Args:
         dataset_dir: the folder with ``train.txt`` and ``test.txt``.

@@ -1,4 +1,4 @@
-"""Images with what is marked in them: VOC and COCO."""
+"""Images with annotated objects: VOC and COCO."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import FilesDataset, file, file_bytes, folder, one_of, picture
+from .files import FilesDataset, file_bytes, folder, one_of, picture
 
 
 class VOCDataset(FilesDataset):
@@ -47,7 +48,7 @@ class VOCDataset(FilesDataset):
             "image", "bbox", "label", "difficult", "truncate"]
         self._columns = [*columns, *(["_meta-filename"] if extra_metadata else [])]
         part = "Segmentation" if task == "Segmentation" else "Main"
-        self._names = file(os.path.join(dataset_dir, "ImageSets", part, f"{usage}.txt"))
+        self._names = existing_file(os.path.join(dataset_dir, "ImageSets", part, f"{usage}.txt"))
 
     def _list(self) -> list[str]:
         with open(self._names, encoding="utf-8") as opened:
@@ -131,7 +132,7 @@ class CocoDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("CocoDataset", dataset_dir)
-        self.annotation_file = file(annotation_file)
+        self.annotation_file = existing_file(annotation_file)
         self.task = one_of("CocoDataset", "task", task, list(self._COLUMNS))
         self.decode, self.extra_metadata = decode, extra_metadata
         self._columns = ["image", *self._COLUMNS[task], *(
@@ -181,6 +182,6 @@ class CocoDataset(FilesDataset):
         return np.array([[m.get(column, 0)] for m in marked], np.uint32)
 
     def get_class_indexing(self) -> dict[str, Any]:
-        """The number of each category, in a list; with whether it is a thing, for panoptic."""
+        """The number of each category, in a list; for panoptic also whether it is a "thing"."""
         self._table()
         return dict(self._classes)

@@ -1,4 +1,4 @@
-"""Images in two sizes, for super-resolution."""
+"""Super-resolution: images in two resolutions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DOWNGRADES = ("bicubic", "unknown", "mild", "difficult", "wild")
 
 
 class DIV2KDataset(FilesDataset):
-    """Photographs, sharp and made smaller (Agustsson and Timofte 2017): `hr_image`, `lr_image`.
+    """Photographs in two resolutions (Agustsson and Timofte 2017): `hr_image`, `lr_image`.
 
     Args:
         dataset_dir: the folder with ``DIV2K_train_HR``, ``DIV2K_train_LR_bicubic`` and so on.
@@ -57,7 +57,7 @@ class DIV2KDataset(FilesDataset):
         return found
 
     def _small(self, part: str) -> tuple[str, str]:
-        """The folder of the small images, and what their names have after the number."""
+        """The folder of the low-resolution images, and what follows the number in their names."""
         start = os.path.join(self.dataset_dir, f"DIV2K_{part}_LR_")
         if self.scale == 8:
             return f"{start}x8", "x8"

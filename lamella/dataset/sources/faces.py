@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import file, one_of, picture
+from .files import one_of, picture
 from .images import FolderDataset
 from .text_files import lines
 
 
 class LFWDataset(FolderDataset):
-    """Faces of people by name (Huang et al. 2007).
+    """Faces with the names of people (Huang et al. 2007).
 
     Columns are `image`, `label` uint32, the number of the person; for pairs `image1`, `image2`,
     `label` uint32, 1 where both show one person.
@@ -60,7 +61,7 @@ class LFWDataset(FolderDataset):
         return found
 
     def _lines(self, name: str) -> Iterator[str]:
-        return lines(file(os.path.join(self.dataset_dir, name)))
+        return lines(existing_file(os.path.join(self.dataset_dir, name)))
 
     def _face(self, name: str, number: str) -> np.ndarray:
         folder = {"original": "lfw", "funneled": "lfw_funneled"}.get(
@@ -75,7 +76,7 @@ class LFWDataset(FolderDataset):
 
 
 class WIDERFaceDataset(FolderDataset):
-    """Photographs with many faces (Yang et al. 2016).
+    """Face detection: photographs with boxes around faces (Yang et al. 2016).
 
     Columns: `image`; then int32, a row for each face, `bbox` (N, 4), `blur`, `expression`,
     `illumination`, `occlusion`, `pose`, `invalid`. ``usage="test"`` has only the first.
@@ -97,11 +98,11 @@ class WIDERFaceDataset(FolderDataset):
     def _list(self) -> list[Any]:
         split = os.path.join(self.dataset_dir, "wider_face_split")
         if self.usage == "test":
-            names = lines(file(os.path.join(split, "wider_face_test_filelist.txt")))
+            names = lines(existing_file(os.path.join(split, "wider_face_test_filelist.txt")))
             return [(self._path("test", name), None) for name in names]
         parts = {"train": ["train"], "valid": ["val"]}.get(self.usage, ["train", "val"])
         return [item for part in parts for item in self._marked(
-            part, file(os.path.join(split, f"wider_face_{part}_bbx_gt.txt")))]
+            part, existing_file(os.path.join(split, f"wider_face_{part}_bbx_gt.txt")))]
 
     def _path(self, part: str, name: str) -> str:
         return os.path.join(self.dataset_dir, f"WIDER_{part}", "images", name.strip())

@@ -1,4 +1,4 @@
-"""What sources that read files have in common."""
+"""Base classes and checks of sources that read files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..state import Run
 
 
 def folder(name: str, path: Any) -> str:
-    """A folder that is there.
+    """An existing folder.
 
     Raises:
         TypeError, ValueError: if it isn't.
@@ -33,19 +33,8 @@ def folder(name: str, path: Any) -> str:
     return path
 
 
-def file(path: Any) -> Any:
-    """A file that is there.
-
-    Raises:
-        ValueError: if it isn't.
-    """
-    if not os.path.isfile(path):
-        raise ValueError(f"The file {path} does not exist or permission denied!")
-    return path
-
-
 def one_of(name: str, argument: str, value: Any, allowed: Sequence[Any]) -> Any:
-    """A value out of a list.
+    """A value that must be in a list.
 
     Raises:
         ValueError: if it isn't.
@@ -81,9 +70,9 @@ def picture(path: str, decode: bool) -> np.ndarray:
 
 
 class FilesDataset(MappableDataset):
-    """The base of sources whose rows have numbers and are read from files when needed.
+    """The base of sources with random access: a row is read from its file when needed.
 
-    A subclass gives `_list`, what there is, and `_read`, the row of one of them.
+    A subclass defines `_list`, the items, and `_read`, which reads the row of an item.
     """
 
     _given: tuple[str, ...] = ()  # the columns
@@ -128,10 +117,10 @@ class FilesDataset(MappableDataset):
 
 
 class LinesDataset(SourceDataset):
-    """The base of sources whose rows are read one after the other, from one file or several.
+    """The base of sources whose rows are read in sequence, from one file or several.
 
-    A subclass gives `_read`, the rows of a file. With `Shuffle.GLOBAL` files are shuffled, and rows
-    within a buffer of 10,000 or of four files' rows; with `Shuffle.FILES` only the files.
+    A subclass defines `_read`, the rows of a file. With `Shuffle.GLOBAL` files are shuffled, and
+    rows within a buffer of 10,000 or of four files' rows; with `Shuffle.FILES` only the files.
     """
 
     _given: tuple[str, ...] = ()
@@ -212,7 +201,7 @@ class LinesDataset(SourceDataset):
 
 
 class _Shuffled:
-    """The order of files, epoch after epoch, and the rows' buffer."""
+    """The shuffled order of files in each epoch, and the shuffle buffer of rows."""
 
     def __init__(self, node: LinesDataset, seed: int):
         self.files, self.seed, self.epochs = list(node.files), seed, 0
@@ -226,17 +215,17 @@ class _Shuffled:
         return list(self.files)
 
     def state(self) -> Any:
-        """What the epoch begins with."""
+        """The state at the beginning of the epoch."""
         return list(self.files), self.epochs, self.buffer.generator.state()
 
     def restore(self, state: Any) -> None:
-        """Begin an epoch as it was begun before."""
+        """Begin an epoch from a saved state."""
         self.files, self.epochs = list(state[0]), state[1]
         self.buffer.generator.restore(state[2])
 
 
 def found_files(name: str, files: Any) -> list[str]:
-    """Paths of files, patterns included, sorted.
+    """Sorted paths of the files that match paths or patterns.
 
     Raises:
         TypeError, ValueError: if there are none.

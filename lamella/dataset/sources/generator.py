@@ -1,4 +1,4 @@
-"""Rows from Python objects: indexed ones, iterables and generators."""
+"""Rows from Python objects: sequences, iterables and generators."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class _Kept:
 
 
 class _Pool:
-    """Processes that read an indexed source, and where they are."""
+    """Processes that read an indexed source, and their progress."""
 
     def __init__(self, node: GeneratorDataset, run: Run):
         from ..state import Passes
@@ -253,17 +253,17 @@ class _Pool:
         self.states: Any = None
 
     def state(self) -> dict[str, Any]:
-        """What the epoch begins with."""
+        """The state at the beginning of the epoch."""
         states = self.processes.states if self.processes else self.states
         return {"passes": self.passes.count, "python": states}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Begin an epoch as it was begun before."""
+        """Begin an epoch from a saved state."""
         self.passes.restore(state["passes"])
         self.states = state["python"]
 
     def mark(self) -> Any:
-        """A place from which it can go on without running what lies before."""
+        """A mark to continue from without running what lies before."""
         return self.latest
 
     def rows(self, run: Run, skip: int) -> Iterator[Row]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import FilesDataset, file, folder, one_of, picture
+from .files import FilesDataset, folder, one_of, picture
 
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
@@ -272,7 +273,7 @@ class ManifestDataset(FilesDataset):
                  cache: Any = None):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
-        self.dataset_file = file(dataset_file)
+        self.dataset_file = existing_file(dataset_file)
         self.usage = one_of("ManifestDataset", "usage", usage, ["train", "eval", "inference"])
         self.class_indexing, self.decode = class_indexing, decode
 

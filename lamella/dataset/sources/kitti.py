@@ -1,4 +1,4 @@
-"""Streets from a car, with what is on them."""
+"""KITTI: street scenes with annotated objects."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _COLUMNS = ("label", "truncated", "occluded", "alpha", "bbox", "dimensions", "lo
 
 
 class KITTIDataset(FilesDataset):
-    """Photographs of streets with their objects (Geiger et al. 2012).
+    """Street scenes with annotated objects (Geiger et al. 2012).
 
     Columns: `image`; then, a row for each object, `label` uint32 (N, 1), `truncated` (N, 1),
     `occluded` uint32 (N, 1), `alpha` (N, 1), `bbox` (N, 4), `dimensions` (N, 3), `location`
-    (N, 3) and `rotation_y` (N, 1), float32 where nothing else is said.
+    (N, 3) and `rotation_y` (N, 1), float32 where no type is given.
     ``usage="test"`` has only the first.
 
     Args:

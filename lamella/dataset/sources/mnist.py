@@ -77,7 +77,7 @@ class _IdxDataset(ArraysDataset):
 
 
 class MnistDataset(_IdxDataset):
-    """Digits written by hand (LeCun et al. 1998): `image` (28, 28, 1) uint8, `label` uint32.
+    """Handwritten digits (LeCun et al. 1998): `image` (28, 28, 1) uint8, `label` uint32.
 
     Args:
         dataset_dir: the folder with the four files, compressed by gzip or not.

@@ -1,4 +1,4 @@
-"""Parts of photographs that show one point of the world."""
+"""Image patches to be matched: photographs of one point of a scene."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .files import FilesDataset, file, folder, one_of, picture
+from ..checks import existing_file
+from .files import FilesDataset, folder, one_of, picture
 from .text_files import lines
 
 _NAMES = ("notredame", "yosemite", "liberty", "notredame_harris", "yosemite_harris",
@@ -43,9 +44,10 @@ class PhotoTourDataset(FilesDataset):
 
     def _list(self) -> list[Any]:
         if self.usage == "train":
-            return list(range(sum(1 for _ in lines(file(os.path.join(self.folder, "info.txt"))))))
+            listing = existing_file(os.path.join(self.folder, "info.txt"))
+            return list(range(sum(1 for _ in lines(listing))))
         rows = (line.split() for line in lines(
-            file(os.path.join(self.folder, "m50_100000_100000_0.txt"))))
+            existing_file(os.path.join(self.folder, "m50_100000_100000_0.txt"))))
         return [(int(row[0]), int(row[3]), row[1] == row[4]) for row in rows]
 
     def _sheet_read(self, number: int) -> np.ndarray:

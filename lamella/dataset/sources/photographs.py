@@ -1,4 +1,4 @@
-"""Photographs of classes of things and of places."""
+"""Classified photographs of objects and scenes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline, needs
-from .files import file, one_of, picture
+from .files import one_of, picture
 from .images import FolderDataset
 
 
@@ -26,7 +27,7 @@ def matrices(path: str) -> dict[str, Any]:
 
 
 class Flowers102Dataset(FolderDataset):
-    """Flowers of 102 kinds (Nilsback and Zisserman 2008).
+    """Photographs of 102 species of flowers (Nilsback and Zisserman 2008).
 
     Columns are `image`, with the task "Segmentation" `segmentation`, and `label` uint32.
 
@@ -47,8 +48,9 @@ class Flowers102Dataset(FolderDataset):
             self._columns = ["image", "segmentation", "label"]
 
     def _list(self) -> list[Any]:
-        labels = matrices(file(os.path.join(self.dataset_dir, "imagelabels.mat")))["labels"]
-        parts = matrices(file(os.path.join(self.dataset_dir, "setid.mat")))
+        listing = existing_file(os.path.join(self.dataset_dir, "imagelabels.mat"))
+        labels = matrices(listing)["labels"]
+        parts = matrices(existing_file(os.path.join(self.dataset_dir, "setid.mat")))
         names = {"train": ["trnid"], "valid": ["valid"], "test": ["tstid"],
                  "all": ["trnid", "tstid", "valid"]}[self.usage]
         return [(int(number), int(labels[number - 1]) - 1)
@@ -67,7 +69,7 @@ class Flowers102Dataset(FolderDataset):
 
 
 class Caltech101Dataset(FolderDataset):
-    """Photographs of 101 classes (Fei-Fei et al. 2004), with the outlines of what they show.
+    """Photographs of 101 classes (Fei-Fei et al. 2004), with outlines of the objects.
 
     Columns are `image`, then `category` int64, or `annotation`, a float64 array of points, or both.
 
@@ -113,12 +115,12 @@ class Caltech101Dataset(FolderDataset):
 
 
 class LSUNDataset(FolderDataset):
-    """Photographs of ten kinds of places (Yu et al. 2015): `image`, `label` uint32.
+    """Photographs of ten classes of scenes (Yu et al. 2015): `image`, `label` uint32.
 
     Args:
         dataset_dir: the folder with ``bedroom_train``, ``bedroom_val`` and so on, and ``test``.
         usage: ``"train"``, ``"test"``, ``"valid"`` or ``"all"``, which leaves out the test's.
-        classes: the kinds of places to read; default: all.
+        classes: the classes to read; default: all.
         num_samples and the rest: as for `Caltech256Dataset`.
 
     Raises:
@@ -148,7 +150,7 @@ class LSUNDataset(FolderDataset):
 
 
 class Places365Dataset(FolderDataset):
-    """Photographs of 365 kinds of places (Zhou et al. 2017): `image`, `label` uint32.
+    """Photographs of 365 classes of scenes (Zhou et al. 2017): `image`, `label` uint32.
 
     Args:
         dataset_dir: the folder with the lists of files, ``data_256_standard``, ``val_256``, ....
@@ -173,7 +175,7 @@ class Places365Dataset(FolderDataset):
         part, _, kind = self.usage.partition("-")
         listing = os.path.join(self.dataset_dir, f"places365_{self.usage.replace('-', '_')}.txt")
         if not os.path.exists(listing):  # as it comes, and as MindSpore's documentation has it
-            listing = file(os.path.join(self.dataset_dir, f"places365_{self.usage}.txt"))
+            listing = existing_file(os.path.join(self.dataset_dir, f"places365_{self.usage}.txt"))
         size = "256" if self.small else "large"
         images = os.path.join(self.dataset_dir, f"val_{size}" if part == "val" else
                               f"data_{size}_{kind}")

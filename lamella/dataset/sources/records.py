@@ -1,4 +1,4 @@
-"""mindrecord files as a source."""
+"""MindRecord files as a source."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..order import Row, Table
 from ..rows import as_array
 from ..samplers import DistributedSampler, PKSampler
@@ -13,14 +14,14 @@ from .files import FilesDataset
 
 
 class MindDataset(FilesDataset):
-    """The rows of mindrecord files.
+    """The rows of MindRecord files.
 
     Args:
         dataset_files: one of the files, or a list of files.
         columns_list: which columns; default: all, sorted.
         num_parallel_workers, shuffle, num_shards, shard_id, sampler: as for `GeneratorDataset`.
-        padded_sample: a row to fill up with.
-        num_padded: how many of it.
+        padded_sample: a row to pad the dataset with.
+        num_padded: how many copies of it to add.
         num_samples: read at most this many.
         cache: not supported.
     """
@@ -38,10 +39,8 @@ class MindDataset(FilesDataset):
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
             raise TypeError(f"For 'MindDataset', 'dataset_files' must be a str or a list of str, "
                             f"but got {dataset_files!r}.")
-        import os
         for name in names:
-            if not os.path.isfile(name):
-                raise ValueError(f"The file {name} does not exist or permission denied!")
+            existing_file(name)
         self._files = files_of(dataset_files)
         schema = self._files[0].schema
         columns = columns_list or sorted(schema)

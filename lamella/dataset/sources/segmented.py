@@ -1,4 +1,4 @@
-"""Photographs with the outlines, or the places, of what they show."""
+"""Segmentation: photographs with masks or outlines of objects."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import file, one_of, picture
+from .files import one_of, picture
 from .images import FolderDataset
 from .photographs import matrices
 from .text_files import lines
 
 
 class CityscapesDataset(FolderDataset):
-    """Streets of 50 cities (Cordts et al. 2016): `image`, `task`.
+    """Street scenes of 50 cities (Cordts et al. 2016): `image`, `task`.
 
     Args:
         dataset_dir: the folder with ``leftImg8bit`` and ``gtFine`` or ``gtCoarse``.
@@ -85,7 +86,7 @@ class SBDataset(FolderDataset):
     def _list(self) -> list[str]:
         parts = ["train", "val"] if self.usage == "all" else [self.usage]
         return [name.strip() for part in parts
-                for name in lines(file(os.path.join(self.dataset_dir, f"{part}.txt")))]
+                for name in lines(existing_file(os.path.join(self.dataset_dir, f"{part}.txt")))]
 
     def _read(self, item: str) -> Any:
         image = picture(os.path.join(self.dataset_dir, "img", f"{item}.jpg"), self.decode)

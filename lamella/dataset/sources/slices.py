@@ -13,7 +13,7 @@ from ..samplers import BuiltinSampler, PKSampler, select_sampler
 
 
 class ArraysDataset(MappableDataset):
-    """The base of sources that hold all their columns as arrays. `_arrays` gives them."""
+    """The base of sources that hold all columns as arrays, which `_arrays` returns."""
 
     _class_column: str | None = None  # where a PKSampler finds classes
 
@@ -93,7 +93,7 @@ class NumpySlicesDataset(ArraysDataset):
 
 
 class PaddedDataset(MappableDataset):
-    """Rows given as dicts, to fill up another dataset with.
+    """Rows given as dicts, to pad another dataset with.
 
     Args:
         padded_samples: a list of dicts, a value by column name.

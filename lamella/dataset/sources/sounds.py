@@ -1,4 +1,4 @@
-"""Folders of sounds: waveforms as float32 (channels, frames), read by soundfile."""
+"""Folders of audio files: waveforms as float32 (channels, frames), read by soundfile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def waveform(path: str) -> tuple[np.ndarray, int]:
 
 
 class SoundsDataset(FilesDataset):
-    """The base of data sets of sounds."""
+    """The base of audio data sets."""
 
     _argument = "usage"  # the name of the argument that says which part to read
     _usages: tuple[str, ...] = ("all",)  # the last is the default
@@ -45,10 +45,10 @@ class SoundsDataset(FilesDataset):
 
 
 class GTZANDataset(SoundsDataset):
-    """Music of ten kinds (Tzanetakis 2001): `waveform`, `sample_rate` uint32, `label`.
+    """Music of ten genres (Tzanetakis 2001): `waveform`, `sample_rate` uint32, `label`.
 
     Args:
-        dataset_dir: the folder with a folder for each kind.
+        dataset_dir: the folder with a folder for each genre.
         usage: ``"all"``; or ``"train"``, ``"valid"``, ``"test"``: of each ten files the first
             eight, the ninth, the tenth.
         num_samples and the rest: as for `MnistDataset`.
@@ -120,7 +120,7 @@ class LJSpeechDataset(YesNoDataset):
 
 
 class SpeechCommandsDataset(SoundsDataset):
-    """Words spoken (Warden 2018).
+    """Spoken words (Warden 2018).
 
     Columns are `waveform`, `sample_rate` int32, `label`, `speaker_id`, `utterance_number` int32.
 

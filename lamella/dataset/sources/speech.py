@@ -1,4 +1,4 @@
-"""Speech with its text: waveforms as float32 (channels, frames)."""
+"""Speech with transcripts: waveforms as float32 (channels, frames)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import file, one_of
+from .files import one_of
 from .sounds import SoundsDataset, waveform
 from .text_files import lines
 
@@ -36,7 +37,7 @@ class CMUArcticDataset(SoundsDataset):
 
     def _list(self) -> list[Any]:
         root = os.path.join(self.dataset_dir, f"cmu_us_{self.usage}_arctic")
-        listing = file(os.path.join(root, "etc", "txt.done.data"))
+        listing = existing_file(os.path.join(root, "etc", "txt.done.data"))
         found = []
         for line in lines(listing):
             match = re.fullmatch(r'\(\s*(\S+)\s+"(.*)"\s*\)\s*', line)

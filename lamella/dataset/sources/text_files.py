@@ -14,7 +14,7 @@ from .files import LinesDataset
 
 
 class TextFileDataset(LinesDataset):
-    """The lines of text files that aren't empty: `text`.
+    """The non-empty lines of text files: `text`.
 
     Args:
         dataset_files: paths or patterns.
@@ -38,7 +38,7 @@ class TextFileDataset(LinesDataset):
 
 
 def lines(path: str) -> Iterator[str]:
-    """The lines of a file that aren't empty."""
+    """The non-empty lines of a file."""
     with open(path, encoding="utf-8", newline="\n") as opened:
         for line in opened:
             line = line.rstrip("\n")

@@ -1,4 +1,4 @@
-"""TFRecord files: TensorFlow's rows, read without it."""
+"""TFRecord files, read without TensorFlow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .files import LinesDataset, one_of
 
 
 def records(path: str, compression: str | None = None) -> Iterator[bytes]:
-    """The records of a file, each with its length's checksum compared.
+    """The records of a file, with the checksums of lengths verified.
 
     Raises:
         RuntimeError: if the file is damaged.

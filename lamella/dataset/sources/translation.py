@@ -1,4 +1,4 @@
-"""Talks in two languages."""
+"""Translation: talks in two languages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SETS = ["dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014"]
 
 
 class _Talks(Corpus):
-    """The base of both years: files of sentences, and files of XML to validate and test."""
+    """The base of both years: plain text for training, XML for validation and test."""
 
     _given = ("text", "translation")
     _year = ""
@@ -48,7 +48,7 @@ class _Talks(Corpus):
 
 
 def _tagged(path: str) -> Iterator[str]:
-    """The lines of a file that aren't marks about the talk."""
+    """The lines of a file without those of metadata."""
     return (line.strip() for line in lines(path) if not line.startswith("<"))
 
 

@@ -1,4 +1,4 @@
-"""Tasks of understanding Chinese texts."""
+"""CLUE: language understanding tasks in Chinese."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABELS = {"TNEWS": ("label", "label_desc"), "IFLYTEK": ("label", "label_des")}
 
 
 class CLUEDataset(LinesDataset):
-    """Tasks of CLUE (Xu et al. 2020): a row for each JSON object, a line each.
+    """Tasks of CLUE (Xu et al. 2020): one JSON object on each line.
 
     Columns, in the order of their names, are the task's; numbers are uint32, all others strings.
     Tests have no label, and of most tasks an `id`.

@@ -1,4 +1,4 @@
-"""Operations on texts: vocabularies, tokenizers, lookup."""
+"""Text operations: vocabularies, tokenizers, lookup."""
 
 from .enums import (
     JiebaMode,

@@ -1,4 +1,4 @@
-"""The choices that operations on texts offer."""
+"""Enumerations for arguments of text operations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NormalizeForm(IntEnum):
 
 
 class SentencePieceModel(IntEnum):
-    """What kind of model SentencePiece trains."""
+    """The kind of model that SentencePiece trains."""
 
     UNIGRAM = 0
     BPE = 1
@@ -33,14 +33,14 @@ class SentencePieceModel(IntEnum):
 
 
 class SPieceTokenizerLoadType(IntEnum):
-    """From what a SentencePiece model is loaded."""
+    """What a SentencePiece model is loaded from."""
 
     FILE = 0
     MODEL = 1
 
 
 class SPieceTokenizerOutType(IntEnum):
-    """What SentencePiece gives: pieces or their numbers."""
+    """The output of SentencePiece: pieces or their ids."""
 
     STRING = 0
     INT = 1

@@ -1,4 +1,4 @@
-"""What an operation on texts is."""
+"""The base classes of text operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..transforms.operation import Streams, TensorOperation, Values
 
 
 class TextTensorOperation(TensorOperation):
-    """The base of operations on texts."""
+    """The base of text operations."""
 
     def accept(self, value: Any) -> Any:
         """The input, a string or an array of strings.
@@ -25,7 +25,7 @@ class TextTensorOperation(TensorOperation):
         return np.asarray(value)
 
     def give(self, value: Any) -> Any:
-        """The output: a single string as an array of none dimensions."""
+        """The output; a single string is a 0-dimensional array."""
         return value
 
     def text(self, value: np.ndarray) -> str:
@@ -56,23 +56,23 @@ def _decoded(word: Any) -> str:
 
 
 class Each(TextTensorOperation):
-    """The base of operations that change each string."""
+    """The base of operations that map each string to another."""
 
     def change(self, text: str) -> str:
-        """The string changed."""
+        """The new string."""
         raise NotImplementedError(f"'{type(self).__name__}' must define 'change'.")
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The strings changed."""
+        """The new strings."""
         out = [self.change(text) for text in self.texts(value)]
         return np.array(out).reshape(value.shape)
 
 
 class Tokenizer(TextTensorOperation):
-    """The base of tokenizers. A subclass gives `split`: words with their places in the text.
+    """The base of tokenizers. A subclass defines `split`: tokens with their offsets in the text.
 
     Args:
-        with_offsets: whether to give, as two more columns, at which bytes words start and end.
+        with_offsets: whether to add two columns: the byte offsets where tokens start and end.
     """
 
     def __init__(self, with_offsets: bool = False):
@@ -80,11 +80,11 @@ class Tokenizer(TextTensorOperation):
         self.with_offsets = with_offsets
 
     def split(self, text: str) -> list[tuple[str, int, int]]:
-        """The words with the places of their letters in the text, from and up to."""
+        """The tokens with the offsets in characters where each starts and ends in the text."""
         raise NotImplementedError(f"'{type(self).__name__}' must define 'split'.")
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The words, and their places."""
+        """The tokens, and their offsets."""
         text = self.text(values[0])
         found = self.split(text) or [("", 0, 0)]
         words = np.array([word for word, _, _ in found])

@@ -1,4 +1,4 @@
-"""Strings changed, numbered, cut to length."""
+"""Operations on strings: normalization, vocabulary lookup, n-grams, truncation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .vocab import Vectors, Vocab
 
 
 def normalized(text: str, form: NormalizeForm) -> str:
-    """A text in one of Unicode's forms."""
+    """A text in one of Unicode's normal forms."""
     return text if form is NormalizeForm.NONE else unicodedata.normalize(
         form.name, text)  # type: ignore[arg-type]
 
@@ -40,23 +40,23 @@ def to_bytes(array: Any, encoding: str = "utf8") -> np.ndarray:
 
 
 class CaseFold(Each):
-    """Small letters, also where a letter has no single small one."""
+    """Lower case, by Unicode's full case folding (one character may become several)."""
 
     @staticmethod
     def folded(text: str) -> str:
-        """The text in small letters."""
+        """The text in lower case."""
         return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
     def change(self, text: str) -> str:
-        """The string in small letters."""
+        """The string in lower case."""
         return self.folded(text)
 
 
 class NormalizeUTF8(Each):
-    """Strings in one of Unicode's forms.
+    """Strings in one of Unicode's normal forms.
 
     Args:
-        normalize_form: which.
+        normalize_form: the form.
     """
 
     def __init__(self, normalize_form: NormalizeForm = NormalizeForm.NFKC):
@@ -66,17 +66,17 @@ class NormalizeUTF8(Each):
         self.normalize_form = normalize_form
 
     def change(self, text: str) -> str:
-        """The string in the form."""
+        """The normalized string."""
         return normalized(text, self.normalize_form)
 
 
 class RegexReplace(Each):
-    """What a pattern finds, replaced.
+    """Replace the matches of a regular expression.
 
     Args:
-        pattern: the pattern.
-        replace: by what.
-        replace_all: whether all of them; else the first.
+        pattern: the regular expression.
+        replace: the replacement.
+        replace_all: whether to replace all matches; else the first.
     """
 
     def __init__(self, pattern: str, replace: str, replace_all: bool = True):
@@ -90,7 +90,7 @@ class RegexReplace(Each):
         self._by = re.sub(r"\$(\d+)", r"\\\1", replace)
 
     def change(self, text: str) -> str:
-        """The string changed."""
+        """The new string."""
         return self._pattern.sub(self._by, text, 0 if self.replace_all else 1)
 
 
@@ -101,7 +101,7 @@ _XML = [(re.compile(pattern, re.S), by) for pattern, by in (
 
 
 class FilterWikipediaXML(Each):
-    """The words of Wikipedia's pages in XML, in small letters."""
+    """The words of Wikipedia pages in XML, in lower case."""
 
     def change(self, text: str) -> str:
         """The words."""
@@ -116,12 +116,13 @@ class FilterWikipediaXML(Each):
 
 
 class Lookup(TextTensorOperation):
-    """Words as their numbers.
+    """Convert words to their ids.
 
     Args:
         vocab: the vocabulary.
-        unknown_token: whose number words have that aren't in it; None: they are an error.
-        data_type: the type of the numbers.
+        unknown_token: the word whose id stands for words outside of the vocabulary; None: these
+            are an error.
+        data_type: the type of the ids.
     """
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
@@ -156,7 +157,7 @@ class Lookup(TextTensorOperation):
 
 
 class ToNumber(TextTensorOperation):
-    """Strings as numbers.
+    """Parse strings as numbers.
 
     Args:
         data_type: their type.
@@ -189,12 +190,12 @@ class ToNumber(TextTensorOperation):
 
 
 class ToVectors(TextTensorOperation):
-    """Words as their vectors.
+    """Convert words to their vectors.
 
     Args:
-        vectors: the vectors.
-        unk_init: the vector of words that have none; default: zeros.
-        lower_case_backup: whether a word's small letters are looked up too.
+        vectors: a `Vectors`.
+        unk_init: the vector of unknown words; default: zeros.
+        lower_case_backup: whether to look an unknown word up in lower case, too.
     """
 
     def __init__(self, vectors: Vectors, unk_init: Any = None, lower_case_backup: bool = False):
@@ -221,12 +222,12 @@ class ToVectors(TextTensorOperation):
 
 
 class Ngram(TextTensorOperation):
-    """Words that follow one another, joined.
+    """N-grams: runs of consecutive words, joined.
 
     Args:
-        n: how many, or several such numbers.
-        left_pad, right_pad: (word, how many) to put before and after.
-        separator: what they are joined with.
+        n: the length of the n-grams, or a list of lengths.
+        left_pad, right_pad: (word, count): padding before and after.
+        separator: put between the words of an n-gram.
 
     Examples:
         >>> from lamella.dataset import text
@@ -254,7 +255,7 @@ class Ngram(TextTensorOperation):
         self._sizes = sizes
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The joined words."""
+        """The n-grams."""
         if value.ndim != 1:
             raise RuntimeError(f"Ngram: the input must have one dimension, but has {value.ndim}.")
         words, out = self.texts(value), []
@@ -270,11 +271,11 @@ class Ngram(TextTensorOperation):
 
 
 class SlidingWindow(TextTensorOperation):
-    """Elements that follow one another, a row each.
+    """Sliding windows over the elements, one in each row.
 
     Args:
-        width: how many.
-        axis: along which dimension.
+        width: the size of the window.
+        axis: the dimension along which it slides.
     """
 
     def __init__(self, width: int, axis: int = 0):
@@ -285,7 +286,7 @@ class SlidingWindow(TextTensorOperation):
         self.width, self.axis = width, axis
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The rows."""
+        """The windows."""
         if value.ndim != 1 or self.axis not in (0, -1):
             raise RuntimeError("SlidingWindow: the input must have one dimension, and 'axis' be 0.")
         if len(value) < self.width:
@@ -294,11 +295,11 @@ class SlidingWindow(TextTensorOperation):
 
 
 class AddToken(TextTensorOperation):
-    """A word put before or after the others.
+    """Add a token before or after the others.
 
     Args:
-        token: the word.
-        begin: whether before.
+        token: the token.
+        begin: whether to add it at the beginning.
     """
 
     def __init__(self, token: str, begin: bool = True):
@@ -307,7 +308,7 @@ class AddToken(TextTensorOperation):
         self.token, self.begin = token, begin
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The words with it."""
+        """The tokens with it."""
         if value.ndim == 0 or value.ndim > 2:
             raise RuntimeError(f"AddToken: the input must have 1 or 2 dimensions, but has "
                                f"{value.ndim}.")
@@ -318,10 +319,10 @@ class AddToken(TextTensorOperation):
 
 
 class Truncate(TextTensorOperation):
-    """The first of the words.
+    """Truncate to a maximal number of tokens.
 
     Args:
-        max_seq_len: how many at most.
+        max_seq_len: the maximal number.
     """
 
     def __init__(self, max_seq_len: int):
@@ -340,10 +341,10 @@ class Truncate(TextTensorOperation):
 
 
 class TruncateSequencePair(TextTensorOperation):
-    """Two columns shortened, the longer first, until both together are short enough.
+    """Truncate two sequences to a total length, always the longer one first.
 
     Args:
-        max_length: how long together.
+        max_length: the maximal total length.
     """
 
     def __init__(self, max_length: int):
@@ -354,7 +355,7 @@ class TruncateSequencePair(TextTensorOperation):
         self.max_length = max_length
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """Both shortened."""
+        """Both sequences, truncated."""
         if len(values) != 2 or any(v.ndim != 1 for v in values):
             raise RuntimeError("TruncateSequencePair: two inputs of one dimension are expected.")
         first, second = len(values[0]), len(values[1])

@@ -1,4 +1,4 @@
-"""Texts cut into words."""
+"""Tokenizers: texts split into tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, string
+from ..checks import boolean, existing_file, string
 from ..errors import needs
 from ..transforms.operation import PyTensorOperation, Streams, Values
 from .enums import JiebaMode, NormalizeForm, SPieceTokenizerOutType
@@ -20,10 +20,10 @@ Found = list[tuple[str, int, int]]
 
 
 class WhitespaceTokenizer(Tokenizer):
-    """Cut at white space."""
+    """Split at white space."""
 
     def split(self, text: str) -> Found:
-        """The words with their places."""
+        """The tokens with their offsets."""
         found, start = [], None
         for place, letter in enumerate(text + " "):
             if letter.isspace():
@@ -36,18 +36,18 @@ class WhitespaceTokenizer(Tokenizer):
 
 
 class UnicodeCharTokenizer(Tokenizer):
-    """Cut into letters."""
+    """Split into characters."""
 
     def split(self, text: str) -> Found:
-        """The letters with their places."""
+        """The characters with their offsets."""
         return [(letter, place, place + 1) for place, letter in enumerate(text)]
 
 
 class UnicodeScriptTokenizer(Tokenizer):
-    """Cut where the script changes.
+    """Split where the Unicode script changes.
 
     Args:
-        keep_whitespace: whether white space is given too.
+        keep_whitespace: whether white space becomes tokens, too.
         with_offsets: as for all tokenizers.
     """
 
@@ -57,7 +57,7 @@ class UnicodeScriptTokenizer(Tokenizer):
         self.keep_whitespace = keep_whitespace
 
     def split(self, text: str) -> Found:
-        """The words with their places."""
+        """The tokens with their offsets."""
         found: Found = []
         last: Any = None
         for place, letter in enumerate(text):
@@ -78,7 +78,7 @@ _SCRIPTS = ("Latin", "Han", "Cyrillic", "Greek", "Arabic", "Hebrew", "Hiragana",
 
 
 def script(letter: str) -> str:
-    """The script of a letter."""
+    """The script of a character."""
     regex = needs("text", "regex")
     for name in _SCRIPTS:
         if regex.match(rf"\p{{Script={name}}}", letter):
@@ -87,11 +87,11 @@ def script(letter: str) -> str:
 
 
 class RegexTokenizer(Tokenizer):
-    r"""Cut at what a pattern finds.
+    r"""Split at the matches of a regular expression.
 
     Args:
-        delim_pattern: the pattern, such as ``\s+``.
-        keep_delim_pattern: a pattern of which delimiters are given too.
+        delim_pattern: the regular expression, such as ``\s+``.
+        keep_delim_pattern: matches that match this pattern, too, become tokens.
         with_offsets: as for all tokenizers.
     """
 
@@ -107,7 +107,7 @@ class RegexTokenizer(Tokenizer):
         self._kept = regex.compile(keep_delim_pattern) if keep_delim_pattern else None
 
     def split(self, text: str) -> Found:
-        """The words with their places."""
+        """The tokens with their offsets."""
         found, start = [], 0
         for match in self._delimiter.finditer(text):
             if match.start() == match.end():
@@ -135,13 +135,13 @@ def _is_mark(letter: str) -> bool:
 
 
 class BasicTokenizer(Tokenizer):
-    """Cut at white space, at marks, and at each Chinese character, as BERT does.
+    """Split at white space, punctuation and each Chinese character, as BERT does.
 
     Args:
-        lower_case: whether letters become small and lose their accents.
-        keep_whitespace: whether white space is given too.
-        normalization_form: to which of Unicode's forms texts are brought before.
-        preserve_unused_token: whether words such as [CLS] stay whole.
+        lower_case: whether to convert to lower case and strip accents.
+        keep_whitespace: whether white space becomes tokens, too.
+        normalization_form: the Unicode normal form that texts are converted to first.
+        preserve_unused_token: whether to keep tokens such as [CLS] as they are.
         with_offsets: as for all tokenizers.
     """
 
@@ -160,7 +160,7 @@ class BasicTokenizer(Tokenizer):
         self.preserve_unused_token = preserve_unused_token
 
     def prepared(self, text: str) -> str:
-        """The text as it is cut."""
+        """The text that is split: normalized, and in lower case where that is requested."""
         kept = self.preserve_unused_token
         if self.lower_case:
             parts, start = [], 0
@@ -179,11 +179,11 @@ class BasicTokenizer(Tokenizer):
         return "".join(c for c in text if unicodedata.category(c) != "Mn")
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The words, and their places in the text as it is cut."""
+        """The tokens, and their offsets in the prepared text."""
         return super().run((np.asarray(self.prepared(self.text(values[0]))),), streams)
 
     def split(self, text: str) -> Found:
-        """The words with their places."""
+        """The tokens with their offsets."""
         whole = dict(_preserved(text)) if self.preserve_unused_token else {}
         found: Found = []
         place, open_word = 0, False
@@ -222,13 +222,13 @@ def _preserved(text: str) -> list[tuple[int, str]]:
 
 
 class WordpieceTokenizer(TextTensorOperation):
-    """Words cut into the longest parts that a vocabulary has.
+    """Split words into the longest pieces that a vocabulary has.
 
     Args:
         vocab: the vocabulary.
-        suffix_indicator: what parts begin with that don't begin a word.
-        max_bytes_per_token: longer words aren't cut.
-        unknown_token: what stands for words that can't be cut; "": the words themselves.
+        suffix_indicator: the prefix of pieces that don't begin a word.
+        max_bytes_per_token: longer words are unknown.
+        unknown_token: what stands for words that can't be split; "": the words themselves.
         with_offsets: as for all tokenizers.
     """
 
@@ -251,7 +251,7 @@ class WordpieceTokenizer(TextTensorOperation):
         self._known = set(vocab.vocab())
 
     def pieces(self, word: str) -> Found:
-        """The parts of a word with their places."""
+        """The pieces of a word with their offsets."""
         whole = [(self.unknown_token or word, 0, len(word))]
         if len(word.encode()) > self.max_bytes_per_token:
             return whole
@@ -269,7 +269,7 @@ class WordpieceTokenizer(TextTensorOperation):
         return found
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The parts, and their places in their words."""
+        """The pieces, and their offsets in their words."""
         found, starts, ends = [], [], []
         for word in self.texts(values[0]):
             for piece, start, end in self.pieces(word):
@@ -283,7 +283,7 @@ class WordpieceTokenizer(TextTensorOperation):
 
 
 class BertTokenizer(WordpieceTokenizer):
-    """Cut as BERT does: by `BasicTokenizer`, then by `WordpieceTokenizer`.
+    """Split as BERT does: by `BasicTokenizer`, then by `WordpieceTokenizer`.
 
     Args:
         vocab, suffix_indicator, max_bytes_per_token, unknown_token: as for `WordpieceTokenizer`.
@@ -305,7 +305,7 @@ class BertTokenizer(WordpieceTokenizer):
                                      preserve_unused_token, True)
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The parts, and their places."""
+        """The pieces, and their offsets."""
         words, starts, _ = self._basic.run(values, streams)
         found, firsts, lasts = [], [], []
         for word, before in zip(words.tolist(), starts.tolist(), strict=True):
@@ -319,7 +319,7 @@ class BertTokenizer(WordpieceTokenizer):
 
 
 class JiebaTokenizer(Tokenizer):
-    """Chinese texts cut into words, by jieba.
+    """Split Chinese texts into words, by jieba.
 
     Args:
         hmm_path, mp_path: files of the model and the dictionary, as cppjieba has them; the
@@ -348,7 +348,7 @@ class JiebaTokenizer(Tokenizer):
         return self._jieba
 
     def add_word(self, word: str, freq: int | None = None) -> None:
-        """Add a word to the dictionary, with how often it comes."""
+        """Add a word to the dictionary, with its frequency."""
         if not isinstance(word, str) or not word:
             raise ValueError(f"For 'add_word', 'word' must be a str, but got {word!r}.")
         if freq is not None and (isinstance(freq, bool) or not isinstance(freq, int) or freq < 0):
@@ -357,7 +357,7 @@ class JiebaTokenizer(Tokenizer):
         self._loaded().add_word(word, freq or None)
 
     def add_dict(self, user_dict: Any) -> None:
-        """Add words with how often they come, from a dict or a file with both on each line."""
+        """Add words with their frequencies, from a dict, or from a file with one of both a line."""
         if isinstance(user_dict, dict):
             items = list(user_dict.items())
         elif isinstance(user_dict, str):
@@ -371,7 +371,7 @@ class JiebaTokenizer(Tokenizer):
             self.add_word(word, freq)
 
     def split(self, text: str) -> Found:
-        """The words with their places."""
+        """The tokens with their offsets."""
         jieba = self._loaded()
         if self.mode is JiebaMode.HMM:
             words = list(needs("text", "jieba.finalseg", "jieba").cut(text))
@@ -385,7 +385,7 @@ class JiebaTokenizer(Tokenizer):
 
 
 class SentencePieceVocab:
-    """A model of SentencePiece."""
+    """A SentencePiece model."""
 
     def __init__(self) -> None:
         self.model = b""
@@ -438,11 +438,11 @@ class SentencePieceVocab:
 
 
 class SentencePieceTokenizer(TextTensorOperation):
-    """Texts cut into a SentencePiece model's pieces.
+    """Split texts into a SentencePiece model's pieces.
 
     Args:
         mode: the model's file, or a SentencePieceVocab.
-        out_type: pieces or their numbers, an SPieceTokenizerOutType.
+        out_type: pieces or their ids, an SPieceTokenizerOutType.
     """
 
     def __init__(self, mode: Any, out_type: SPieceTokenizerOutType):
@@ -455,14 +455,12 @@ class SentencePieceTokenizer(TextTensorOperation):
         self.mode, self.out_type = mode, out_type
         processor = needs("text", "sentencepiece").SentencePieceProcessor
         if isinstance(mode, str):
-            if not os.path.isfile(mode):
-                raise ValueError(f"The file {mode} does not exist or permission denied!")
-            self._processor = processor(model_file=mode)
+            self._processor = processor(model_file=existing_file(mode))
         else:
             self._processor = processor(model_proto=mode.model)
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The pieces or their numbers."""
+        """The pieces or their ids."""
         text = self.text(value)
         if self.out_type is SPieceTokenizerOutType.INT:
             return np.array(self._processor.encode(text), np.int32)
@@ -470,10 +468,10 @@ class SentencePieceTokenizer(TextTensorOperation):
 
 
 class PythonTokenizer(PyTensorOperation):
-    """Texts cut by a function.
+    """Split texts by a function.
 
     Args:
-        tokenizer: gives a list of words of a string.
+        tokenizer: takes a string and returns a list of tokens.
     """
 
     def __init__(self, tokenizer: Any):
@@ -490,6 +488,6 @@ class PythonTokenizer(PyTensorOperation):
         return np.asarray(value)
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The words."""
+        """The tokens."""
         word = value.reshape(-1)[0] if value.dtype.kind == "S" else str(value)
         return np.array(self.tokenizer(word.decode() if isinstance(word, bytes) else word))

@@ -1,4 +1,4 @@
-"""The names of this room, as MindSpore's module of this name has them."""
+"""Aliases: the names of the package, as in MindSpore's module of this name."""
 
 from enum import IntEnum
 

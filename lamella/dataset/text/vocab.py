@@ -1,18 +1,18 @@
-"""Vocabularies: words and their numbers."""
+"""Vocabularies, which map words to ids, and word vectors."""
 
 from __future__ import annotations
 
 import collections
-import os
 from typing import Any
 
 import numpy as np
 
+from ..checks import existing_file
 from ..node import Dataset
 
 
 class Vocab:
-    """Words and their numbers.
+    """A mapping of words to ids.
 
     Examples:
         >>> from lamella.dataset import text
@@ -34,15 +34,15 @@ class Vocab:
     @classmethod
     def from_list(cls, word_list: list[str], special_tokens: list[str] | None = None,
                   special_first: bool = True) -> Vocab:
-        """The words of a list, numbered as they come.
+        """A vocabulary of the words of a list, in that order.
 
         Args:
             word_list: the words.
-            special_tokens: more of them.
-            special_first: whether those come first.
+            special_tokens: further words.
+            special_first: whether the special tokens come first.
 
         Raises:
-            ValueError: if one comes twice.
+            ValueError: if there are duplicates.
         """
         for argument, words in (("word_list", word_list), ("special_tokens", special_tokens or [])):
             if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
@@ -62,7 +62,7 @@ class Vocab:
 
     @classmethod
     def from_dict(cls, word_dict: dict[str, int]) -> Vocab:
-        """Words with their numbers."""
+        """A vocabulary with these ids."""
         if not isinstance(word_dict, dict):
             raise TypeError(f"For 'Vocab.from_dict', 'word_dict' must be a dict, but got "
                             f"{word_dict!r}.")
@@ -78,16 +78,15 @@ class Vocab:
     @classmethod
     def from_file(cls, file_path: str, delimiter: str = "", vocab_size: int | None = None,
                   special_tokens: list[str] | None = None, special_first: bool = True) -> Vocab:
-        """The words of a file, one on each line.
+        """A vocabulary of the words of a file, one on each line.
 
         Args:
             file_path: the file.
-            delimiter: what the word on a line ends with; default: the line's end.
+            delimiter: what ends the word on a line; default: the end of the line.
             vocab_size: read at most this many.
             special_tokens, special_first: as for `from_list`.
         """
-        if not isinstance(file_path, str) or not os.path.isfile(file_path):
-            raise ValueError(f"The file {file_path} does not exist or permission denied!")
+        existing_file(file_path)
         if vocab_size is not None and (isinstance(vocab_size, bool) or not isinstance(
                 vocab_size, int) or vocab_size < 1):
             raise ValueError(f"For 'Vocab.from_file', 'vocab_size' must be a positive int, but got "
@@ -105,12 +104,12 @@ class Vocab:
     def from_dataset(cls, dataset: Dataset, columns: Any = None, freq_range: Any = None,
                      top_k: int | None = None, special_tokens: list[str] | None = None,
                      special_first: bool = True) -> Vocab:
-        """The words of a dataset's columns, the most frequent first.
+        """A vocabulary of the words in a dataset's columns, the most frequent first.
 
         Args:
             dataset: the dataset.
             columns: which; default: all.
-            freq_range: between how often a word has to come: (min, max), either may be None.
+            freq_range: (min, max) of the frequency of words to keep; either may be None.
             top_k: keep at most this many.
             special_tokens, special_first: as for `from_list`.
         """
@@ -129,11 +128,11 @@ class Vocab:
         return cls.from_list(words[:top_k], special_tokens, special_first)
 
     def vocab(self) -> dict[str, int]:
-        """The words with their numbers."""
+        """The ids by word."""
         return dict(self._ids)
 
     def tokens_to_ids(self, tokens: Any) -> Any:
-        """The number of a word, or of each in a list; -1 where there is none."""
+        """The id of a word, or of each in a list; -1 for unknown words."""
         if isinstance(tokens, np.ndarray):
             tokens = tokens.tolist()
         if isinstance(tokens, str):
@@ -141,7 +140,7 @@ class Vocab:
         return [self._ids.get(token, -1) for token in tokens]
 
     def ids_to_tokens(self, ids: Any) -> Any:
-        """The word of a number, or of each in a list; "" where there is none."""
+        """The word of an id, or of each in a list; "" for unknown ids."""
         if isinstance(ids, np.ndarray):
             ids = ids.tolist()
         if isinstance(ids, int):
@@ -155,7 +154,7 @@ class Vocab:
 class Vectors:
     """A vector for each word, from a file.
 
-    Each line has a word and its numbers; a first line of two numbers is a head (fastText).
+    Each line has a word and its numbers; a first line of two numbers is a header (fastText).
     """
 
     def __init__(self) -> None:
@@ -171,10 +170,9 @@ class Vectors:
             max_vectors: read at most this many.
 
         Raises:
-            RuntimeError: if lines differ in how many numbers they have.
+            RuntimeError: if lines have different counts of numbers.
         """
-        if not isinstance(file_path, str) or not os.path.isfile(file_path):
-            raise ValueError(f"The file {file_path} does not exist or permission denied!")
+        existing_file(file_path)
         made = cls()
         with open(file_path, encoding="utf-8") as opened:
             for number, line in enumerate(opened):
@@ -204,7 +202,8 @@ class FastText(Vectors):
 
 
 class CharNGram(Vectors):
-    """Vectors of groups of letters (Hashimoto et al. 2016); a word's is the mean of its groups'."""
+    """Vectors of character n-grams (Hashimoto et al. 2016); a word's is the mean of those of its
+    n-grams."""
 
     def vector(self, word: str) -> np.ndarray | None:
         """The vector of a word, if it has one."""

@@ -1,8 +1,9 @@
-"""What an operation on rows is, and where its random numbers come from.
+"""The base classes of operations on rows, and their random number generators.
 
 An operation is a function of arrays. Called by a program it draws from a new generator each time;
 in a `map`, worker k has one generator for each operation, which goes on from row to row and from
-epoch to epoch. So drawing and applying are apart: an operation asks the `Streams` it is given.
+epoch to epoch. So an operation doesn't own its generator: it takes it from the `Streams` it is
+given.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Streams:
     """The generators of one worker, one for each operation.
 
     Args:
-        seed: what each of them starts from.
-        operations: all that may ask; their places in this list name them in `state`.
+        seed: the seed of all of them.
+        operations: all operations; `state` identifies them by their indices here.
     """
 
     def __init__(self, seed: int, operations: Iterable[Any] = ()):
@@ -41,11 +42,11 @@ class Streams:
         return found
 
     def state(self) -> dict[int, Any]:
-        """What `restore` needs to go on from here."""
+        """The state that `restore` continues from."""
         return {place: generator.state() for place, generator in self.generators.items()}
 
     def restore(self, state: dict[int, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Continue from where `state` was taken."""
         self.generators = {}
         for place, kept in state.items():
             self.generators[place] = Mt19937(self.seed)

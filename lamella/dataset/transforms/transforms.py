@@ -29,7 +29,7 @@ class Relational(IntEnum):
 
 
 def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as one that gives the same for the same."""
+    """Mark a function as deterministic."""
     function.random = False  # type: ignore[attr-defined]
     return function
 
@@ -100,7 +100,7 @@ class Compose(CompoundOperation):
         self.transforms = _operations("Compose", transforms)
 
     def unfolded(self) -> list[Any]:
-        """The operations, those of a Compose inside of it too."""
+        """The operations, with those of nested Composes."""
         return [single for operation in self.transforms for single in (
             operation.unfolded() if isinstance(operation, Compose) else [operation])]
 
@@ -112,11 +112,11 @@ class Compose(CompoundOperation):
 
 
 class RandomApply(CompoundOperation):
-    """All of the operations, or none, by chance.
+    """All of the operations with a probability, else none.
 
     Args:
         transforms: a list of transforms and functions.
-        prob: how likely they are applied.
+        prob: the probability.
     """
 
     draws = True
@@ -134,7 +134,7 @@ class RandomApply(CompoundOperation):
 
 
 class RandomChoice(CompoundOperation):
-    """One of the operations, by chance.
+    """One of the operations, chosen at random.
 
     Args:
         transforms: a list of transforms and functions.
@@ -146,7 +146,7 @@ class RandomChoice(CompoundOperation):
         self.transforms = _operations("RandomChoice", transforms)
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The outputs of the one."""
+        """The outputs of the operation chosen."""
         place = streams.of(self).integer(0, len(self.transforms) - 1)
         return run_operation(self.transforms[place], values, streams)
 
@@ -171,7 +171,7 @@ class RandomOrder(CompoundOperation):
 
 
 class Fill(TensorOperation):
-    """All elements replaced by one value.
+    """Replace all elements by one value.
 
     Args:
         fill_value: the value; its type is that of the input.
@@ -184,7 +184,7 @@ class Fill(TensorOperation):
         self.fill_value = fill_value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The input filled."""
+        """The filled array."""
         text = isinstance(self.fill_value, (str, bytes))
         if (value.dtype.kind in "US") is not text:
             raise RuntimeError(f"Fill: types do not match: the value is {self.fill_value!r}, the "
@@ -199,7 +199,7 @@ class Fill(TensorOperation):
 
 
 class TypeCast(TensorOperation):
-    """Another type.
+    """Convert the data type.
 
     Args:
         data_type: the type, Lamella's or NumPy's.
@@ -218,7 +218,7 @@ class TypeCast(TensorOperation):
         self.data_type, self._kind = data_type, kind
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The input in the other type."""
+        """The converted array."""
         if (value.dtype.kind in "US") is not (self._kind.kind in "US"):
             raise RuntimeError(f"TypeCast: {value.dtype} can't be cast to {self._kind}.")
         with np.errstate(invalid="ignore"):
@@ -230,11 +230,11 @@ class TypeCast(TensorOperation):
 
 
 class OneHot(TensorOperation):
-    """Class numbers as vectors with a 1 at their place.
+    """One-hot vectors of class numbers.
 
     Args:
         num_classes: how many classes there are.
-        smoothing_rate: what share of the 1 is spread over all classes.
+        smoothing_rate: label smoothing: the fraction of the 1 that is spread over all classes.
 
     Examples:
         >>> import numpy as np
@@ -279,11 +279,11 @@ class OneHot(TensorOperation):
 
 
 class Mask(TensorOperation):
-    """Where the elements compare to a constant.
+    """A mask: the comparison of each element with a constant.
 
     Args:
-        operator: how, a Relational.
-        constant: with what.
+        operator: a Relational.
+        constant: the constant.
         dtype: the type of the output.
     """
 
@@ -304,7 +304,7 @@ class Mask(TensorOperation):
         self.operator, self.constant, self.dtype = operator, constant, dtype
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """Where it holds."""
+        """The mask."""
         if (value.dtype.kind in "US") is not isinstance(self.constant, (str, bytes)):
             raise RuntimeError(f"Mask: the type of the constant {self.constant!r} and of the "
                                f"input, {value.dtype}, do not match.")
@@ -348,11 +348,11 @@ class Slice(TensorOperation):
 
 
 class PadEnd(TensorOperation):
-    """Each input padded at its end, or cut, to one shape.
+    """Pad at the end, or truncate, to a shape.
 
     Args:
-        pad_shape: the shape; None: as it is.
-        pad_value: what to pad with; default: 0, or no text.
+        pad_shape: the shape; None: the size of the input.
+        pad_value: what to pad with; default: 0, or the empty string.
     """
 
     def __init__(self, pad_shape: list[int | None], pad_value: Any = None):
@@ -370,7 +370,7 @@ class PadEnd(TensorOperation):
         self.pad_shape, self.pad_value = pad_shape, pad_value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The input in the shape."""
+        """The padded array."""
         if len(self.pad_shape) != value.ndim:
             raise RuntimeError(f"PadEnd: 'pad_shape' has {len(self.pad_shape)} dimensions, but the "
                                f"input has {value.ndim}.")
@@ -391,7 +391,7 @@ class PadEnd(TensorOperation):
 
 
 class Concatenate(TensorOperation):
-    """The columns one after the other, with arrays before and after.
+    """Concatenate the columns, with arrays before and after.
 
     Args:
         axis: 0 or -1.
@@ -424,7 +424,7 @@ class Concatenate(TensorOperation):
 
 
 class Duplicate(TensorOperation):
-    """Two columns of one."""
+    """Duplicate a column."""
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The column twice."""
@@ -434,7 +434,7 @@ class Duplicate(TensorOperation):
 
 
 class Unique(TensorOperation):
-    """The different elements in the order they come, at which of them each is, and how often."""
+    """The unique elements in order of occurrence, the index of each input element, the counts."""
 
     def run(self, values: Values, streams: Streams) -> Values:
         """Three columns."""

@@ -1,4 +1,4 @@
-"""Policies: several changes chosen at random.
+"""Augmentation policies: several operations chosen at random.
 
 The policies are the papers': AutoAugment (Cubuk et al. 2019), RandAugment (Cubuk et al. 2020),
 TrivialAugment (Mueller and Hutter 2021).
@@ -64,7 +64,7 @@ def _read(policy: str) -> list[list[tuple[str, float, int | None]]]:
 
 def changed(image: np.ndarray, name: str, strength: float, interpolation: Inter,
             fill: tuple[int, int, int]) -> np.ndarray:
-    """The image with one change, of a strength."""
+    """The image after one operation of a magnitude."""
     if name in ("ShearX", "ShearY", "TranslateX", "TranslateY"):
         across = name.endswith("X")
         move = (strength, 0.0) if across else (0.0, strength)
@@ -92,7 +92,7 @@ def changed(image: np.ndarray, name: str, strength: float, interpolation: Inter,
 
 
 class _Policy(RandomImageOperation):
-    """The base of policies."""
+    """The base of augmentation policies."""
 
     interpolation: Inter
     _fill: tuple[int, int, int]
@@ -103,7 +103,7 @@ class _Policy(RandomImageOperation):
         self.fill_value, self._fill = fill_value, fill_values(name, fill_value)
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
-        """The image with all that was drawn."""
+        """The image after the operations drawn."""
         is_image(type(self).__name__, image, [3])
         for name, strength in drawn:
             image = changed(image, name, strength, self.interpolation, self._fill)
@@ -111,12 +111,12 @@ class _Policy(RandomImageOperation):
 
 
 class AutoAugment(_Policy):
-    """Two changes, of a pair chosen among those that a policy has.
+    """Two operations, a random pair of those of a policy.
 
     Args:
-        policy: which.
+        policy: an AutoAugmentPolicy.
         interpolation: an Inter.
-        fill_value: what is seen where there was nothing.
+        fill_value: the value of pixels outside of the image.
     """
 
     def __init__(self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
@@ -126,7 +126,7 @@ class AutoAugment(_Policy):
         self._pairs = _read(_POLICIES[policy])
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """The changes and their strengths."""
+        """The operations and their magnitudes."""
         (height, width), drawn = image.shape[:2], []
         strengths: dict[str, Any] = {
             "ShearX": np.linspace(0, 0.3, 10), "ShearY": np.linspace(0, 0.3, 10),
@@ -153,12 +153,12 @@ _SIGNED = frozenset(_ALL[1:10])
 
 
 class RandAugment(_Policy):
-    """Some changes, chosen at random, of one strength.
+    """Some operations, chosen at random, of one magnitude.
 
     Args:
-        num_ops: how many.
-        magnitude: which of the strengths.
-        num_magnitude_bins: how many strengths there are.
+        num_ops: how many operations.
+        magnitude: the index of the magnitude.
+        num_magnitude_bins: the number of magnitudes.
         interpolation, fill_value: as for `AutoAugment`.
     """
 
@@ -174,7 +174,7 @@ class RandAugment(_Policy):
         self._set(interpolation, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """The changes and their strengths."""
+        """The operations and their magnitudes."""
         (height, width), bins = image.shape[:2], self.num_magnitude_bins
         share, drawn = self.magnitude / (bins - 1), []
         for _ in range(self.num_ops):
@@ -192,10 +192,10 @@ class RandAugment(_Policy):
 
 
 class TrivialAugmentWide(_Policy):
-    """One change, chosen at random, of random strength.
+    """One operation, chosen at random, of random magnitude.
 
     Args:
-        num_magnitude_bins: how many strengths there are.
+        num_magnitude_bins: the number of magnitudes.
         interpolation, fill_value: as for `AutoAugment`.
     """
 
@@ -206,7 +206,7 @@ class TrivialAugmentWide(_Policy):
         self._set(interpolation, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """The change and its strength."""
+        """The operation and its magnitude."""
         name = _ALL[generator.integer(0, len(_ALL) - 1)]
         share = generator.integer(0, self.num_magnitude_bins - 1) / (self.num_magnitude_bins - 1)
         strength = share * {"TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}.get(name, 0.99)
@@ -220,7 +220,7 @@ class TrivialAugmentWide(_Policy):
 
 
 class RandomSelectSubpolicy(RandomImageOperation):
-    """The operations of one of several lists, each by its chance.
+    """The operations of one of several lists, each with its probability.
 
     Args:
         policy: lists of (operation, chance).
@@ -246,7 +246,7 @@ class RandomSelectSubpolicy(RandomImageOperation):
         return (operation for part in self.policy for operation, _ in part)
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The image changed."""
+        """The new image."""
         generator = streams.of(self)
         for operation, chance in self.policy[generator.integer(0, len(self.policy) - 1)]:
             if generator.float64(0, 1) <= chance:

@@ -1,4 +1,4 @@
-"""Images changed together with boxes in them: rows (x, y, width, height, ...) in pixels."""
+"""Operations on images with their bounding boxes: rows (x, y, width, height, ...) in pixels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _checked(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cut(boxes: np.ndarray, x: float, y: float, width: float, height: float) -> np.ndarray:
-    """The boxes as seen in a part of the image, without those that aren't."""
+    """The boxes clipped to a part of the image, without those outside of it."""
     left, top = np.maximum(boxes[:, 0], x), np.maximum(boxes[:, 1], y)
     right = np.minimum(boxes[:, 0] + boxes[:, 2], x + width)
     bottom = np.minimum(boxes[:, 1] + boxes[:, 3], y + height)
@@ -60,14 +60,14 @@ def _none_left(boxes: np.ndarray) -> np.ndarray:
 
 
 class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
-    """As `RandomHorizontalFlip`, with boxes.
+    """As `RandomHorizontalFlip`, with bounding boxes.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The image and its boxes, or their mirror images."""
+        """The image and its boxes, flipped or as they were."""
         image, boxes = _checked(type(self).__name__, values)
         if not self.draw(image, streams.of(self)):
             return image, boxes
@@ -80,20 +80,20 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
 
 
 class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, RandomVerticalFlip):
-    """As `RandomVerticalFlip`, with boxes.
+    """As `RandomVerticalFlip`, with bounding boxes.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     _horizontally = False
 
 
 class RandomCropWithBBox(RandomCrop):
-    """As `RandomCrop`, with boxes."""
+    """As `RandomCrop`, with bounding boxes."""
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The part and the boxes in it."""
+        """The cropped image and the boxes in it."""
         image, boxes = _checked("RandomCropWithBBox", values)
         (left, top, right, bottom), x, y = self.draw(image, streams.of(self))
         moved = boxes.copy()
@@ -104,10 +104,10 @@ class RandomCropWithBBox(RandomCrop):
 
 
 class RandomResizedCropWithBBox(RandomResizedCrop):
-    """As `RandomResizedCrop`, with boxes."""
+    """As `RandomResizedCrop`, with bounding boxes."""
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The part and the boxes in it."""
+        """The cropped image and the boxes in it."""
         image, boxes = _checked("RandomResizedCropWithBBox", values)
         drawn = x, y, width, height = self.draw(image, streams.of(self))
         cut = _cut(boxes, x, y, width, height)
@@ -116,31 +116,31 @@ class RandomResizedCropWithBBox(RandomResizedCrop):
 
 
 class ResizeWithBBox(Resize):
-    """As `Resize`, with boxes."""
+    """As `Resize`, with bounding boxes."""
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The image in the size and its boxes."""
+        """The resized image and its boxes."""
         image, boxes = _checked("ResizeWithBBox", values)
         out = self._array(image)
         return out, _scaled(boxes, out.shape[1] / image.shape[1], out.shape[0] / image.shape[0])
 
 
 class RandomResizeWithBBox(RandomResize):
-    """As `RandomResize`, with boxes."""
+    """As `RandomResize`, with bounding boxes."""
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The image in the size and its boxes."""
+        """The resized image and its boxes."""
         image, boxes = _checked("RandomResizeWithBBox", values)
         out = self.apply(image, self.draw(image, streams.of(self)))
         return out, _scaled(boxes, out.shape[1] / image.shape[1], out.shape[0] / image.shape[0])
 
 
 class BoundingBoxAugment(RandomImageOperation):
-    """An operation applied to what is inside of some boxes, chosen at random.
+    """An operation applied to the inside of some boxes, chosen at random.
 
     Args:
         transform: the operation; it must keep the size.
-        ratio: how many of the boxes.
+        ratio: the fraction of the boxes.
     """
 
     def __init__(self, transform: TensorOperation, ratio: float = 0.3):
@@ -155,7 +155,7 @@ class BoundingBoxAugment(RandomImageOperation):
         return iter((self.inside,))
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The image changed, and its boxes."""
+        """The new image, and its boxes."""
         image, boxes = _checked("BoundingBoxAugment", values)
         order = list(range(len(boxes)))
         generator: Mt19937 = streams.of(self)

@@ -1,4 +1,4 @@
-"""Images in other colours: fixed changes."""
+"""Colour operations with fixed factors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .image import ImageOperation, frames, is_image, pillow
 
 
 class _Enhanced(ImageOperation):
-    """The base of what one factor says."""
+    """The base of operations with one factor."""
 
     _argument, _channels, _high = "", (3,), None
     _enhance = ""
@@ -35,7 +35,7 @@ class _Enhanced(ImageOperation):
 
 
 class AdjustBrightness(_Enhanced):
-    """Brighter, or darker.
+    """Change the brightness.
 
     Args:
         brightness_factor: 0 is black, 1 the image.
@@ -49,7 +49,7 @@ class AdjustBrightness(_Enhanced):
 
 
 class AdjustContrast(_Enhanced):
-    """More contrast, or less.
+    """Change the contrast.
 
     Args:
         contrast_factor: 0 is gray, 1 the image.
@@ -63,10 +63,10 @@ class AdjustContrast(_Enhanced):
 
 
 class AdjustSaturation(_Enhanced):
-    """More colour, or less.
+    """Change the saturation.
 
     Args:
-        saturation_factor: 0 is without colour, 1 the image.
+        saturation_factor: 0 is gray, 1 the image.
     """
 
     _argument, _enhance = "saturation_factor", "Color"
@@ -77,10 +77,10 @@ class AdjustSaturation(_Enhanced):
 
 
 class AdjustSharpness(_Enhanced):
-    """Sharper, or smoother.
+    """Change the sharpness.
 
     Args:
-        sharpness_factor: 0 is smooth, 1 the image.
+        sharpness_factor: 0 is smoothed, 1 the image.
     """
 
     _argument, _channels = "sharpness_factor", (1, 3)
@@ -92,10 +92,10 @@ class AdjustSharpness(_Enhanced):
 
 
 class AdjustHue(ImageOperation):
-    """Colours turned.
+    """Rotate the hue.
 
     Args:
-        hue_factor: by which share of the circle, in [-0.5, 0.5].
+        hue_factor: the fraction of the colour circle, in [-0.5, 0.5].
     """
 
     def __init__(self, hue_factor: float):
@@ -115,7 +115,7 @@ class AdjustHue(ImageOperation):
 
 
 class AdjustGamma(ImageOperation):
-    """Values to a power.
+    """Gamma correction: ``gain * value ** gamma`` of values in [0, 1].
 
     Args:
         gamma: the power.
@@ -144,11 +144,11 @@ class AdjustGamma(ImageOperation):
 
 
 class AutoContrast(ImageOperation):
-    """Values stretched to the whole range.
+    """Stretch the values to the full range.
 
     Args:
-        cutoff: what per cent of the lightest and darkest pixels don't count.
-        ignore: values that don't count.
+        cutoff: the percentage of the lightest and darkest pixels to ignore.
+        ignore: values to ignore.
     """
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None):
@@ -166,7 +166,7 @@ class AutoContrast(ImageOperation):
 
 
 class Equalize(ImageOperation):
-    """All values equally frequent."""
+    """Equalize the histogram."""
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return kernels.equalized(is_image("Equalize", image, [1, 3]))
@@ -176,7 +176,7 @@ class Equalize(ImageOperation):
 
 
 class Invert(ImageOperation):
-    """The negative."""
+    """Invert the values."""
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return (255 - is_image("Invert", image)).astype(image.dtype)
@@ -186,10 +186,10 @@ class Invert(ImageOperation):
 
 
 class Posterize(ImageOperation):
-    """Only the highest bits of each value.
+    """Keep only the highest bits of each value.
 
     Args:
-        bits: how many.
+        bits: how many bits to keep.
     """
 
     def __init__(self, bits: int):
@@ -201,7 +201,7 @@ class Posterize(ImageOperation):
 
 
 class Solarize(ImageOperation):
-    """Values in a range inverted.
+    """Invert the values inside a range.
 
     Args:
         threshold: (min, max), or one number for both.
@@ -216,11 +216,11 @@ class Solarize(ImageOperation):
 
 
 class GaussianBlur(ImageOperation):
-    """Blurred by a bell curve.
+    """Blur by a Gaussian kernel.
 
     Args:
-        kernel_size: how many pixels it spans, odd: (across, down) or one number.
-        sigma: how wide it is: (across, down) or one number; default: by the size.
+        kernel_size: the size in pixels, odd: (width, height) or one number.
+        sigma: the standard deviation: (x, y) or one number; default: by the size.
     """
 
     def __init__(self, kernel_size: Any, sigma: Any = None):
@@ -247,11 +247,11 @@ class GaussianBlur(ImageOperation):
 
 
 class UniformAugment(PyTensorOperation):
-    """Some of the operations, each applied by a chance that is drawn too.
+    """Some of the operations, each applied with a random probability.
 
     Args:
         transforms: a list of operations.
-        num_ops: how many are chosen.
+        num_ops: how many to choose.
     """
 
     def __init__(self, transforms: list[Any], num_ops: int = 2):
@@ -274,7 +274,7 @@ class UniformAugment(PyTensorOperation):
         return iter(self.transforms)
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
-        """The image changed."""
+        """The new image."""
         import random
 
         from ..transforms.transforms import run_operation

@@ -1,4 +1,4 @@
-"""Images from files, into other types, layouts, and ranges."""
+"""Decoding images, and converting their types, layouts and ranges."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ToTensor(ImageOperation):
         return self.block(image)
 
     def block(self, image: np.ndarray) -> np.ndarray:
-        """Images as numbers in [0, 1], channels first, in a stack."""
+        """A stack of images as numbers in [0, 1], channels first."""
         if image.ndim == 3 and image.shape[-1] > 4:
             image = image[..., None]
         out = np.ascontiguousarray(np.moveaxis(image, -1, -3))
@@ -138,7 +138,7 @@ class ToType(TypeCast):
 
 
 class HWC2CHW(ImageOperation):
-    """Channels first."""
+    """Move the channels first."""
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         if image.ndim == 2:
@@ -149,7 +149,7 @@ class HWC2CHW(ImageOperation):
         return self.block(image)
 
     def block(self, image: np.ndarray) -> np.ndarray:
-        """Channels first, in a stack."""
+        """Move the channels first, for a stack of images."""
         if image.ndim < 3:
             raise RuntimeError(f"HWC2CHW: the image must have the shape <H,W,C>, but got "
                                f"{list(image.shape)}.")
@@ -157,7 +157,7 @@ class HWC2CHW(ImageOperation):
 
 
 class Rescale(ImageOperation):
-    """Values times a factor, plus a shift, as float32.
+    """Multiply by a factor and add a shift, in float32.
 
     Args:
         rescale: the factor.
@@ -176,7 +176,7 @@ class Rescale(ImageOperation):
 
 
 class Normalize(ImageOperation):
-    """Values minus their channel's mean, divided by its deviation, as float32.
+    """Subtract each channel's mean and divide by its standard deviation, in float32.
 
     Args:
         mean, std: a number for each channel.
@@ -212,7 +212,7 @@ class Normalize(ImageOperation):
         return self.block(is_image("Normalize", image) if image.ndim < 3 else image)
 
     def block(self, image: np.ndarray) -> np.ndarray:
-        """Images normalized, in a stack."""
+        """Normalize a stack of images."""
         axis = -1 if self.is_hwc else -3
         channels = image.shape[axis] if image.ndim >= 3 else -1
         if len(self.mean) not in (1, channels) or channels < 0:
@@ -243,7 +243,7 @@ class NormalizePad(Normalize):
         self.dtype = dtype
 
     def block(self, image: np.ndarray) -> np.ndarray:
-        """Images normalized, in a stack."""
+        """Normalize a stack of images."""
         out = super().block(image)
         axis = -1 if self.is_hwc else -3
         more = np.zeros_like(np.take(out, [0], axis))
@@ -251,10 +251,10 @@ class NormalizePad(Normalize):
 
 
 class ConvertColor(ImageOperation):
-    """Another order of colours.
+    """Convert the colour format.
 
     Args:
-        convert_mode: from which to which.
+        convert_mode: a ConvertMode.
     """
 
     def __init__(self, convert_mode: ConvertMode):
@@ -307,14 +307,14 @@ def need_pillow(name: str, value: Any) -> Any:
 
 
 class _Colors(PyTensorOperation):
-    """The base of what changes three numbers, colour by colour."""
+    """The base of conversions of the three channels of each pixel."""
 
     def __init__(self, is_hwc: bool = False):
         boolean(self, "is_hwc", is_hwc)
         self.is_hwc = is_hwc
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The image, or the batch of images, changed."""
+        """The image, or batch of images, converted."""
         axis = -1 if self.is_hwc else -3
         if not isinstance(value, np.ndarray):
             raise TypeError(f"img should be NumPy image. Got {type(value)}.")
@@ -348,7 +348,7 @@ class RgbToHsv(_Colors):
 
 
 class LinearTransformation(PyTensorOperation):
-    """An image's numbers minus their means, times a square matrix.
+    """Subtract a mean vector from the flattened image, then multiply by a square matrix.
 
     Args:
         transformation_matrix: of shape (C * H * W, C * H * W).
@@ -371,7 +371,7 @@ class LinearTransformation(PyTensorOperation):
         self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
 
     def transform(self, value: np.ndarray) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         if value.size != self.transformation_matrix.shape[0]:
             raise ValueError(f"LinearTransformation: the image has {value.size} numbers, but the "
                              f"matrix {self.transformation_matrix.shape[0]} rows.")
@@ -380,7 +380,7 @@ class LinearTransformation(PyTensorOperation):
 
 
 class DecodeVideo(ImageOperation):
-    """Not supported: there is no decoder of videos.
+    """Not supported: there is no video decoder.
 
     Raises:
         RuntimeError: always.

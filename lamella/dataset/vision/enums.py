@@ -1,4 +1,4 @@
-"""The choices that operations on images offer."""
+"""Enumerations for arguments of image operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, IntEnum
 
 
 class AutoAugmentPolicy(str, Enum):
-    """Which data set a policy was found on."""
+    """The data set that a policy was found on."""
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -14,7 +14,7 @@ class AutoAugmentPolicy(str, Enum):
 
 
 class Border(str, Enum):
-    """What lies outside of an image."""
+    """The padding mode."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -23,7 +23,7 @@ class Border(str, Enum):
 
 
 class ConvertMode(IntEnum):
-    """From which order of colours to which."""
+    """The source and the target colour format."""
 
     COLOR_BGR2BGRA = 0
     COLOR_RGB2RGBA = 0
@@ -48,14 +48,14 @@ class ConvertMode(IntEnum):
 
 
 class ImageBatchFormat(IntEnum):
-    """Where the channels of a batch are."""
+    """The layout of a batch of images."""
 
     NHWC = 0
     NCHW = 1
 
 
 class ImageReadMode(IntEnum):
-    """As what an image is read."""
+    """The colour format that an image is read in."""
 
     UNCHANGED = 0
     GRAYSCALE = 1
@@ -63,7 +63,7 @@ class ImageReadMode(IntEnum):
 
 
 class Inter(IntEnum):
-    """How values between pixels are found."""
+    """The interpolation."""
 
     NEAREST = 0
     ANTIALIAS = 1
@@ -74,7 +74,7 @@ class Inter(IntEnum):
 
 
 class SliceMode(IntEnum):
-    """What happens to the rest of an image that can't be divided evenly."""
+    """Whether to pad or drop the rest of an image that can't be divided evenly."""
 
     PAD = 0
     DROP = 1

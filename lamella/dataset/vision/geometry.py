@@ -1,4 +1,4 @@
-"""Images of other sizes, turned, moved, cut."""
+"""Geometric operations: resizing, cropping, padding, rotation and other transformations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .image import (
 
 
 class Resize(ImageOperation):
-    """Another size.
+    """Resize the image.
 
     Args:
         size: (height, width), or one number for the smaller side.
@@ -56,10 +56,10 @@ class Resize(ImageOperation):
 
 
 class Crop(ImageOperation):
-    """A part.
+    """Crop the image.
 
     Args:
-        coordinates: its (top, left).
+        coordinates: the (top, left) of the part.
         size: its (height, width), or one number for both.
     """
 
@@ -84,7 +84,7 @@ class Crop(ImageOperation):
 
 
 class CenterCrop(ImageOperation):
-    """The middle; with zeros around it where the image is smaller.
+    """Crop the centre, padded with zeros where the image is smaller.
 
     Args:
         size: its (height, width), or one number for both.
@@ -104,7 +104,7 @@ class CenterCrop(ImageOperation):
 
 
 class ResizedCrop(ImageOperation):
-    """A part in another size.
+    """Crop the image, then resize the part.
 
     Args:
         top, left, height, width: the part.
@@ -128,27 +128,27 @@ class ResizedCrop(ImageOperation):
 
 
 class HorizontalFlip(ImageOperation):
-    """Left and right exchanged."""
+    """Flip horizontally."""
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, lambda f: kernels.flipped(is_image("HorizontalFlip", f), True))
 
 
 class VerticalFlip(ImageOperation):
-    """Top and bottom exchanged."""
+    """Flip vertically."""
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, lambda f: kernels.flipped(is_image("VerticalFlip", f), False))
 
 
 class Pad(ImageOperation):
-    """A border around the image.
+    """Pad the image.
 
     Args:
-        padding: its width: one number, (left and right, top and bottom), or (left, top, right,
+        padding: widths: one number, (left and right, top and bottom), or (left, top, right,
             bottom).
-        fill_value: its values: one number, or one for each channel.
-        padding_mode: what it shows, a Border.
+        fill_value: one number, or one for each channel.
+        padding_mode: a Border.
     """
 
     def __init__(self, padding: Any, fill_value: Any = 0,
@@ -166,7 +166,7 @@ class Pad(ImageOperation):
 
 
 def padded_pillow(image: Any, padding: Any, fill: Any, border: Border) -> Any:
-    """An image of Pillow's with a border around it."""
+    """Pad an image of Pillow's."""
     if border is Border.CONSTANT:
         fill = tuple(fill) if isinstance(fill, list) else fill
         return pillow("ImageOps").expand(image, border=tuple(padding), fill=fill)
@@ -178,11 +178,11 @@ def padded_pillow(image: Any, padding: Any, fill: Any, border: Border) -> Any:
 
 
 class PadToSize(ImageOperation):
-    """A border that makes the image as large as asked for.
+    """Pad the image to a size.
 
     Args:
         size: (height, width), or one number for both.
-        offset: where the image goes, (top, left) or one number; default: the middle.
+        offset: the position of the image, (top, left) or one number; default: the centre.
         fill_value, padding_mode: as for `Pad`.
     """
 
@@ -219,14 +219,14 @@ class PadToSize(ImageOperation):
 
 
 class Rotate(ImageOperation):
-    """The image turned to the left.
+    """Rotate counterclockwise.
 
     Args:
-        degrees: by how much.
+        degrees: the angle.
         resample: an Inter.
-        expand: whether the image grows so that all of it is seen.
-        center: about which (x, y); default: the middle.
-        fill_value: what is seen where there was nothing.
+        expand: whether to enlarge the output to hold the whole image.
+        center: the (x, y) to rotate about; default: the centre of the image.
+        fill_value: the value of pixels outside of the image.
     """
 
     def __init__(self, degrees: float, resample: Inter = Inter.NEAREST, expand: bool = False,
@@ -247,15 +247,15 @@ class Rotate(ImageOperation):
 
 
 class Affine(ImageOperation):
-    """The image turned, moved, scaled and sheared.
+    """An affine transformation: rotation, translation, scale and shear.
 
     Args:
-        degrees: turned by how much.
-        translate: moved by which shares of (width, height).
-        scale: how much larger.
-        shear: sheared by how many degrees along (x, y), or along x.
+        degrees: the angle of the rotation.
+        translate: the translation, in fractions of (width, height).
+        scale: the factor.
+        shear: the shear in degrees along (x, y), or along x.
         resample: an Inter.
-        fill_value: what is seen where there was nothing.
+        fill_value: the value of pixels outside of the image.
     """
 
     def __init__(self, degrees: float, translate: Any, scale: float, shear: Any,
@@ -289,7 +289,7 @@ class Affine(ImageOperation):
 
 
 class Perspective(ImageOperation):
-    """Four points of the image moved to four others.
+    """A perspective transformation, given by four points and what they are mapped to.
 
     Args:
         start_points, end_points: lists of four (x, y).
@@ -316,7 +316,7 @@ class Perspective(ImageOperation):
 
 
 def perspective_pillow(image: Any, start: Any, end: Any, interpolation: Inter) -> Any:
-    """Four points of an image of Pillow's moved to four others."""
+    """The perspective transformation of an image of Pillow's."""
     rows: list[list[float]] = []
     for (x, y), (u, v) in zip(end, start, strict=True):
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
@@ -328,12 +328,12 @@ def perspective_pillow(image: Any, start: Any, end: Any, interpolation: Inter) -
 
 
 class SlicePatches(ImageOperation):
-    """The image cut into parts, a column each.
+    """Split the image into patches, one for each column.
 
     Args:
-        num_height, num_width: how many parts down and across.
-        slice_mode: whether what is left over is filled up or dropped, a SliceMode.
-        fill_value: with what to fill up.
+        num_height, num_width: the number of patches vertically and horizontally.
+        slice_mode: whether to pad or drop the rest, a SliceMode.
+        fill_value: the value to pad with.
     """
 
     def __init__(self, num_height: int = 1, num_width: int = 1,
@@ -346,7 +346,7 @@ class SlicePatches(ImageOperation):
         self.fill_value = number("SlicePatches", "fill_value", fill_value, 0, 255)
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
-        """The parts, row by row."""
+        """The patches, row by row."""
         image = is_image("SlicePatches", np.asarray(values[0]))
         (height, width), down, across = image.shape[:2], self.num_height, self.num_width
         if down > height or across > width:
@@ -362,7 +362,7 @@ class SlicePatches(ImageOperation):
 
 
 class FiveCrop(PyTensorOperation):
-    """The four corners and the middle of an image of Pillow's.
+    """The four corner crops and the centre crop of an image of Pillow's.
 
     Args:
         size: their (height, width), or one number for both.
@@ -372,12 +372,12 @@ class FiveCrop(PyTensorOperation):
         self.size, self._size = size, size_pair("FiveCrop", size)
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
-        """The five parts."""
+        """The five crops."""
         return five(values[0], self._size)
 
 
 def five(image: Any, size: Sequence[int]) -> tuple[Any, ...]:
-    """The four corners and the middle of an image of Pillow's."""
+    """The four corner crops and the centre crop of an image of Pillow's."""
     if not is_pillow(image):
         raise TypeError(f"img should be PIL image. Got {type(image)}. Use Decode(True) or ToPIL() "
                         f"before.")
@@ -392,11 +392,11 @@ def five(image: Any, size: Sequence[int]) -> tuple[Any, ...]:
 
 
 class TenCrop(PyTensorOperation):
-    """The four corners and the middle of an image of Pillow's, and those of it mirrored.
+    """The four corner crops and the centre crop of an image of Pillow's, and those of it flipped.
 
     Args:
         size: their (height, width), or one number for both.
-        use_vertical_flip: whether top and bottom are exchanged, not left and right.
+        use_vertical_flip: whether to flip vertically instead of horizontally.
     """
 
     def __init__(self, size: Any, use_vertical_flip: bool = False):
@@ -405,7 +405,7 @@ class TenCrop(PyTensorOperation):
         self.use_vertical_flip = use_vertical_flip
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
-        """The ten parts."""
+        """The ten crops."""
         first = five(values[0], self._size)
         sides = pillow().Transpose
         side = sides.FLIP_TOP_BOTTOM if self.use_vertical_flip else sides.FLIP_LEFT_RIGHT

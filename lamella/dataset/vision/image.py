@@ -1,4 +1,4 @@
-"""What an operation on images is, and the checks that they share."""
+"""The base classes of image operations, and the checks that they share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pillow(module: str = "Image") -> Any:
 
 
 class ImageOperation(TensorOperation):
-    """The base of operations on images: `_array` for arrays, `_pillow` for Pillow's images.
+    """The base of image operations: `_array` for arrays, `_pillow` for Pillow's images.
 
     An operation without `_pillow` treats Pillow's images as the arrays they hold.
     """
@@ -60,7 +60,7 @@ class ImageOperation(TensorOperation):
         return self
 
     def transform(self, value: Any) -> Any:
-        """The image changed."""
+        """The new image."""
         if is_pillow(value):
             if self._pillow is not None:
                 return self._pillow(value)
@@ -74,7 +74,8 @@ class ImageOperation(TensorOperation):
 class RandomImageOperation(ImageOperation):
     """The base of random operations on images: `draw` gives the arguments of `apply`.
 
-    Several columns are changed alike. For Pillow's images, `random` is drawn from.
+    All columns of a row are changed with the same arguments. For Pillow's images they are drawn
+    from `random`.
     """
 
     draws = True
@@ -88,11 +89,11 @@ class RandomImageOperation(ImageOperation):
         return tuple([self.apply(image, drawn) for image in images])
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """What is random about the change of an image."""
+        """The random parameters for an image."""
         raise NotImplementedError(f"'{type(self).__name__}' must define 'draw'.")
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         raise NotImplementedError(f"'{type(self).__name__}' must define 'apply'.")
 
 
@@ -140,7 +141,7 @@ def size_pair(name: str, size: Any, argument: str = "size") -> tuple[int, int]:
 
 
 def fill_values(name: str, value: Any) -> tuple[int, int, int]:
-    """What to fill with, for each of three channels.
+    """The fill values of three channels.
 
     Raises:
         TypeError, ValueError: if it is none.

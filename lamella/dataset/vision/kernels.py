@@ -1,4 +1,4 @@
-"""Changes of an array that holds an image (H, W, C) or (H, W): the library that gives 2.10's."""
+"""Operations on arrays (H, W, C) or (H, W), by the library whose results are those of 2.10."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def like(image: np.ndarray, out: np.ndarray) -> np.ndarray:
 
 
 def resized(image: np.ndarray, height: int, width: int, interpolation: Inter) -> np.ndarray:
-    """Another size."""
+    """Resize."""
     if image.shape[:2] == (height, width) and interpolation is not Inter.PILCUBIC:
         return image
     if height > image.shape[0] * 1000 or width > image.shape[1] * 1000:
@@ -46,13 +46,13 @@ def resized(image: np.ndarray, height: int, width: int, interpolation: Inter) ->
 
 
 def cropped(image: np.ndarray, top: int, left: int, height: int, width: int) -> np.ndarray:
-    """A part."""
+    """Crop."""
     return image[top:top + height, left:left + width]
 
 
 def padded(image: np.ndarray, left: int, top: int, right: int, bottom: int,
            fill: tuple[int, int, int], border: Border) -> np.ndarray:
-    """With a border around it."""
+    """Pad."""
     if border in (Border.REFLECT, Border.SYMMETRIC):
         kind = "reflect" if border is Border.REFLECT else "symmetric"
         room = [(top, bottom), (left, right)] + [(0, 0)] * (image.ndim - 2)
@@ -63,7 +63,7 @@ def padded(image: np.ndarray, left: int, top: int, right: int, bottom: int,
 
 
 def center_cropped(image: np.ndarray, height: int, width: int) -> np.ndarray:
-    """The middle; with zeros around it where the image is smaller."""
+    """Crop the centre, padded with zeros where the image is smaller."""
     down, across = max(0, height - image.shape[0]), max(0, width - image.shape[1])
     if down or across:
         top, left = -(-down // 2), -(-across // 2)
@@ -73,7 +73,7 @@ def center_cropped(image: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def flipped(image: np.ndarray, horizontally: bool) -> np.ndarray:
-    """Mirrored."""
+    """Flip."""
     if image.dtype in (np.uint8, np.float32) and image.ndim == 3 and image.shape[2] <= 4:
         return like(image, cv().flip(image, 1 if horizontally else 0))
     return np.ascontiguousarray(image[:, ::-1] if horizontally else image[::-1])
@@ -89,7 +89,7 @@ def _warped(image: np.ndarray, matrix: Any, size: tuple[int, int], interpolation
 
 def rotated(image: np.ndarray, degrees: float, interpolation: Inter, expand: bool,
             center: Any, fill: tuple[int, int, int]) -> np.ndarray:
-    """Turned to the left."""
+    """Rotate counterclockwise."""
     height, width = image.shape[:2]
     middle = center if center is not None else ((width - 1) / 2, (height - 1) / 2)
     middle = (float(np.float32(middle[0])), float(np.float32(middle[1])))
@@ -111,7 +111,7 @@ def _turned_size(width: int, height: int, degrees: float) -> tuple[float, float]
 def sheared(image: np.ndarray, degrees: float, translation: tuple[float, float], scale: float,
             shear: tuple[float, float], interpolation: Inter,
             fill: tuple[int, int, int]) -> np.ndarray:
-    """Turned, moved by pixels, scaled and sheared by degrees, about the middle."""
+    """Rotate and shear by degrees, translate by pixels and scale, about the centre."""
     height, width = image.shape[:2]
     turn, shear_x, shear_y = (math.radians(v) for v in (degrees, *shear))
     cx, cy = (width - 1) / 2, (height - 1) / 2
@@ -126,7 +126,7 @@ def sheared(image: np.ndarray, degrees: float, translation: tuple[float, float],
 
 
 def in_perspective(image: np.ndarray, start: Any, end: Any, interpolation: Inter) -> np.ndarray:
-    """Four points moved to four others."""
+    """The perspective transformation that maps four points to four others."""
     matrix = cv().getPerspectiveTransform(np.asarray(start, np.float32),
                                           np.asarray(end, np.float32))
     size = (image.shape[1], image.shape[0])
@@ -135,20 +135,20 @@ def in_perspective(image: np.ndarray, start: Any, end: Any, interpolation: Inter
 
 
 def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, float]) -> np.ndarray:
-    """Blurred by a bell curve; kernel and sigma are (x, y)."""
+    """Blur by a Gaussian kernel; its size and sigma are (x, y)."""
     return like(image, cv().GaussianBlur(np.ascontiguousarray(image), kernel, sigmaX=sigma[0],
                                          sigmaY=sigma[1]))
 
 
 def brightened(image: np.ndarray, factor: float) -> np.ndarray:
-    """All values times a factor."""
+    """Multiply all values by a factor."""
     if image.dtype != np.uint8:
         return image * np.asarray(factor, image.dtype)
     return like(image, cv().convertScaleAbs(image, alpha=factor))
 
 
 def contrasted(image: np.ndarray, factor: float) -> np.ndarray:
-    """Further from, or closer to, the mean gray."""
+    """Change the contrast: interpolate with the mean gray."""
     gray = cv().cvtColor(image, cv().COLOR_RGB2GRAY)
     return _between(np.full_like(image, int(cv().mean(gray)[0] + 0.5)), image, factor)
 
@@ -159,13 +159,13 @@ def _between(zero: np.ndarray, one: np.ndarray, factor: float) -> np.ndarray:
 
 
 def saturated(image: np.ndarray, factor: float) -> np.ndarray:
-    """Further from, or closer to, gray."""
+    """Change the saturation: interpolate with the gray image."""
     gray = cv().cvtColor(image, cv().COLOR_RGB2GRAY)
     return _between(cv().cvtColor(gray, cv().COLOR_GRAY2RGB), image, factor)
 
 
 def hued(image: np.ndarray, factor: float) -> np.ndarray:
-    """Colours turned by a share of the circle."""
+    """Rotate the hue by a fraction of the colour circle."""
     with _NOT_OPTIMIZED:
         cv().setUseOptimized(False)
         try:
@@ -178,7 +178,7 @@ def hued(image: np.ndarray, factor: float) -> np.ndarray:
 
 
 def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
-    """Sharper, or smoother."""
+    """Change the sharpness: interpolate with the smoothed image."""
     plain = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     smooth = np.asarray(pillow().fromarray(plain).filter(pillow("ImageFilter").SMOOTH))
     factor = float(np.float32(factor))
@@ -186,7 +186,7 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
 
 
 def auto_contrasted(image: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
-    """Values stretched to the whole range."""
+    """Stretch the values to the full range."""
     planes = image[..., None] if image.ndim == 2 else image
     out = [_stretched(planes[..., c], cutoff, ignore or []) for c in range(planes.shape[-1])]
     return np.stack(out, -1).reshape(image.shape)
@@ -196,7 +196,7 @@ def _stretched(plane: np.ndarray, cutoff: float, ignore: list[int]) -> np.ndarra
     counts = np.bincount(plane.reshape(-1), minlength=256)
     counts[ignore] = 0
     cut = int(counts.sum() * cutoff // 100)
-    for side in (counts, counts[::-1]):  # a view: both ends of the same counts
+    for side in (counts, counts[::-1]):  # a view of the same counts
         left = cut
         for value in range(256):
             taken = min(left, side[value])
@@ -213,7 +213,7 @@ def _stretched(plane: np.ndarray, cutoff: float, ignore: list[int]) -> np.ndarra
 
 
 def equalized(image: np.ndarray) -> np.ndarray:
-    """Each channel's values equally frequent."""
+    """Equalize the histogram of each channel."""
     if image.ndim == 2:
         return cv().equalizeHist(image)
     return np.stack([cv().equalizeHist(np.ascontiguousarray(image[..., c]))
@@ -221,11 +221,11 @@ def equalized(image: np.ndarray) -> np.ndarray:
 
 
 def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Values in a range inverted."""
+    """Invert the values inside a range."""
     inside = (image >= low) & (image <= high)
     return np.where(inside, 255 - image, image).astype(image.dtype)
 
 
 def posterized(image: np.ndarray, bits: int) -> np.ndarray:
-    """Only the highest bits kept."""
+    """Keep only the highest bits."""
     return image & np.uint8(0 if bits == 0 else 256 - (1 << (8 - bits)))

@@ -1,4 +1,4 @@
-"""Parts of images erased, and images mixed with others of their batch."""
+"""Erasing parts of images, and mixing images of a batch (CutMix, MixUp)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .image import ImageOperation, RandomImageOperation, is_image
 
 
 class CutOut(RandomImageOperation):
-    """Square parts of the image, at random places, black (DeVries and Taylor 2017).
+    """Set square patches at random positions to zero (DeVries and Taylor 2017).
 
     Args:
         length: the side of the squares.
-        num_patches: how many.
+        num_patches: the number of squares.
         is_hwc: whether channels are last; else first.
     """
 
@@ -33,7 +33,7 @@ class CutOut(RandomImageOperation):
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> list[tuple[int, int]]:
-        """The squares' middles, (y, x)."""
+        """The squares' centres, (y, x)."""
         is_image("CutOut", image)
         height, width = image.shape[:2] if self.is_hwc else image.shape[-2:]
         if self.length > height or self.length > width:
@@ -46,7 +46,7 @@ class CutOut(RandomImageOperation):
         return drawn
 
     def apply(self, image: np.ndarray, drawn: list[tuple[int, int]]) -> np.ndarray:
-        """The image without them."""
+        """The image with the squares erased."""
         out = image.copy()
         for top, left in drawn:
             rows = slice(max(0, top - self.length), max(0, top))
@@ -59,12 +59,12 @@ class CutOut(RandomImageOperation):
 
 
 class Erase(ImageOperation):
-    """A part of the image replaced.
+    """Erase a part of the image.
 
     Args:
         top, left, height, width: the part.
-        value: by what: a number, or one for each channel.
-        inplace: kept, as in MindSpore, and of no effect.
+        value: the value there: a number, or one for each channel.
+        inplace: without effect, as in MindSpore.
     """
 
     def __init__(self, top: int, left: int, height: int, width: int, value: Any = 0.0,
@@ -90,14 +90,14 @@ class Erase(ImageOperation):
 
 
 class RandomErasing(PyTensorOperation):
-    """A random part of an image (C, H, W) replaced, by chance (Zhong et al. 2017).
+    """Erase a random part of an image (C, H, W), with a probability (Zhong et al. 2017).
 
     Args:
-        prob: how likely.
-        scale: between which shares of the image the part's area is.
-        ratio: between which ratios of width to height its shape is.
-        value: by what: a number, one for each channel, or ``"random"``.
-        inplace: whether the input itself is changed.
+        prob: the probability.
+        scale: the range of the part's area, as a fraction of the image's.
+        ratio: the range of its width divided by its height.
+        value: the value there: a number, one for each channel, or ``"random"``.
+        inplace: whether to change the input in place.
         max_attempts: how often a part is drawn before the image stays as it is.
     """
 
@@ -113,7 +113,7 @@ class RandomErasing(PyTensorOperation):
         self.max_attempts = number("RandomErasing", "max_attempts", max_attempts, 1)
 
     def transform(self, value: Any) -> np.ndarray:
-        """The image, or the image changed."""
+        """The image, changed or as it was."""
         if not isinstance(value, np.ndarray):
             raise TypeError(f"img should be NumPy array. Got {type(value)}.")
         if value.ndim != 3:
@@ -143,14 +143,14 @@ class RandomErasing(PyTensorOperation):
 
 
 class CutMixBatch(RandomImageOperation):
-    """A part of each image of a batch replaced by that of another, labels mixed alike.
+    """Replace a part of each image of a batch by that of another; labels are mixed likewise.
 
     It takes a batch of images and one of labels, one-hot (Yun et al. 2019).
 
     Args:
-        image_batch_format: where the channels are.
-        alpha: of the beta distribution that the part's share is drawn from.
-        prob: how likely, for each image.
+        image_batch_format: an ImageBatchFormat.
+        alpha: the parameter of the beta distribution of the part's fraction of the area.
+        prob: the probability, for each image.
     """
 
     def __init__(self, image_batch_format: ImageBatchFormat, alpha: float = 1.0,
@@ -163,7 +163,7 @@ class CutMixBatch(RandomImageOperation):
         self.prob = checked_prob("CutMixBatch", prob)
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The batch mixed."""
+        """The mixed batch."""
         images, labels = _batch("CutMixBatch", values)
         last = self.image_batch_format is ImageBatchFormat.NHWC
         if images.shape[3 if last else 1] not in (1, 3):
@@ -197,7 +197,7 @@ class MixUpBatch(RandomImageOperation):
     It takes a batch of images and one of labels, one-hot.
 
     Args:
-        alpha: of the beta distribution that the share is drawn from.
+        alpha: the parameter of the beta distribution of the weights.
     """
 
     def __init__(self, alpha: float = 1.0):
@@ -206,7 +206,7 @@ class MixUpBatch(RandomImageOperation):
             raise ValueError(f"For 'MixUpBatch', 'alpha' must be greater than 0, but got {alpha}.")
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The batch mixed."""
+        """The mixed batch."""
         images, labels = _batch("MixUpBatch", values)
         generator = streams.of(self)
         share = np.float32(beta(generator, self.alpha))
@@ -261,9 +261,9 @@ class MixUp(PyTensorOperation):
     A function of a batch of images and one of labels, one-hot.
 
     Args:
-        batch_size: how many there are.
-        alpha: of the beta distribution that the share is drawn from.
-        is_single: whether the others are of this batch; else those of the batch before.
+        batch_size: the number of images.
+        alpha: the parameter of the beta distribution of the weights.
+        is_single: whether to mix with images of this batch; else with those of the batch before.
     """
 
     def __init__(self, batch_size: int, alpha: float, is_single: bool = True):
@@ -275,7 +275,7 @@ class MixUp(PyTensorOperation):
         self._before: Any = None
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The batch mixed."""
+        """The mixed batch."""
         image, label = values
         share = np.random.beta(self.alpha, self.alpha, self.batch_size)
         order = [*range(1, self.batch_size), 0]

@@ -1,4 +1,4 @@
-"""Images in random colours."""
+"""Colour operations with random factors."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .image import RandomImageOperation, is_image, pillow
 
 
 class _Sometimes(RandomImageOperation):
-    """The base of fixed changes that are made by chance."""
+    """The base of operations without random factors that are applied with a probability."""
 
     prob: float
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> bool:
-        """Whether to."""
+        """Whether to apply it."""
         return generator.bernoulli(self.prob)
 
     def apply(self, image: np.ndarray, drawn: bool) -> np.ndarray:
-        """The image, or the image changed."""
+        """The image, changed or as it was."""
         return self._changed(is_image(type(self).__name__, image, [1, 3])) if drawn else image
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
@@ -35,11 +35,11 @@ class _Sometimes(RandomImageOperation):
 
 
 class RandomAdjustSharpness(_Sometimes):
-    """Sharper or smoother, by chance.
+    """Change the sharpness, with a probability.
 
     Args:
-        degree: 0 is smooth, 1 the image, 2 sharper.
-        prob: how likely.
+        degree: the factor: 0 is smoothed, 1 the image, 2 sharper.
+        prob: the probability.
     """
 
     def __init__(self, degree: float, prob: float = 0.5):
@@ -51,11 +51,11 @@ class RandomAdjustSharpness(_Sometimes):
 
 
 class RandomAutoContrast(_Sometimes):
-    """Values stretched to the whole range, by chance.
+    """Stretch the values to the full range, with a probability.
 
     Args:
         cutoff, ignore: as for `AutoContrast`.
-        prob: how likely.
+        prob: the probability.
     """
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None, prob: float = 0.5):
@@ -70,10 +70,10 @@ class RandomAutoContrast(_Sometimes):
 
 
 class RandomEqualize(_Sometimes):
-    """All values equally frequent, by chance.
+    """Equalize the histogram, with a probability.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     def __init__(self, prob: float = 0.5):
@@ -84,10 +84,10 @@ class RandomEqualize(_Sometimes):
 
 
 class RandomInvert(_Sometimes):
-    """The negative, by chance.
+    """Invert the values, with a probability.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     def __init__(self, prob: float = 0.5):
@@ -98,11 +98,11 @@ class RandomInvert(_Sometimes):
 
 
 class RandomColorAdjust(RandomImageOperation):
-    """Brightness, contrast, saturation and hue changed at random, in random order.
+    """Change brightness, contrast, saturation and hue by random factors, in random order.
 
     Args:
-        brightness, contrast, saturation: between which factors, or by up to which around 1.
-        hue: between which shares of the circle, or up to which in both directions.
+        brightness, contrast, saturation: the range of factors, or the most they differ from 1.
+        hue: the range of fractions of the colour circle, or the most in both directions.
     """
 
     def __init__(self, brightness: Any = (1, 1), contrast: Any = (1, 1),
@@ -121,7 +121,7 @@ class RandomColorAdjust(RandomImageOperation):
         return pair("RandomColorAdjust", argument, value, 0)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> list[tuple[Any, float]]:
-        """The changes, in the order in which they are made."""
+        """The operations, in the order in which they are applied."""
         ranges = (self.brightness, self.contrast, self.saturation, self.hue)
         changes = (kernels.brightened, kernels.contrasted, kernels.saturated, kernels.hued)
         order = [0, 1, 2, 3]
@@ -135,7 +135,7 @@ class RandomColorAdjust(RandomImageOperation):
         return drawn
 
     def apply(self, image: np.ndarray, drawn: list[tuple[Any, float]]) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         is_image("RandomColorAdjust", image, [3])
         for change, factor in drawn:
             image = change(image, factor)
@@ -157,10 +157,10 @@ class RandomColorAdjust(RandomImageOperation):
 
 
 class RandomColor(RandomImageOperation):
-    """More or less colour, at random.
+    """Change the saturation by a random factor.
 
     Args:
-        degrees: between which factors; 0 is without colour, 1 the image.
+        degrees: the range of factors; 0 is gray, 1 the image.
     """
 
     def __init__(self, degrees: Any = (0.1, 1.9)):
@@ -171,7 +171,7 @@ class RandomColor(RandomImageOperation):
         return generator.float32(*self.degrees)
 
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         return kernels.saturated(is_image("RandomColor", image, [3]), drawn)
 
     def _pillow(self, image: Any) -> Any:
@@ -181,10 +181,10 @@ class RandomColor(RandomImageOperation):
 
 
 class RandomSharpness(RandomImageOperation):
-    """Sharper or smoother, at random.
+    """Change the sharpness by a random factor.
 
     Args:
-        degrees: between which factors; 0 is smooth, 1 the image.
+        degrees: the range of factors; 0 is smoothed, 1 the image.
     """
 
     def __init__(self, degrees: Any = (0.1, 1.9)):
@@ -195,7 +195,7 @@ class RandomSharpness(RandomImageOperation):
         return generator.float32(*self.degrees)
 
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         return kernels.sharpened(is_image("RandomSharpness", image, [1, 3]), drawn)
 
     def _pillow(self, image: Any) -> Any:
@@ -205,10 +205,10 @@ class RandomSharpness(RandomImageOperation):
 
 
 class RandomPosterize(RandomImageOperation):
-    """Only the highest bits of each value, a random number of them.
+    """Keep only the highest bits of each value, a random number of them.
 
     Args:
-        bits: between which numbers, or one.
+        bits: the range of the number of bits, or one number.
     """
 
     def __init__(self, bits: Any = (8, 8)):
@@ -221,15 +221,15 @@ class RandomPosterize(RandomImageOperation):
         return low if low == high else generator.integer(low, high)
 
     def apply(self, image: np.ndarray, drawn: int) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         return kernels.posterized(is_image("RandomPosterize", image, [1, 3]), drawn)
 
 
 class RandomSolarize(RandomImageOperation):
-    """Values in a random range inverted.
+    """Invert the values inside a random range.
 
     Args:
-        threshold: within which (min, max) the range is.
+        threshold: the (min, max) inside which the range lies.
     """
 
     def __init__(self, threshold: Any = (0, 255)):
@@ -241,7 +241,7 @@ class RandomSolarize(RandomImageOperation):
         return min(one, other), max(one, other)
 
     def apply(self, image: np.ndarray, drawn: tuple[int, int]) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         return kernels.solarized(is_image("RandomSolarize", image, [1, 3]), *drawn)
 
 
@@ -251,21 +251,21 @@ _LIGHT = np.array([[55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
 
 
 class RandomLighting(RandomImageOperation):
-    """Light of a random colour, along the principal components of ImageNet's colours (AlexNet).
+    """Add random noise along the principal components of ImageNet's colours (AlexNet).
 
     Args:
-        alpha: how strong.
+        alpha: the standard deviation of the strengths.
     """
 
     def __init__(self, alpha: float = 0.05):
         self.alpha = number("RandomLighting", "alpha", alpha, 0)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> np.ndarray:
-        """How strong each component is."""
+        """The strength of each component."""
         return np.array([generator.normal(0, self.alpha) for _ in range(3)])
 
     def apply(self, image: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         is_image("RandomLighting", image, [3])
         out = image.astype(np.float32) + (_LIGHT @ drawn).astype(np.float32)
         return np.clip(np.rint(out), 0, 255).astype(image.dtype)
@@ -277,10 +277,10 @@ class RandomLighting(RandomImageOperation):
 
 
 class RandomGrayscale(PyTensorOperation):
-    """A gray image of Pillow's, by chance.
+    """Convert an image of Pillow's to gray, with a probability.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     def __init__(self, prob: float = 0.1):

@@ -1,4 +1,4 @@
-"""Images flipped, cut, turned at random."""
+"""Random geometric operations: flips, crops, rotation and other transformations."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from .image import (
 
 
 class RandomHorizontalFlip(RandomImageOperation):
-    """Left and right exchanged, by chance.
+    """Flip horizontally, with a probability.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     _horizontally, _side = True, "FLIP_LEFT_RIGHT"
@@ -41,11 +41,11 @@ class RandomHorizontalFlip(RandomImageOperation):
         self.prob = checked_prob(type(self).__name__, prob)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> bool:
-        """Whether to."""
+        """Whether to apply it."""
         return generator.bernoulli(self.prob)
 
     def apply(self, image: np.ndarray, drawn: bool) -> np.ndarray:
-        """The image, or its mirror image."""
+        """The image, flipped or as it was."""
         if not drawn:
             return image
         return frames(image, lambda frame: kernels.flipped(
@@ -58,22 +58,22 @@ class RandomHorizontalFlip(RandomImageOperation):
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
-    """Top and bottom exchanged, by chance.
+    """Flip vertically, with a probability.
 
     Args:
-        prob: how likely.
+        prob: the probability.
     """
 
     _horizontally, _side = False, "FLIP_TOP_BOTTOM"
 
 
 class RandomCrop(RandomImageOperation):
-    """A part at a random place.
+    """Crop at a random position.
 
     Args:
         size: its (height, width), or one number for both.
-        padding: a border that the image gets before, as for `Pad`; default: none.
-        pad_if_needed: whether an image that is too small gets one.
+        padding: the padding before, as for `Pad`; default: none.
+        pad_if_needed: whether to pad an image that is smaller than the crop.
         fill_value, padding_mode: as for `Pad`.
     """
 
@@ -101,7 +101,7 @@ class RandomCrop(RandomImageOperation):
         return left, top, right, bottom
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """The padding and the place."""
+        """The padding and the position."""
         height, width = image.shape[-3:-1] if image.ndim > 3 else is_image(
             "RandomCrop", image).shape[:2]
         left, top, right, bottom = self._room(height, width)
@@ -110,7 +110,7 @@ class RandomCrop(RandomImageOperation):
         return (left, top, right, bottom), x, y
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
-        """The part."""
+        """The cropped image."""
         room, x, y = drawn
 
         def change(frame: np.ndarray) -> np.ndarray:
@@ -144,14 +144,14 @@ class RandomCrop(RandomImageOperation):
 
 
 class RandomResizedCrop(RandomImageOperation):
-    """A random part, of random size and shape, in one size.
+    """Crop a part of random area and aspect ratio, then resize it.
 
     Args:
         size: (height, width), or one number for both.
-        scale: between which shares of the image the part's area is.
-        ratio: between which ratios of width to height its shape is.
+        scale: the range of the part's area, as a fraction of the image's.
+        ratio: the range of its width divided by its height.
         interpolation: an Inter.
-        max_attempts: how often a part is drawn before the middle is taken.
+        max_attempts: how often a part is drawn before the centre is taken.
     """
 
     def __init__(self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3.0 / 4.0, 4.0 / 3.0),
@@ -188,7 +188,7 @@ class RandomResizedCrop(RandomImageOperation):
                 down)
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
-        """The part in the size."""
+        """The resized part."""
         x, y, width, height = drawn
         return frames(image, lambda frame: kernels.resized(
             kernels.cropped(frame, y, x, height, width), *self._size, self.interpolation))
@@ -227,12 +227,12 @@ class RandomCropDecodeResize(RandomResizedCrop):
         return value
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
-        """The parts in the size."""
+        """The resized parts."""
         return super().run(tuple([decoded(value) for value in values]), streams)
 
 
 class RandomResize(RandomImageOperation):
-    """Another size, with a random interpolation.
+    """Resize with a random interpolation.
 
     Args:
         size: as for `Resize`.
@@ -242,20 +242,20 @@ class RandomResize(RandomImageOperation):
         self.size, self._resize = size, Resize(size)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Inter:
-        """Which interpolation."""
+        """The interpolation."""
         kinds = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)
         return kinds[generator.integer(0, 3)]
 
     def apply(self, image: np.ndarray, drawn: Inter) -> np.ndarray:
-        """The image in the size."""
+        """The resized image."""
         return Resize(self.size, drawn).transform(image)
 
 
 class RandomRotation(RandomImageOperation):
-    """The image turned to the left by a random angle.
+    """Rotate counterclockwise by a random angle.
 
     Args:
-        degrees: between which degrees, or up to which in both directions.
+        degrees: the range of angles, or the largest in both directions.
         resample, expand, center, fill_value: as for `Rotate`.
     """
 
@@ -271,11 +271,11 @@ class RandomRotation(RandomImageOperation):
         self.fill_value, self._fill = fill_value, fill_values("RandomRotation", fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> float:
-        """By how much."""
+        """The angle."""
         return generator.float32(*self._degrees)
 
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
-        """The image turned."""
+        """The rotated image."""
         return frames(image, lambda frame: kernels.rotated(
             is_image("RandomRotation", frame), drawn, self.resample, self.expand, self.center,
             self._fill))
@@ -287,13 +287,13 @@ class RandomRotation(RandomImageOperation):
 
 
 class RandomAffine(RandomImageOperation):
-    """The image turned, moved, scaled and sheared at random.
+    """A random affine transformation: rotation, translation, scale and shear.
 
     Args:
-        degrees: between which degrees, or up to which in both directions.
-        translate: up to which shares of (width, height), or between which of each.
-        scale: between which factors.
-        shear: between which degrees along x, and y; or up to which along x.
+        degrees: the range of angles, or the largest in both directions.
+        translate: the largest fractions of (width, height), or the range of each.
+        scale: the range of factors.
+        shear: the range of degrees along x, and y; or the largest along x.
         resample, fill_value: as for `Affine`.
     """
 
@@ -334,7 +334,7 @@ class RandomAffine(RandomImageOperation):
         return degrees, (x, y), scale, shear
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
-        """The image changed."""
+        """The new image."""
         degrees, moved, scale, shear = drawn
         return frames(image, lambda frame: kernels.sheared(
             is_image("RandomAffine", frame), degrees, moved, scale, shear, self.resample,
@@ -363,11 +363,11 @@ class RandomAffine(RandomImageOperation):
 
 
 class RandomPerspective(PyTensorOperation):
-    """An image of Pillow's seen from a random side, by chance.
+    """A random perspective transformation of an image of Pillow's, with a probability.
 
     Args:
         distortion_scale: how far the corners move at most, in [0, 1].
-        prob: how likely.
+        prob: the probability.
         interpolation: an Inter.
     """
 
@@ -379,7 +379,7 @@ class RandomPerspective(PyTensorOperation):
         self.interpolation = choice("RandomPerspective", "interpolation", interpolation, Inter)
 
     def transform(self, value: Any) -> Any:
-        """The image, or the image changed."""
+        """The image, changed or as it was."""
         need_pillow("RandomPerspective", value)
         if self.prob <= random.random():
             return value

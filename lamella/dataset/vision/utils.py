@@ -1,4 +1,4 @@
-"""Reading and writing image files, and the choices that operations offer."""
+"""Reading and writing image files."""
 
 from __future__ import annotations
 
