@@ -136,8 +136,9 @@ def effects(name: str) -> dict[str, float]:
     """For each pass, and for all: the time without it, as a multiple of the time with all."""
     from lamella.graph.guards.reach import Reach
     from lamella.graph.passes.trial import _run, copies
+    from lamella.graph.tracing.copies import copied
     from lamella.graph.tracing.trace import data_of, run_traced
-    from lamella.graph.tracing.undo import copied, undone
+    from lamella.graph.tracing.undo import undone
 
     _, step, data, _ = prepared(name)
     data = copied(data)

@@ -12,8 +12,9 @@ from torch.utils._pytree import tree_leaves
 
 from .graph.guards.reach import Reach
 from .graph.runtime.compiled import Compiled
+from .graph.tracing.copies import copied
 from .graph.tracing.lines import Line, Lines
-from .graph.tracing.undo import copied, undone
+from .graph.tracing.undo import undone
 from .state import state
 
 __all__ = ["Overflow", "Range", "trace_overflow"]

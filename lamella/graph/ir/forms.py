@@ -36,18 +36,26 @@ class Form(NamedTuple):
             step *= max(length, 1)
         return True
 
+    @property
+    def span(self) -> int:
+        """How many elements of memory it takes, from the first to the last."""
+        steps = zip(self.shape, self.stride, strict=True)
+        return sum((n - 1) * step for n, step in steps) + 1 if self.size else 0
+
+    def empty(self) -> torch.Tensor:
+        """A tensor of any values in this form; its elements may overlap in memory."""
+        return torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
+
     def scratch(self) -> torch.Tensor:
-        """A tensor of random numbers in this form; its elements may overlap in memory."""
-        reach = sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True)) + 1
-        made = torch.randn(reach if self.size else 0, dtype=self.dtype, device=self.device)
+        """A tensor of random numbers in this form."""
+        made = torch.randn(self.span, dtype=self.dtype, device=self.device)
         return made.as_strided(self.shape, self.stride)
 
     def copied(self, value: torch.Tensor) -> torch.Tensor:
         """A copy of a tensor in this form; dense if the form's elements overlap in memory."""
         if 0 in self.stride:
             return value.clone(memory_format=torch.contiguous_format)
-        made = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
-        return made.copy_(value)
+        return self.empty().copy_(value)
 
 
 def form_of(node: Any) -> Form | None:
@@ -69,3 +77,10 @@ def same_as(node: Node, other: Node) -> bool:
         return False
     return a.device == b.device and all(
         n == 1 or s == t for n, s, t in zip(a.shape, a.stride, b.stride, strict=True))
+
+
+def copy_of(raw: torch.Tensor) -> torch.Tensor:
+    """A copy of a dense tensor with the same strides, also where elements overlap in memory."""
+    raw = raw.detach()
+    span = Form(raw.shape, raw.stride(), raw.dtype, raw.device).span
+    return raw.as_strided((span,), (1,)).clone().as_strided(raw.shape, raw.stride())

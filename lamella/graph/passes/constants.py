@@ -73,8 +73,7 @@ def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | Non
         if argument in known:
             return known[argument]
         form = form_of(argument)
-        return None if form is None else torch.empty_strided(
-            form.shape, form.stride, dtype=form.dtype, device=form.device)
+        return None if form is None else form.empty()
 
     args, kwargs = torch.fx.map_arg((node.args, node.kwargs), value_of)  # type: ignore[arg-type]
     if any(value_of(n) is None for n in node.all_input_nodes):

@@ -30,8 +30,7 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     for argument in arguments:
         form = form_of(argument)
         assert form is not None
-        given.append(torch.empty_strided(form.shape, form.stride, dtype=form.dtype,
-                                         device=form.device).zero_())
+        given.append(form.empty().zero_())
     recorder = Recorder(given)
     with torch.no_grad(), recorder:
         found = function(*given)

@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 
 from ...machine.timing import Rounds
 from ..ir.agreement import agree_but_for_kinks, next_to
+from ..ir.forms import copy_of
 from ..ir.stages import written_inputs
 from ..ir.streams import generators_restored, streams_of
 
@@ -27,12 +28,7 @@ class NotYet(Exception):
 def copies(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
     """Inputs for a run without side effects: those that the graph writes are copied."""
     written = set(written_inputs(graph))
-    return [_copied(x) if i in written else x.detach() for i, x in enumerate(inputs)]
-
-
-def _copied(x: torch.Tensor) -> torch.Tensor:
-    copy = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
-    return copy.copy_(x.detach())
+    return [copy_of(x) if i in written else x.detach() for i, x in enumerate(inputs)]
 
 
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:

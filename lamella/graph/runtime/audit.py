@@ -18,9 +18,10 @@ import torch
 from ...parameter import Parameter
 from ...tensor import Tensor
 from ..guards.reach import Reach
+from ..tracing.copies import copied, copies_of
 from ..tracing.lines import NOWHERE
 from ..tracing.results import New
-from ..tracing.undo import copied, copies_of, undone
+from ..tracing.undo import undone
 
 if TYPE_CHECKING:
     from .replay import Path

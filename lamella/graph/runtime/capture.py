@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 
+from ..ir.forms import copy_of
 from .choice import Run, Values
 
 
@@ -30,7 +31,7 @@ class Captured:
             raise ValueError("CUDA graphs need all inputs on one CUDA device")
         self.run = run
         self.stays = stays
-        self.inputs = [v if fixed else _copied(v) for v, fixed in zip(values, stays, strict=True)]
+        self.inputs = [v if fixed else copy_of(v) for v, fixed in zip(values, stays, strict=True)]
         self.places = [v.data_ptr() for v in self.inputs]
         with torch.cuda.device(values[0].device), torch.random.fork_rng([values[0].device]):
             stream = torch.cuda.Stream()
@@ -54,12 +55,4 @@ class Captured:
             if not fixed:
                 own.copy_(value)
         self.graph.replay()
-        return [_copied(found) for found in self.outputs]
-
-
-def _copied(x: torch.Tensor) -> torch.Tensor:
-    """A copy with the same strides, also where elements overlap in memory."""
-    if not x.numel():
-        return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
-    span = 1 + sum((n - 1) * stride for n, stride in zip(x.shape, x.stride(), strict=True))
-    return x.as_strided((span,), (1,)).clone().as_strided(x.shape, x.stride())
+        return [copy_of(found) for found in self.outputs]

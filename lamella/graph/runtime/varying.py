@@ -8,6 +8,7 @@ from typing import Any
 from ..guards.reach import Reach
 from ..guards.spots import Spot, kept_in
 from ..tracing.changes import APPENDED, Snapshot
+from ..tracing.copies import copies_of
 from ..tracing.numbers import (
     Numbers,
     alike,
@@ -17,7 +18,6 @@ from ..tracing.numbers import (
 from ..tracing.reads import NumberTrace, conversions_recorded
 from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
-from ..tracing.undo import copies_of
 
 MOST_RECORDINGS = 24  # for different numbers, before calls with new ones run eagerly
 

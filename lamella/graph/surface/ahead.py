@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..guards.reach import Reach
-from ..tracing.undo import copied, undone
+from ..tracing.copies import copied
+from ..tracing.undo import undone
 from .config import declared_arguments, varies
 from .mode import compiled_cell
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...autodiff.tree import map_tensors, tensors
+from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
-from ...tensor import Tensor, wrap
+from .copies import copied
 
 
 class DeferredCall:
@@ -31,11 +31,7 @@ def kept(arg: Any) -> Any:
     """An argument to print later: Tensors as values of the graph, anything else as text now."""
     if isinstance(arg, Parameter) or next(tensors(arg), None) is None:
         return str(arg)
-    return map_tensors(_copied, arg)
-
-
-def _copied(tensor: Tensor) -> Tensor:
-    return tensor if isinstance(tensor, Parameter) else wrap(tensor._raw.detach().clone())
+    return copied(arg)
 
 
 _original = builtins.print

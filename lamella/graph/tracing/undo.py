@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 
-from ...autodiff.tree import map_tensors
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor
 from ..guards.reach import Reach
 from .changes import Snapshot
 from .trace import data_of, set_data
-
-
-def copied(arguments: Any) -> Any:
-    """The same arguments with copies of their Tensors, other than Parameters."""
-    return map_tensors(lambda t: t if isinstance(t, Parameter) else _copy(t), arguments)
-
-
-def copies_of(results: Any) -> Any:
-    """Results with copies of their Tensors, which later mutations don't change."""
-    return map_tensors(_copy, results)
-
-
-def _copy(tensor: Tensor) -> Tensor:
-    return wrap(tensor._raw.detach().clone())
 
 
 @contextmanager

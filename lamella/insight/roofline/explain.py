@@ -22,8 +22,9 @@ from ...graph.runtime.keys import key_of, raws_of
 from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
+from ...graph.tracing.copies import copied
 from ...graph.tracing.trace import CannotTrace, run_traced
-from ...graph.tracing.undo import copied, undone
+from ...graph.tracing.undo import undone
 from ...nn.cell import Cell
 from ...state import state
 from .kernels import Record, Replayed, Watched, seconds_of

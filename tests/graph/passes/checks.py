@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule
 
+from lamella.graph.ir.forms import copy_of
 from lamella.graph.tracing.recorder import Recorder
 
 
 def recorded(function: Callable, *inputs: torch.Tensor) -> GraphModule:
     """The kernels that a function calls; tensors that it holds are attributes of the graph."""
-    given = [_copy(x) for x in inputs]
+    given = [copy_of(x) for x in inputs]
     recorder = Recorder(given)
     with recorder:
         found = function(*given)
@@ -35,7 +36,7 @@ def count(graph: GraphModule, *names: str) -> int:
 def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],
                tolerance: float = 1e-5) -> None:
     """Run both on copies of the inputs, twice, and compare everything there is to see."""
-    first, second = [_copy(x) for x in inputs], [_copy(x) for x in inputs]
+    first, second = [copy_of(x) for x in inputs], [copy_of(x) for x in inputs]
     for _ in range(2):
         torch.manual_seed(3)
         wanted = graph(*first)
@@ -49,7 +50,3 @@ def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Te
             torch.testing.assert_close(b, a, rtol=tolerance, atol=tolerance)
         memory = {x.untyped_storage().data_ptr() for x in got}
         assert len(memory) == len({x.untyped_storage().data_ptr() for x in wanted})
-
-
-def _copy(x: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype).copy_(x)

@@ -1,0 +1,23 @@
+"""Copies of arguments and results, which later changes of the originals don't reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autodiff.tree import map_tensors
+from ...parameter import Parameter
+from ...tensor import Tensor, wrap
+
+
+def copied(arguments: Any) -> Any:
+    """The same arguments with copies of their Tensors, other than Parameters."""
+    return map_tensors(lambda t: t if isinstance(t, Parameter) else _copy(t), arguments)
+
+
+def copies_of(results: Any) -> Any:
+    """Results with copies of their Tensors, Parameters too."""
+    return map_tensors(_copy, results)
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return wrap(tensor._raw.detach().clone())
