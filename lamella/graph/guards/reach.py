@@ -230,6 +230,8 @@ class Reach:
             self._visit_all(parts_of(thing))
         elif isinstance(thing, np.ndarray):
             self.arrays.append(thing)
+            if thing.dtype.hasobject:
+                self._visit_all(thing.ravel().tolist())
         elif isinstance(thing, BUFFERS):
             self.buffers.append(thing)
         elif isinstance(thing, (types.BuiltinMethodType, types.MethodWrapperType)):
@@ -266,6 +268,13 @@ class Reach:
                 self._visit(thing, place, key)
             else:
                 self._keep(thing, (path[0], (*path[1], key)))
+
+    @property
+    def sized(self) -> list[Mapping[str, Any]]:
+        """The contents of classes and modules whose sizes are guarded: a name may be added."""
+        return [space for owner, space, _ in self.spaces.values() if (
+            is_users(owner.__module__) if isinstance(owner, type) else
+            (name := owner.get("__name__")) != "__main__" and is_users(name))]
 
     def not_found(self, codes: Iterable[types.CodeType]) -> set[str]:
         """The names of functions that ran although they were not found; their names are computed.

@@ -71,6 +71,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
          for p in reach.parameters],
         [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
         kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
+        list(map(len, reach.sized)),
         threading.get_ident() if reach.thread else 0)
 
 

@@ -94,6 +94,8 @@ class _Snapshot:
         self.classes = [owner for owner, *_ in reach.spaces.values() if isinstance(owner, type)]
         self.kinds = kinds_of(reach)
         self.owners = reach.owners
+        self.sized = reach.sized
+        self.sizes = list(map(len, self.sized))
         self.thread = reach.thread and threading.get_ident()
         self.values = fingerprint(reach, free)
 
@@ -117,7 +119,8 @@ class _Snapshot:
                 return False
         if not all(map(is_, (*map(type, self.typed), *map(_order, self.classes)), self.kinds)):
             return False
-        if not all([thing.__dict__ is own for thing, own in self.owners]):
+        if not all([thing.__dict__ is own for thing, own in self.owners]) or (
+                list(map(len, self.sized)) != self.sizes):
             return False
         if self.thread and self.thread != threading.get_ident():
             return False

@@ -95,7 +95,9 @@ class Path:
         self.changes = trace.changes
         self.fresh = trace.fresh
         self.deferred = trace.deferred
-        self.gives_one = self.out_tree[0] == New(0) and not self.changes and not self.deferred
+        given = self.out_tree[0]  # whose type counts, since a program's tuple may equal New(0)
+        self.gives_one = (type(given) is New and given == New(0)
+                          and not self.changes and not self.deferred)
         self.expected = [value for _, value in trace.guards]
         self.lines = trace.lines
         self.codes = list(trace.outside.codes)
@@ -177,7 +179,10 @@ class Path:
         if computed is not None:
             start = len(values) - len(self.constants)
             for place, which, kind in self._number_inputs:
-                values[start + place] = torch.scalar_tensor(computed[which], dtype=kind)
+                try:
+                    values[start + place] = torch.scalar_tensor(computed[which], dtype=kind)
+                except (OverflowError, RuntimeError):  # an int that is too large for any type
+                    return None
         return None if self._sharing.found(values, moved) else values
 
     def assigned(self) -> list[Tensor]:

@@ -451,3 +451,46 @@ def numbers_kept_in_rarer_places(wrap):
         found.append(plain((call(X(), n), kept.last, seen, recent, table)))
         found.append([type(v) for v in (kept.last, *seen, *recent, *table, *table.values())])
     return found
+
+
+@program
+def attributes_that_come_later(wrap):
+    class Thing:
+        pass
+
+    thing, module = Thing(), types.ModuleType("with_names_later")
+    sys.modules[module.__name__] = module
+
+    def change(owner):
+        if owner is not None:
+            owner.late = len(vars(owner)) + 2.0
+
+    return results(wrap(lambda x: x * getattr(thing, "late", 1.0) * getattr(module, "late", 1.0)),
+                   change, [None, None, Thing, module, thing, None])
+
+
+@program
+def objects_in_an_array(wrap):
+    thing = types.SimpleNamespace(k=1.0)
+    held = np.array([thing, [1.0]], dtype=object)
+
+    def change(value):
+        thing.k = value
+
+    def fn(x):
+        held[1][0] += 1
+        return x * held[0].k + held[1][0]
+
+    return results(wrap(fn), change, [1.0, 1.0, 2.0, 3.0]) + [held[1]]
+
+
+@program
+def tuples_that_look_like_descriptions(wrap):
+    call = wrap(lambda x, n: (n, ()) if n < 9 else x)
+    return [plain(call(X(), n)) for n in (0, 0, np.float64(0), np.float64(0), 9)]
+
+
+@program
+def numbers_too_large_for_a_tensor(wrap):
+    call = wrap(lambda x, n: (x * n, n + 1))
+    return [plain(call(X(), n)) for n in (1, 2, 2**53 + 1, 2**63 - 1, 10**25, 3, float("inf"))]
