@@ -117,7 +117,8 @@ class _Snapshot:
         for tensor, form in self.tensors:
             if contents(tensor) != form:
                 return False
-        if not all(map(is_, (*map(type, self.typed), *map(_order, self.classes)), self.kinds)):
+        if self.kinds and not all(map(
+                is_, (*map(type, self.typed), *map(_order, self.classes)), self.kinds)):
             return False
         if not all([thing.__dict__ is own for thing, own in self.owners]) or (
                 list(map(len, self.sized)) != self.sizes):

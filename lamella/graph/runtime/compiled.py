@@ -12,20 +12,16 @@ from typing import Any
 
 import torch
 
-from ...autodiff.tree import tensors
 from ...communication.repeated import started_over
 from ...forking import Lock
 from ...machine.collector import collecting_seldom
-from ...parameter import Parameter
 from ...state import state
-from ...tensor import wrap
 from ..guards.kinds import FunctionWrapper, compares_identities
 from ..guards.reach import Reach, form_of
 from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.lines import user_stacklevel
-from ..tracing.results import Rebuilding
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
@@ -36,7 +32,7 @@ from .kept import Kept
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
-from .replay import Path
+from .replay import Path, result_of
 from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
@@ -114,7 +110,8 @@ class Compiled(FunctionWrapper):
                 return out
         inputs = raws_of(args, kwargs)
         key = key_of(args, kwargs, form_of, inputs)
-        if key in self._eager or self._waiting and preparation.is_running and key in self._waiting:
+        if (self._eager and key in self._eager
+                or self._waiting and preparation.is_running and key in self._waiting):
             return self._eagerly(args, kwargs)
         entries = self._entries.get(key)
         applying, place, numbers = entries, key, ()
@@ -143,8 +140,8 @@ class Compiled(FunctionWrapper):
             with started_over():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
         if audit is None:
-            return _given(*found, args, kwargs)
-        given = _given(*found, args, kwargs)
+            return result_of(*found, args, kwargs)
+        given = result_of(*found, args, kwargs)
         audit.check(given, found[0], self.name)
         return given
 
@@ -152,6 +149,8 @@ class Compiled(FunctionWrapper):
         """Let the next call use the short path in C++ (`direct`), if this graph still applies."""
         if path.direct[1] is not seen:
             path.direct = direct(path, watch.values, seen, args), seen
+        elif path.direct[0] is None and self._direct is None:
+            return
         self._direct, self._direct_for = path.direct[0], settings()
         if self._direct is not None:
             path.forget_data()
@@ -434,7 +433,7 @@ class Compiled(FunctionWrapper):
                 sizes.results.tried(due)
             found = self._symbolic(place, watch, Symbolic(varying, answers), about, inputs, args,
                                    kwargs)
-        return None if found is None else (_given(*found, args, kwargs),)
+        return None if found is None else (result_of(*found, args, kwargs),)
 
     def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict
@@ -484,17 +483,3 @@ class Compiled(FunctionWrapper):
             self._said.add(reason)
             warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
                           stacklevel=user_stacklevel())
-
-
-def _given(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
-    """The result for the caller; first the replay's changes and deferred calls are made."""
-    if path.gives_one:
-        return wrap(found[0])
-    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
-    numbers: Any = found[-1] if path.compute is not None else ()
-    out, noted, printed = Rebuilding(found, given, path.found, numbers).value_of(path.out_tree)
-    for change, value in zip(path.changes, noted, strict=True):
-        change.apply(value, reach)
-    for call, values in zip(path.deferred, printed, strict=True):
-        call(values)
-    return out

@@ -22,9 +22,11 @@ PARTS = 4  # of a key where no argument is given twice
 def key_of(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
          inputs: list[torch.Tensor] | None = None) -> Any:
     """The key of a call: the kinds of the arguments, and which of them are the same."""
-    found = (_kind(args, form), tuple([(k, _kind(v, form)) for k, v in kwargs.items()]),
-             *settings())
+    found = (_kind(args, form),
+             tuple([(k, _kind(v, form)) for k, v in kwargs.items()]) if kwargs else (), *settings())
     inputs = raws_of(args, kwargs) if inputs is None else inputs
+    if len(inputs) < 2:
+        return found
     places = {id(raw): i for i, raw in enumerate(inputs)}
     if len(places) == len(inputs):
         return found

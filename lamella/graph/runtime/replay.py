@@ -12,15 +12,16 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...machine.collector import collecting_seldom
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ...parameter import Parameter
 from ...random import restart
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from ..guards import identity
-from ..guards.reach import form_of
+from ..guards.reach import Reach, form_of
 from ..guards.spots import found_at
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
@@ -29,7 +30,7 @@ from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import generators_restored, streams_of
 from ..passes import improve, was_measured_before
 from ..tracing.lines import NOWHERE, Line
-from ..tracing.results import New
+from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
 from .plan import Plan
 from .program import extension
@@ -339,3 +340,18 @@ class Path:
         """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
         stages = () if self.plan is None else self.plan.stages
         return next((s.backend for s in stages if s.backend != "replay"), "replay")
+
+
+def result_of(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict
+              ) -> Any:
+    """The result for the caller; first the replay's changes and deferred calls are made."""
+    if path.gives_one:
+        return wrap(found[0])
+    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    numbers: Any = found[-1] if path.compute is not None else ()
+    out, noted, printed = Rebuilding(found, given, path.found, numbers).value_of(path.out_tree)
+    for change, value in zip(path.changes, noted, strict=True):
+        change.apply(value, reach)
+    for call, values in zip(path.deferred, printed, strict=True):
+        call(values)
+    return out
