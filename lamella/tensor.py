@@ -29,9 +29,9 @@ from .construction import (
 )
 from .dtype import Type, from_raw
 from .errors import op
+from .indexed_copies import copies, note_copy, write_back
 from .indexing import get_item, set_item
 from .overloads import overloaded
-from .picked import note_pick, picked, write_back
 from .state import numbers, state
 from .tensor_forms import FORMS
 from .wrappers import functorch, plain
@@ -410,12 +410,12 @@ class Tensor:
     def __getitem__(self, index: Any) -> Tensor:
         raw, is_copy = get_item(self._raw, index)
         out = wrap(raw)
-        if is_copy or id(self) in picked:
-            note_pick(out, self, index)
+        if is_copy or id(self) in copies:
+            note_copy(out, self, index)
         return out
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if id(self) in picked:
+        if id(self) in copies:
             write_back(getrefcount(self), self, index, value)
         else:
             set_item(self, index, value)

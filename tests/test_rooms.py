@@ -14,9 +14,9 @@ ROOT = Path(lamella.__file__).parent
 ORDER = (
     "wrappers forking context dtype log absent kernel_messages errors state",
     "machine",
-    "symbol construction kernels printing narrow unsigned indexing inplace picked overloads "
-    "adapters tensor_forms promotion tensor operators primitive conversion inplace_methods "
-    "parameter random "
+    "symbol construction kernels printing narrow unsigned indexing inplace indexed_copies "
+    "overloads adapters tensor_forms promotion tensor operators primitive conversion "
+    "inplace_methods parameter random "
     "common",
     "autodiff",
     "communication",

@@ -1,4 +1,4 @@
-"""What programs note on a Cell: its phase, its kind, how it is to be spread over processes."""
+"""What programs set on a Cell: its phase, its type, its sharding over processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .cell_tree import CellTree
 
 
 class CellMarks(CellTree):
-    """Marks of a Cell, kept for the programs that read them; they change nothing that it computes.
+    """Settings of a Cell that don't change what it computes.
 
     Attributes:
         phase: ``"train"``; after `set_train` ``"train"`` or ``"predict"``; or what was assigned.
@@ -21,7 +21,7 @@ class CellMarks(CellTree):
 
     @property
     def parameter_layout_dict(self) -> dict[str, Any]:
-        """By name, how Parameters are spread over processes; programs fill it, Lamella doesn't."""
+        """The layouts of Parameters by name; filled by programs, not by Lamella."""
         return self.__dict__.setdefault("_parameter_layout_dict", {})
 
     @parameter_layout_dict.setter
@@ -51,17 +51,17 @@ class CellMarks(CellTree):
         self.__dict__["_pipeline_stage"] = value
 
     def update_cell_type(self, cell_type: Any) -> None:
-        """Note the kind of Cell."""
+        """Set `cell_type`."""
         self.cell_type = cell_type
 
     def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> None:
-        """Say how inputs, outputs and Parameters are cut over processes.
+        """Set how inputs, outputs and Parameters are sharded over processes.
 
-        As in MindSpore, that means something in the modes ``"semi_auto_parallel"`` and
-        ``"auto_parallel"`` alone. It decides who computes what, never a number.
+        As in MindSpore, it takes effect in the modes ``"semi_auto_parallel"`` and
+        ``"auto_parallel"`` only. It decides which process computes what; results are the same.
 
         Args:
-            in_strategy: for each input a tuple, in how many parts each dimension is cut, or a
+            in_strategy: for each input a tuple with the number of shards of each dimension, or a
                 `Layout`, or None.
             out_strategy: the same for each output, or None.
             parameter_plan: the same for Parameters, by name, or None.

@@ -10,13 +10,13 @@ from .cell import Cell
 
 
 def _path_to(cells: dict[str, Any]) -> list[str]:
-    """The part of Parameters' names that comes before a container's own numbers or keys.
+    """The prefix of Parameters' names before a container's own numbers or keys.
 
-    MindSpore reads it off the first name there is: it ends where the key of the first Cell stands
-    and, in the name of a Parameter of the second Cell, the key of the second. Where no position is
-    so, the last one counts at which the first key stands, which can lie inside of the Cell: what is
-    added to a list whose only Parameter is ``0.blocks.0.weight`` is named ``0.blocks.1. ...``.
-    Checkpoints have these names.
+    Names are stored in checkpoints, so the prefix is found as MindSpore finds it, from the first
+    Parameters of the first two Cells that have any: it ends at the position where each of the two
+    names has the key of its Cell. If there is no such position, it ends at the last part of the
+    first name that equals the first key, even if that part belongs to a nested Cell: what is added
+    to a list whose only Parameter is ``0.blocks.0.weight`` is named ``0.blocks.1. ...``.
     """
     found = []
     for key, cell in cells.items():

@@ -23,17 +23,19 @@ from .strings import (
     to_bytes,
     to_str,
 )
+from .subwords import (
+    BertTokenizer,
+    SentencePieceTokenizer,
+    SentencePieceVocab,
+    WordpieceTokenizer,
+)
 from .tokenizers import (
     BasicTokenizer,
-    BertTokenizer,
     JiebaTokenizer,
     PythonTokenizer,
     RegexTokenizer,
-    SentencePieceTokenizer,
-    SentencePieceVocab,
     UnicodeCharTokenizer,
     UnicodeScriptTokenizer,
     WhitespaceTokenizer,
-    WordpieceTokenizer,
 )
 from .vocab import CharNGram, FastText, GloVe, Vectors, Vocab

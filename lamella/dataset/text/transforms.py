@@ -5,6 +5,7 @@ from enum import IntEnum
 from ..transforms.operation import PyTensorOperation as PyTensorOperation
 from .operation import TextTensorOperation as TextTensorOperation
 from .strings import *  # noqa: F403
+from .subwords import *  # noqa: F403
 from .tokenizers import *  # noqa: F403
 
 

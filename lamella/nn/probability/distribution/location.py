@@ -45,8 +45,8 @@ class Cauchy(_LocationScale):
     """Cauchy's distribution, which has no mean and no variance.
 
     Args:
-        loc: its middle.
-        scale: half its width at half its height.
+        loc: the location, its median.
+        scale: the scale, half the width of the density at half its maximum.
         seed: the seed of `sample`.
         dtype: a floating type.
         name: its name.
@@ -114,8 +114,8 @@ class Logistic(_LocationScale):
     """The logistic distribution.
 
     Args:
-        loc: its middle.
-        scale: its width.
+        loc: the location, its mean.
+        scale: the scale.
         seed: the seed of `sample`.
         dtype: a floating type.
         name: its name.
@@ -177,8 +177,8 @@ class Laplace(Distribution):
     """Laplace's distribution; only its density is there, as in MindSpore.
 
     Args:
-        mean: its middle.
-        sd: its width.
+        mean: the location.
+        sd: the scale.
         seed: the seed; there is no `sample`.
         dtype: a floating type.
         name: its name.
@@ -205,8 +205,8 @@ class StudentT(Distribution):
 
     Args:
         df: the degrees of freedom.
-        mean: its middle.
-        sd: its width.
+        mean: the location.
+        sd: the scale.
         seed: the seed; there is no `sample`.
         dtype: a floating type.
         name: its name.

@@ -95,11 +95,11 @@ class TransformedDistribution(Distribution):
 
 
 class Gumbel(TransformedDistribution):
-    """Gumbel's distribution, of the greatest of many numbers.
+    """Gumbel's distribution, of the maximum of many numbers.
 
     Args:
-        loc: its most probable number.
-        scale: its width.
+        loc: the location, its mode.
+        scale: the scale.
         seed: the seed of `sample`.
         dtype: a floating type.
         name: its name.

@@ -7,7 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor
-from lamella.picked import picked
+from lamella.indexed_copies import copies
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 ROWS = [2, 0]
@@ -200,12 +200,12 @@ def test_reversed_slice_reaches():
 
 def test_copies_do_not_keep_their_sources():
     gc.collect()
-    before = len(picked)
+    before = len(copies)
     x = Tensor(X)
     for _ in range(50):
         x = x[[3, 2, 1, 0]]
     gc.collect()
-    assert len(picked) - before <= 4
+    assert len(copies) - before <= 4
     del x
     gc.collect()
-    assert len(picked) == before
+    assert len(copies) == before
