@@ -18,6 +18,8 @@ from .tree import map_tensors, tensors
 
 # in GRAPH_MODE, the function that runs a gradient function as one graph; see `graph.surface.mode`
 graph_call: Callable[..., Any] | None = None
+# gives a function that trains weights as processes compute it together; see `parallel.sharding`
+together: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
 
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
@@ -296,6 +298,8 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     """
     outer = current()
     asked, weights = weights, _once_each(weights)
+    if together is not None and weights and outer is None:
+        fn = together(fn)
     run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
         run = record(fn, args, kwargs, positions, weights, outer)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from .. import primitive
+from ..autodiff import reverse
 from ..autodiff.tree import map_tensors
 from ..communication.functional import install
 from ..communication.groups import ended, group_of
@@ -236,6 +237,14 @@ def region(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return _run(function, args, kwargs)
 
     return spread
+
+
+def _together(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a program differentiates by weights, as a region where there are any."""
+    return region(function, "grad") if splits() and not in_region() else function
+
+
+reverse.together = _together
 
 
 def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:

@@ -55,13 +55,25 @@ def batch(number, rows=slice(None)):
             Tensor(rng.integers(0, 4, 8)[rows], ms.int32))
 
 
-def train(kind, rows, size=1, way=None, compiled=False, auto=None):
+def by_function(net, optimizer):
+    """A step as a function, in which only the settings tell that processes share the work."""
+    gradients_of = ms.value_and_grad(lambda *xs: net(*xs), None, optimizer.parameters)
+
+    def step(*inputs):
+        loss, gradients = gradients_of(*inputs)
+        optimizer(gradients)
+        return loss
+
+    return step
+
+
+def train(kind, rows, size=1, way=None, compiled=False, auto=None, functional=False):
     net = nn.WithLossCell(Net(size, way), nn.CrossEntropyLoss())
     if auto is not None:
         net = auto(net)
     weights = net.trainable_params()
     optimizer = nn.Adam(weights, 0.02) if kind == "Adam" else nn.Momentum(weights, 0.1, 0.9)
-    step = nn.TrainOneStepCell(net, optimizer)
+    step = by_function(net, optimizer) if functional else nn.TrainOneStepCell(net, optimizer)
     call = ms.jit(step) if compiled else step
     losses = [call(*batch(number, rows)).asnumpy().tolist() for number in range(4)]
     assert not compiled or call.report()["replays"] > 0
@@ -220,6 +232,9 @@ def main(folder):
     ms.set_auto_parallel_context(dataset_strategy="data_parallel")
     found["Adam rows"] = train("Adam", mine)
     found["Momentum rows compiled"] = train("Momentum", mine, size, "layouts", compiled=True)
+    found["Adam function"] = train("Adam", mine, size, "tuples", functional=True)
+    found["Momentum function compiled"] = train("Momentum", mine, size, "layouts", compiled=True,
+                                                functional=True)
     found["refused"] = refused(size, mine)
     a, b = batch(0)[0].astype(ms.float32), parameter(5, 5, 4).value()
     product = shard(ops.matmul, ((2, 1), (1, 2)), ((1, 2),))
