@@ -80,6 +80,8 @@ def origin_of(file: str) -> int:
         return TRANSPARENT
     if file.startswith(_STANDARD) and not any(part in file for part in _INSTALLED):
         return TRANSPARENT
+    if os.path.basename(file) == "typing_extensions.py":  # called by the standard `typing`
+        return TRANSPARENT
     return USERS
 
 
@@ -101,6 +103,7 @@ class Outside:
         self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
         self._active = False
+        self._is_paused = False
         self._profiler = self._event  # kept alive: Python holds no reference while it calls it
 
     def __enter__(self) -> Outside:
@@ -128,17 +131,22 @@ class Outside:
         """Detect nothing while one of PyTorch's kernels is recorded, until `resume`.
 
         Recording one makes some 150 events. From Python 3.12 on, switching them off and on costs
-        more than they do.
+        more than they do. They aren't the program's either way: what PyTorch does in a kernel, such
+        as importing a module, is no side effect, and must not be interrupted.
         """
+        self._is_paused = True
         if self._active and _SWITCHES_FAST:
             sys.setprofile(None)
 
     def resume(self) -> None:
         """Detect side effects again, unless it was stopped."""
+        self._is_paused = False
         if self._active and _SWITCHES_FAST:
             sys.setprofile(self._profiler)
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
+        if self._is_paused:
+            return
         code = frame.f_code
         kind = self._origins.get(id(code))
         if kind is None:

@@ -40,8 +40,9 @@ def check(make, inputs, traces=3, rtol=2e-5):
     for a, b in zip(own, its, strict=True):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-6)
     found = compiled.report()["traces"]
-    # PyTorch 2.7 answers more of what is asked about sizes with a number
-    assert found == traces or torch.__version__.startswith("2.7.") and found < len(inputs)
+    # older versions of PyTorch answer more of what is asked about sizes with a number
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    assert found == traces or version < (2, 13) and found < len(inputs)
     assert compiled.report()["eager"] == []
     return compiled
 

@@ -409,3 +409,36 @@ def test_garbage_is_collected_in_no_recording_of_several_threads():
     finally:
         if not before:
             gc.disable()
+
+
+def test_what_happens_inside_of_a_kernel_is_not_the_programs():
+    """PyTorch's kernels in Python import modules, and these look at Python's frames."""
+    from lamella.graph.tracing.outside import Outside
+
+    told: list[str] = []
+    with Outside(told.append) as watched:
+        watched.pause()
+        os.getpid()
+        watched.resume()
+        assert not told
+        os.getpid()
+    assert told == ["calls posix.getpid"] or sys.platform == "win32"
+
+
+def test_generic_types_are_no_side_effect():
+    """`typing_extensions` looks at frames where the standard library's `typing` calls it."""
+    import typing
+
+    import typing_extensions
+
+    kind = typing_extensions.TypeVar("kind", default=int)
+
+    def function(x):
+        class Pair(typing.Generic[kind]):
+            pass
+
+        return x * (2 if Pair else 1)
+
+    _, warned, compiled = called(function, X)
+    assert warned == [] or "__build_class__" in warned[0]
+    assert not any("typing_extensions" in line for line in warned)
