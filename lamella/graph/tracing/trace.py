@@ -10,6 +10,7 @@ continues eagerly, so nothing is done twice.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,8 @@ class Trace:
         self.refused_once = False
         self.applies_once = False
         self.numbers: Any = None  # that may change from call to call: see `numbers`
-        self.outside = Outside(self.refuse)
+        own = weakref.proxy(self)  # in no cycle: it holds copies of all that the run has changed
+        self.outside = Outside(lambda what: own.refuse(what))
 
     def peek(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor."""
