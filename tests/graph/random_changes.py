@@ -5,9 +5,10 @@ from __future__ import annotations
 import lamella as ms
 from lamella import Tensor, ops
 
+from . import random_rarer
 from .random_statements import State
 
-CHANGES = []
+CHANGES = list(random_rarer.CHANGES)
 
 
 def change(fn):

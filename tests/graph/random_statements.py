@@ -19,6 +19,8 @@ import numpy as np
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 
+from . import random_rarer
+
 SCALE = 1.0  # a global that programs read, and some change
 
 
@@ -107,6 +109,7 @@ class State:
         self.flag = True
         self.optional = None
         self.act = ops.tanh
+        self.rarer = random_rarer.Rarer()
         self.nested = {"pair": (0, ops.zeros(3)), "history": [], "count": 0}
         self.remember = made_to_remember()
         factor = 1.0
@@ -139,7 +142,7 @@ class State:
             self.text.getvalue(), self.lines.tell(), list(self.recent), sorted(self.seen),
             self.read(), SCALE, self.optional, dict(self.counted), list(self.ordered.items()),
             self.named, self.record.n, self.record.last, list(self.raw), Shared.total,
-            list(self.weak.values()), self.nested])
+            list(self.weak.values()), self.nested, self.rarer.found()])
 
 
 def listed(value):
@@ -154,7 +157,7 @@ def listed(value):
     return value
 
 
-STATEMENTS = []
+STATEMENTS = list(random_rarer.STATEMENTS)
 
 
 def statement(fn):
@@ -455,8 +458,6 @@ def writes_into_a_selection(s, x):
     y[y > 0.3][:1] = 1.0
     y[y < 0] = s.held[y < 0] * 0.1
     return y
-
-
 
 
 @statement

@@ -1,0 +1,98 @@
+"""State in rarer kinds of objects, and statements and changes of random programs that use it."""
+
+from __future__ import annotations
+
+import contextvars
+
+import numpy as np
+
+
+class Slotted:
+    __slots__ = ("factor", "last")
+
+
+class Record:
+    def __init__(self, n):
+        self.n = n
+
+
+class Rarer:
+    """What the statements below read and change."""
+
+    def __init__(self) -> None:
+        self.slotted = Slotted()
+        self.slotted.factor, self.slotted.last = 1.0, 0.0
+        self.by_key = {self.slotted: 0.5}
+        self.record = Record(0)
+        self.context = contextvars.ContextVar("context")
+        self.context.set(Record(0))
+        self.line = np.poly1d([1.0, 2.0])
+        self.held = np.array([[0.0], None], dtype=object)
+        self.kind = "a"
+
+    def times_a(self, x):
+        return x * self.slotted.factor
+
+    def times_b(self, x):
+        return x + self.record.n
+
+    def found(self):
+        """All of it, in a form that can be compared."""
+        return [self.slotted.factor, self.slotted.last, list(self.by_key.values()),
+                vars(self.record), vars(self.context.get()), self.line.coeffs, self.held[0]]
+
+
+def fills_slots(s, x):
+    s.rarer.slotted.last = s.number
+    s.rarer.slotted.factor *= 0.9
+    return x * s.rarer.slotted.factor
+
+
+def fills_a_slot_with_a_constant(s, x):
+    s.rarer.slotted.last = 1.0
+    return x
+
+
+def by_attributes_of_keys(s, x):
+    for key, value in s.rarer.by_key.items():
+        x = x * key.factor + value
+    return x
+
+
+def replaces_all_attributes(s, x):
+    s.rarer.record.__dict__ = {**vars(s.rarer.record), "n": s.rarer.record.n + 1}
+    return x * 0.5
+
+
+def by_later_attributes(s, x): return x * getattr(s.rarer.record, "late", 1.0)
+def by_a_computed_method(s, x): return getattr(s.rarer, "times_" + s.rarer.kind)(x)
+
+
+def counts_in_a_context(s, x):
+    s.rarer.context.get().n += 1
+    return x / s.rarer.context.get().n
+
+
+def by_a_polynomial(s, x): return x * float(s.rarer.line(0.5))
+
+
+def counts_in_an_array(s, x):
+    s.rarer.held[0][0] += 1
+    return x - s.rarer.held[0][0]
+
+
+STATEMENTS = [fills_slots, fills_a_slot_with_a_constant, by_attributes_of_keys,
+              replaces_all_attributes, by_later_attributes, by_a_computed_method,
+              counts_in_a_context, by_a_polynomial, counts_in_an_array]
+
+
+def other_slots(s, r): s.rarer.slotted.factor, s.rarer.slotted.last = round(r, 2), None
+def other_attributes(s, r): s.rarer.record.__dict__ = {"n": int(r * 10)}
+def later_attribute(s, r): s.rarer.record.late = round(r, 2)
+def other_coefficient(s, r): s.rarer.line[0] = round(r, 2)
+def other_context(s, r): s.rarer.context.set(Record(int(r * 10) + 50))
+def other_method(s, r): s.rarer.kind = "a" if s.rarer.kind == "b" else "b"
+
+
+CHANGES = [other_slots, other_attributes, later_attribute, other_coefficient, other_context,
+           other_method]
