@@ -8,22 +8,10 @@ import torch.nn.functional as F
 
 import lamella as ms
 from lamella import nn, ops
+from tests.graph.passes.checks import used
 
 WIDTHS = (3, 16, 16, 16, 16, 16)  # channels of what each convolution reads
 LAYER = 4 * 8 * 16 * 32 * 32  # bytes of what it computes, in float32
-
-
-def used(run):
-    """The bytes of tensors that a call allocates: the most at a time, and those it leaves."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
-                                profile_memory=True) as found:
-        run()
-    events = [e for e in found.profiler.kineto_results.events() if e.name() == "[memory]"]
-    alive = most = 0
-    for event in sorted(events, key=lambda e: e.start_ns()):
-        alive += event.nbytes()
-        most = max(most, alive)
-    return most, alive
 
 
 class Theirs(torch.nn.Module):

@@ -50,3 +50,16 @@ def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Te
             torch.testing.assert_close(b, a, rtol=tolerance, atol=tolerance)
         memory = {x.untyped_storage().data_ptr() for x in got}
         assert len(memory) == len({x.untyped_storage().data_ptr() for x in wanted})
+
+
+def used(run: Callable[[], object]) -> tuple[int, int]:
+    """The bytes of tensors that a call allocates: the most at a time, and those it leaves."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                profile_memory=True) as found:
+        run()
+    events = [e for e in found.profiler.kineto_results.events() if e.name() == "[memory]"]
+    alive = most = 0
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        alive += event.nbytes()
+        most = max(most, alive)
+    return most, alive

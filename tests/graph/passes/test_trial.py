@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from lamella.graph.passes import order, trial
 from lamella.graph.passes.trial import NotYet, pays
-from tests.graph.passes.checks import check_same, recorded
+from tests.graph.passes.checks import check_same, recorded, used
 
 
 def slow(x):
@@ -33,6 +33,19 @@ def test_what_is_wrong_never_pays():
                     recorded(lambda x: slow(x), *inputs), inputs)
     assert not pays(recorded(lambda x: slow(x).t(), *inputs),
                     recorded(lambda x: x.t().contiguous(), *inputs), inputs)
+
+
+def test_what_mutates_inputs_at_the_end_is_left_out():
+    x, weight = torch.randn(100, 100), torch.randn(1000, 1000)
+    inputs, before = [x, weight], weight.clone()
+    graph = recorded(lambda x, w: w.sub_(slow(x).mul(0).sum()), *inputs)
+    other = recorded(lambda x, w: w.sub_(x.mul(0).sum()), *inputs)
+    wrong = recorded(lambda x, w: w.sub_(x.mul(0).sum() + 1), *inputs)
+    differs = recorded(lambda x, w: w.add_(x.mul(0).sum()).add_(1), *inputs)
+    found = []
+    assert used(lambda: found.append(pays(graph, other, inputs)))[0] < weight.nbytes
+    assert found == [True] and torch.equal(weight, before)
+    assert not pays(graph, wrong, inputs) and not pays(graph, differs, inputs)
 
 
 def test_kinks_are_no_mistakes_but_wrong_elements_are():
