@@ -36,6 +36,7 @@ MOST_PARTS = 1000  # of a container; a larger one is compared only if the code r
 MOST_READS = 1000  # attempts to read a container that other threads change
 MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+ATOMS = frozenset(PLAIN)  # to look up exact types, which have no attributes of their own
 _KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # taken as constant
 # classes of Python's library in which programs keep their own values
 DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),

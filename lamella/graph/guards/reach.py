@@ -25,6 +25,7 @@ from ...parameter import Parameter
 from ...tensor import Tensor
 from .kinds import (
     ANY_NAME,
+    ATOMS,
     BUFFERS,
     BY_NAME,
     CACHED,
@@ -367,7 +368,7 @@ class Reach:
     def _slots(self, things: dict, place: int, without: tuple[str, ...] = ()) -> None:
         """Visit the values of a dict; Tensors there are found by their names, not by identity."""
         for name, thing in list(things.items()):
-            if name in without:
+            if type(thing) in ATOMS or name in without:
                 continue
             if self._is_own_tensor(thing):
                 self._keep(thing, (things, name))

@@ -82,7 +82,7 @@ class Spot(NamedTuple):
 def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]]:
     """The values of some types that a run may read, by their places."""
     spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
-             for name, _ in counting(thing)]
+             for name, value in counting(thing) if type(value) in kinds or _is_container(value)]
     spots += [Spot(variable, None) for variable in reach.variables]
     spots += [Spot(owner, name) for owner, _, names in reach.spaces.values() for name in names]
     return {spot.place: (spot, value) for named in spots

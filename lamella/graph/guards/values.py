@@ -22,7 +22,7 @@ from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .kinds import BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours, parts_of
+from .kinds import ATOMS, BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours, parts_of
 from .reach import REGISTRIES, Reach, form_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # the most levels of containers
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
-_ATOMS = frozenset(PLAIN)
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
 _PLACES = (tuple, list, dict)  # containers in which Tensors are found by their keys
@@ -128,7 +127,7 @@ def _shown(form: Any) -> str:
         return "nothing"
     if isinstance(form, str):
         return form
-    if isinstance(form, tuple) and len(form) == 2 and form[0] in _ATOMS:
+    if isinstance(form, tuple) and len(form) == 2 and form[0] in ATOMS:
         return repr(form[1])[:60]
     return ""
 
@@ -175,7 +174,7 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     If `opened` is given, a large container that isn't in it equals any other of its class.
     """
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         if kind is float and (not value or value != value):
             return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
         return kind, value
@@ -219,7 +218,7 @@ def _parts(value: Any, depth: int, opened: Opened) -> Any:
     parts = parts_of(value)
     if len(parts) > LONGEST:
         flat = [p for item in parts for p in item] if mapping else parts
-        if set(map(type, flat)) <= _ATOMS:
+        if set(map(type, flat)) <= ATOMS:
             return _Long(flat)
     if mapping:
         # with the types of keys, since 1 == True; a set like a list, since its order is seen, too

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...tensor import Tensor
 from .identity import Identities
-from .kinds import parts_of
+from .kinds import ATOMS, parts_of
 from .reach import REGISTRIES, Reach
 from .spots import Free, Spot
 from .values import ABSENT, comparable, content_of, contents, counting, fingerprint, kinds_of
@@ -149,12 +149,13 @@ class _Snapshot:
         if not own:
             self.empty.append(own)
             return
+        free = self._free if self._free else None
         for name, value in counted:
-            if self._free.has(own, name):
+            if free is not None and free.has(own, name):
                 self._note(own, name)
-            else:
+            elif type(value) not in ATOMS:
                 self._contents(value)
-        varies = self._free and any(self._free.has(own, name) for name in list(own))
+        varies = free is not None and any(free.has(own, name) for name in list(own))
         if varies or not self._dicts.add(own):
             items = parts_of(own)
             self._partly.append((own, [name for name, _ in items], [

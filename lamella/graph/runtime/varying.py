@@ -49,9 +49,10 @@ class Varying:
 
     def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
         """Note the numbers of a call before its recording; returns whether any have differed."""
-        kept = kept_in(reach, (int, float))
+        found = kept_in(reach, (int, float, list))
+        kept = {place: held for place, held in found.items() if type(held[1]) is not list}
         lists = {place: (spot, thing, len(thing))
-                 for place, (spot, thing) in kept_in(reach, (list,)).items()}
+                 for place, (spot, thing) in found.items() if type(thing) is list}
         if self._given is not None:
             self.positions.update(i for i, (a, b) in enumerate(zip(given, self._given, strict=True))
                                   if repr(a) != repr(b))

@@ -246,6 +246,9 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
             yield _WHOLE, now
     elif isinstance(thing, dict):
         now = dict(parts_of(thing))
+        if len(now) == len(before) and all(map(is_, now, before)) and all(
+                map(is_, now.values(), before.values())):
+            return
         changed = [(key, now.get(key, _DELETED)) for key in {**before, **now}
                    if key not in OF_ONE_OBJECT
                    and now.get(key, _DELETED) is not before.get(key, _DELETED)]

@@ -104,7 +104,8 @@ class Outside:
         self._before: Any = None
         self._active = False
         self._is_paused = False
-        self._profiler = self._event  # kept alive: Python holds no reference while it calls it
+        # kept alive: Python holds no reference while it calls it
+        self._profiler = _quick(self._origins.get, self._event)
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
@@ -235,6 +236,16 @@ class Outside:
                 return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
+
+
+def _quick(origin: Callable[[int], int | None], event: Callable[..., None]
+           ) -> Callable[..., None]:
+    """A profiler that passes over Lamella's and PyTorch's code, from which most events come."""
+    def profiler(frame: FrameType, what: str, arg: Any) -> None:
+        if origin(id(frame.f_code)) != OURS:
+            event(frame, what, arg)
+
+    return profiler
 
 
 _pausing = threading.RLock()  # a finalizer may record, too

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -167,7 +168,8 @@ class NumberTrace(Trace):
             return super().read(raw)
         # a copy, since the tensor may be changed after it was read
         held = raw.detach().reshape(()).to(wide, copy=True)
-        self.reads.append(ReadNumber(self, self.peek(held), held))
+        # in no cycle: a trace holds copies of all that the run has changed
+        self.reads.append(ReadNumber(weakref.proxy(self), self.peek(held), held))
         return self.reads[-1]
 
 
