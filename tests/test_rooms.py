@@ -22,7 +22,7 @@ ORDER = (
     "communication",
     "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.spread "
     "parallel.parts parallel.slices parallel.sharding parallel.stages parallel.stage_plan "
-    "parallel.schedule parallel.pipeline",
+    "parallel.axes parallel.one_axis parallel.schedule parallel.pipeline",
     "ops",
     "nn parallel.auto_parallel parallel.nn",
     "graph.ir",

@@ -21,11 +21,14 @@ from ..autodiff import reverse
 from ..autodiff.tree import map_tensors
 from ..communication.functional import install
 from ..communication.groups import ended, group_of
+from ..errors import add_fallback
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from . import settings
+from .axes import arranged, counts_of, subset
 from .layout import Layout
+from .one_axis import in_one_axis, refused
 from .parts import PartParameter, stays_whole
 from .parts import shard as cut
 from .slices import Slices
@@ -33,7 +36,9 @@ from .slices import Slices
 __all__ = ["in_region", "lay_out", "mixed", "plan_parameters", "region", "shard", "shard_cell",
            "splits"]
 
-_meshes: dict[int, Any] = {}  # of each world that there was
+# of each world that there was: its mesh, and the strategies that the program gave for Tensors
+_meshes: dict[int, Any] = {}
+_strategies: dict[int, dict[tuple[int, ...], None]] = {}
 
 
 def splits() -> bool:
@@ -48,31 +53,39 @@ def in_region() -> bool:
 
 
 def world_mesh() -> Any:
-    """All processes, arranged in axes of prime lengths: each way to cut fits some of them."""
+    """All processes, arranged in axes over which the program's strategies can be laid."""
     if ended() not in _meshes:
         from torch.distributed.device_mesh import DeviceMesh
-        from torch.distributed.tensor import DTensor
+        from torch.distributed.tensor import DTensor, debug
 
+        # what is known of operators has the groups of an earlier arrangement, which may have ended
+        debug._clear_sharding_prop_cache()
         if state.trace is not None:
             state.trace.refuse_once("arranges processes for the first time")
         install()
         # plain tensors that an operator meets are the same in all processes
         DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
         size = group_of(None, "shard").size
-        factors, left, factor = [], size, 2
-        while left > 1:
-            if left % factor:
-                factor += 1
-            else:
-                factors.append(factor)
-                left //= factor
+        lengths = arranged(size, list(_strategies.get(ended(), ())))
         kind = "cuda" if torch.cuda.is_available() else "cpu"
-        names = tuple(f"axis_{i}" for i in range(len(factors)))
-        mesh = DeviceMesh(kind, torch.arange(size).reshape(factors), mesh_dim_names=names)
+        names = tuple(f"axis_{i}" for i in range(len(lengths)))
+        mesh = DeviceMesh(kind, torch.arange(size).reshape(lengths), mesh_dim_names=names)
         if mesh.ndim > 1:
             mesh._flatten()  # sums over all processes are one exchange then
         _meshes[ended()] = mesh
     return _meshes[ended()]
+
+
+def _note(*strategies: Any) -> None:
+    """Remember strategies; if they don't fit, processes are arranged anew for the next region."""
+    known = _strategies.setdefault(ended(), {})
+    new = [counts for strategy in strategies for counts in counts_of(strategy)
+           if max(counts) > 1 and counts not in known]
+    known.update(dict.fromkeys(new))
+    if new and not in_region():
+        mesh = _meshes.get(ended())
+        if mesh is not None and arranged(mesh.size(), list(known)) != list(mesh.shape):
+            del _meshes[ended()]
 
 
 def _axes_of(counts: tuple[int, ...], keys: list[Any], taken: dict[Any, list[int]], mesh: Any,
@@ -88,15 +101,14 @@ def _axes_of(counts: tuple[int, ...], keys: list[Any], taken: dict[Any, list[int
     for count, key in zip(counts, keys, strict=True):
         axes = taken.get(key, [])
         if math.prod(mesh.size(axis) for axis in axes) != count:
-            axes, left = [], count
             mine = {axis for others in found for axis in others}
-            for axis in sorted(set(range(mesh.ndim)) - mine, key=lambda axis: axis in used):
-                if left % mesh.size(axis) == 0 and left > 1:
-                    axes.append(axis)
-                    left //= mesh.size(axis)
-            if left > 1:
-                raise ValueError(f"For '{where}', the strategy {counts} can't be laid over "
-                                 f"{mesh.size()} processes.")
+            free = sorted(set(range(mesh.ndim)) - mine, key=lambda axis: axis in used)
+            axes = subset(count, mesh.shape, free)
+            if axes is None:
+                raise ValueError(
+                    f"For '{where}', the strategy {counts} can't be laid over {mesh.size()} "
+                    f"processes, which are arranged in axes of {list(mesh.shape)} by the "
+                    f"strategies that were given before the network ran.")
             axes.sort()
             taken.setdefault(key, axes)
         found.append(axes)
@@ -206,6 +218,8 @@ class _Overlay(dict[Any, torch.Tensor]):
         """What this process holds of a Parameter that strategies cut, as a DTensor."""
         if not isinstance(key, PartParameter) or not isinstance(key.placement, Slices):
             return None
+        if key.placement.mesh is not world_mesh():  # cut before processes were arranged anew
+            return None
         alias = (self.around or {}).get(key, key._data)
         return key.placement.around(alias) if alias.shape == key._data.shape else None
 
@@ -231,6 +245,7 @@ def region(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if in_region():
             return function(*args, **kwargs)
         strategy = settings.get_auto_parallel_context("dataset_strategy")
+        _note(strategy)
         places = iter(range(len(args)))
         args = tuple([map_tensors(lambda t, i=i: _given(t, strategy, i, name), arg)
                       for i, arg in zip(places, args, strict=True)])
@@ -297,6 +312,8 @@ def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
 def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None,
           name: str = "shard") -> Callable[..., Any]:
     """The function with inputs and results laid out by strategies, where operators are spread."""
+    _note(in_strategy, out_strategy)
+
     @functools.wraps(fn, updated=())
     def sharded(*args: Any, **kwargs: Any) -> Any:
         if not splits():
@@ -361,6 +378,7 @@ def plan_parameters(network: Any, plan: dict[str, Any], where: str) -> None:
             raise ValueError(f"For '{where}', the network has no parameter {name!r}; it has "
                              f"{', '.join(known)}.")
         known[name].__dict__["strategy"] = strategy
+        _note(strategy)
 
 
 class _Sharded:
@@ -400,6 +418,7 @@ def mixed(mixin: type, kind: type) -> type:
 
 def shard_cell(cell: Any) -> None:
     """Have a Cell lay out its inputs and results as its strategies say."""
+    _note(*cell.__dict__["_strategies"][:2])
     if not isinstance(cell, _ShardedCell):
         cell.__class__ = mixed(_ShardedCell, type(cell))
 
@@ -415,6 +434,7 @@ class _ByOperators:
 
 def _on_shard(operator: Any) -> None:
     """Have an operator lay out its inputs where operators are spread over processes."""
+    _note(operator.attrs["in_strategy"], operator.attrs["out_strategy"])
     if not isinstance(operator, _Sharded) and operator.attrs["in_strategy"] is not None:
         operator.__class__ = mixed(_Sharded, type(operator))
     cell, name = operator.__dict__.get("owner", (None, ""))
@@ -425,3 +445,4 @@ def _on_shard(operator: Any) -> None:
 
 
 primitive.on_shard = _on_shard
+add_fallback(refused, in_one_axis)

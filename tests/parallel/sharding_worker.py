@@ -116,7 +116,7 @@ class Layers(nn.Cell):
         self.norm = nn.LayerNorm((8,))
         self.shapes = []
         if size:
-            self.conv.conv2d.shard(((2, 1, 1, 1), (1, 1, 1, 1)))
+            self.conv.conv2d.shard(((size, 1, 1, 1), (1, 1, 1, 1)))
             self.dense.matmul.shard(((1, 1), (size, 1)))
             self.dense.bias_add.shard(((1, size), (size,)))
             self.norm.layer_norm.shard(((size, 1, 1), (1,), (1,)))

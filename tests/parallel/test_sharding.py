@@ -58,7 +58,7 @@ def test_operators_of_layers_are_cut(found):
         (whole, cut), shapes = answer["layers"]
         for got, want in zip(cut, whole, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
-        assert shapes == [[2, 4, 5, 5], [4, 5, 8 // size], [4 // size, 5, 8]]
+        assert shapes == [[4 // size, 4, 5, 5], [4, 5, 8 // size], [4 // size, 5, 8]]
 
 
 def test_each_process_holds_the_slices_that_it_computes_with(found):
