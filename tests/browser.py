@@ -18,7 +18,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @contextlib.contextmanager
 def running(folder: pathlib.Path) -> Iterator[Any]:
-    """A browser with a profile of its own in `folder`; skips the test if there is none."""
+    """A browser with its own profile in `folder`; skips the test if no browser is installed."""
     webdriver = pytest.importorskip("selenium.webdriver")
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     driver = shutil.which("chromedriver")
@@ -37,7 +37,7 @@ def running(folder: pathlib.Path) -> Iterator[Any]:
 
 
 def opened(browser: Any, path: pathlib.Path) -> Any:
-    """The browser with a page open, which gave no error and asked for nothing else."""
+    """The browser with a page open, which logged no error and loaded nothing else."""
     browser.get(path.resolve().as_uri())
     assert console_messages(browser) == []
     loaded = browser.execute_script(

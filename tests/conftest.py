@@ -1,4 +1,4 @@
-"""Makes `tests.contracts` importable; every test starts from the same seed, without kept files."""
+"""Makes `tests.contracts` importable; every test has the same seed and no cache folder."""
 
 import os
 

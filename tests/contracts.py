@@ -1,4 +1,4 @@
-"""What every operator promises, checked in one place.
+"""The contract of every operator.
 
 `check_op` compares an operator with a reference on given inputs: value, shape and data type, then
 its gradient with finite differences in float64, to second order.

@@ -1,4 +1,4 @@
-"""Names that are not there: what MindSpore has, what is a slip of the pen, what nobody has."""
+"""Names that are not there: what MindSpore has, what is a misspelling, what neither has."""
 
 from __future__ import annotations
 

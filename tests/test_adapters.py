@@ -1,4 +1,4 @@
-"""Adapters: what they pass on, how they look, which arguments they reject."""
+"""Adapters: what they forward, their signatures, which arguments they reject."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Tensors in the hands of PyTorch: its operators, and batches of its `DataLoader`."""
+"""Tensors passed to PyTorch: its operators, and batches of its `DataLoader`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forked processes: they compute, and wait for no thread of the parent's."""
+"""Forked processes compute, and don't wait for threads of the parent."""
 
 import os
 import signal

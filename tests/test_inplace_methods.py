@@ -83,7 +83,7 @@ def test_inside_a_gradient(name):
             moved[place] += step
             ends.append(float((change(moved) * Tensor(weight)).sum()))
         gradient[place] = (ends[0] - ends[1]) / 0.5
-    if name != "clamp_":  # which is bent at the place
+    if name != "clamp_":  # which has a kink there
         np.testing.assert_allclose(found, gradient, atol=1e-5)
 
 

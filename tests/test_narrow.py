@@ -1,4 +1,4 @@
-"""Operators without a kernel for floating numbers of 16 bits, computed in float32."""
+"""Operators without a kernel for 16-bit floating-point numbers, computed in float32."""
 
 import numpy as np
 import pytest

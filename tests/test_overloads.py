@@ -1,4 +1,4 @@
-"""What is said of calls that fit no form of a method: the texts are MindSpore 2.10's."""
+"""Errors of calls that match no overload of a method: the texts are MindSpore 2.10's."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Seeds and generators: what repeats, what differs, and what threads may do."""
+"""Seeds and generators: what repeats, what differs, and what threads draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rooms import one way: each stands on those below it, and on nothing above."""
+"""Rooms import in one direction: each from those below it, none from those above."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import lamella
 
 ROOT = Path(lamella.__file__).parent
 
-# from the bottom: a room may import what is named before it; those in one line know each other
+# from the bottom: a room may import what is named before it; those in one line import each other
 ORDER = (
     "wrappers forking context dtype log absent kernel_messages errors state",
     "machine",
@@ -35,7 +35,7 @@ ORDER = (
     "graph",
     "insight",
 )
-# of the whole package: what starts programs, and paths that only name what is elsewhere
+# may import everything: what starts programs, and paths that only re-export
 TOP = ("", "alias", "cli", "msrun", "surface", "doctor", "__main__", "common.api")
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 ABOVE = len(ORDER)  # rooms that nothing in `ORDER` needs
@@ -56,7 +56,7 @@ def rank_of(room: str) -> int:
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
-    """Each import inside the package, at any level of code: the modules, and the place."""
+    """Each import inside the package, at any level of code: the modules, and the location."""
     modules = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
     for module, path in modules.items():
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""Making, converting and computing with Tensors, against what MindSpore 2.10 answered."""
+"""Constructing, converting and computing with Tensors, against what MindSpore 2.10 answered."""
 
 # ruff: noqa: E501
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def free_port() -> int:
-    """A port below those that systems give out themselves: other connections don't take it."""
+    """A port below the ephemeral range, so that other connections don't take it."""
     for port in random.SystemRandom().sample(range(10_000, 32_000), 100):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -41,7 +41,7 @@ def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK"
 
 
 def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[str]:
-    """What each process of a world prints, when all have ended well."""
+    """What each process of a world prints, after all have succeeded."""
     processes = start_world(script, size, *arguments, **options)
     try:
         answers = [process.communicate(timeout=300) for process in processes]

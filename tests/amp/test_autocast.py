@@ -1,4 +1,4 @@
-"""Strategies of mixed precision, pushed and popped."""
+"""Mixed-precision strategies, pushed and popped."""
 
 import threading
 

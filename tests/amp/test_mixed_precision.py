@@ -1,4 +1,4 @@
-"""Which parts of a network compute in low precision, and training steps built so."""
+"""Which parts of a network compute in low precision, and training steps of such networks."""
 
 import copy
 
@@ -10,7 +10,7 @@ from lamella import amp, nn, ops
 
 
 class Probe(nn.Cell):
-    """Notes the type of what passes."""
+    """Records the data type of its input."""
 
     def __init__(self, seen):
         super().__init__()

@@ -17,7 +17,7 @@ MATRIX = Tensor(np.array([[0.5, -0.3, 0.2], [0.1, 0.8, -0.4], [-0.6, 0.2, 0.3]])
 
 
 class Square(nn.Cell):
-    """A Cell with the rule that its derivative has anyway."""
+    """A Cell whose rule is its derivative."""
 
     def construct(self, x):
         return x * x
@@ -111,7 +111,7 @@ LAYERS = [
     square, pushed, scale, Cubic.apply, hooked, assigned, affine, recomputed, identity,
 ]
 
-# each makes another function of the same kind out of a function of three numbers
+# each turns a function of three numbers into another one
 TRANSFORMS = {
     "jvp": lambda f: lambda x: ms.jvp(f, x, D)[1],
     "linearize": lambda f: lambda x: ops.linearize(f, x)[1](D),
@@ -163,7 +163,7 @@ def test_random_programs_transformed_at_random(layers, names, seed):
     check([LAYERS[i] for i in layers], names, x)
 
 
-# rules that are not the derivative: what counts is that every way agrees with the rule
+# rules that are not the derivative: every transformation must agree with the rule
 
 
 class Wrong(nn.Cell):

@@ -1,6 +1,6 @@
 """Third derivatives of random compositions of operators and Cells, against JAX's of the same.
 
-A program is a few layers after one another, each written for both. Transformations, drawn at
+A program is a sequence of a few layers, each written for both. Transformations, drawn at
 random with third order in all, are applied to both programs. JAX takes minutes for them, so what it
 gives is recorded; ``python -m tests.autodiff.test_compositions_in_jax`` records it again.
 """
@@ -66,7 +66,7 @@ class Attention(nn.Cell):
 
 
 class Ruled(nn.Cell):
-    """A rule that says what is so anyway."""
+    """A rule that is the derivative."""
 
     def __init__(self):
         super().__init__()
@@ -194,7 +194,7 @@ LAYERS = {  # each for us, and for JAX
                     lambda x: (MATRIX @ (x * x) + SHIFT) * x),
 }
 V, U = Tensor(D), Tensor(W)
-TRANSFORMS = {  # each of a function of three numbers, to another; the order it adds
+TRANSFORMS = {  # each turns a function of three numbers into another one; and the order it adds
     "jvp": (1, lambda f: lambda x: ms.jvp(f, x, V)[1],
             lambda f: lambda x: jax.jvp(f, (x,), (D,))[1]),
     "linearize": (1, lambda f: lambda x: ops.linearize(f, x)[1](V),
@@ -220,7 +220,7 @@ MAPS = sorted(name for name, (order, *_) in TRANSFORMS.items() if not order)
 
 
 def drawn(seed):
-    """A program at random: its layers, and transformations whose orders add up to three."""
+    """A random program: its layers, and transformations whose orders add up to three."""
     rng = np.random.default_rng(seed)
     layers = [str(n) for n in rng.choice(sorted(LAYERS), rng.integers(1, 4))]
     names, left = [], 3

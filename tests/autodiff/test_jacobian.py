@@ -55,7 +55,7 @@ def eager(function):
 
 
 def compiled(function):
-    """The function compiled: what it gives replayed."""
+    """The function compiled: the result of its replay."""
     fast = ms.jit(function)
 
     def call(*args):
@@ -199,7 +199,7 @@ def net_np(x, first=None, second=None):
 
 
 class Ruled(nn.Cell):
-    """Its rule is what the derivative is not."""
+    """Its rule is not the derivative."""
 
     def construct(self, x):
         return x**2
@@ -413,7 +413,7 @@ def test_gradients_by_example_through_rules(mode):
     seen = []
 
     class Clipping(nn.Cell):
-        """By example, clipping is another thing than for the batch."""
+        """Clipping the gradient of each example differs from clipping that of the batch."""
 
         def __init__(self):
             super().__init__()

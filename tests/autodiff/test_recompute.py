@@ -27,7 +27,7 @@ class Peak(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         for arg in args:
             if isinstance(arg, torch.Tensor) and id(arg.untyped_storage()) not in self.known:
-                self.known[id(arg.untyped_storage())] = arg  # it was there before
+                self.known[id(arg.untyped_storage())] = arg  # it existed before
         outs = func(*args, **(kwargs or {}))
         for out in outs if isinstance(outs, (tuple, list)) else (outs,):
             if isinstance(out, torch.Tensor):
@@ -98,7 +98,7 @@ def test_less_memory_for_one_more_run():
             gradients(net, x)
         measured[name] = peak.most, Block.calls
         gc.collect()
-        assert peak.now < 1e4  # nothing is kept when the gradient is there
+        assert peak.now < 1e4  # nothing is kept when the gradient has been computed
     assert_same(gradients(deep, x), gradients(plain, x))
     assert measured["plain"][1] == 8 and measured["recomputed"][1] == 16
     # 8 blocks of 7 results that derivatives need, against 8 inputs and one block's results
@@ -362,7 +362,7 @@ def test_an_ensemble_three_ways(mode):
     listed = mode(lambda x: ms.vmap(nets, None)(x))(x)
     np.testing.assert_allclose(listed.asnumpy(), apart, rtol=1e-5, atol=1e-6)
 
-    # one step of descent for all at once, against each alone
+    # a descent step for all at once, against each alone
     def loss(values, x):
         return (one(values, x) ** 2).mean()
 

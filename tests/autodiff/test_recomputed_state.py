@@ -1,4 +1,4 @@
-"""Recomputation: what a block draws and assigns is what it would be without."""
+"""Recomputation: random numbers and assignments in a block are the same as without it."""
 
 import functools
 

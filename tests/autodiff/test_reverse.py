@@ -263,7 +263,7 @@ def test_no_gradient_flows_through_an_assignment():
         ops.assign(w, x * 2)
         return y + w * x * 10
 
-    # MindSpore 2.10: the gradient by a weight is by each value the function saw it have
+    # MindSpore 2.10: the gradient by a weight is by each of the values it had in the function
     dx, dw = ms.grad(f, 0, w)(Tensor([1.0, 2.0]))
     assert arrays(dx) == [22.0, 43.0] and arrays(dw) == [11.0, 22.0]
     assert arrays(w.value()) == [2.0, 4.0]
@@ -411,7 +411,7 @@ def test_memory_stays_flat(make, steps):
     run(500)
     gc.collect()
     tensors, peak = count_tensors(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    gc.disable()  # what only the collector of cycles would free is a leak here
+    gc.disable()  # what only the garbage collector would free is a leak here
     try:
         run(steps)
         assert count_tensors() <= tensors + 5

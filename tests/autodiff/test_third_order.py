@@ -1,4 +1,4 @@
-"""Third derivatives of operators: three ways through them, against differences of the second.
+"""Third derivatives of operators by three compositions, against differences of the second.
 
 PyTorch's own formulas for second derivatives and for tangents are not all right when they are
 differentiated themselves.

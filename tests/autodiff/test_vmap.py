@@ -288,7 +288,7 @@ def test_rules_by_example():
         np.testing.assert_allclose(f(M).asnumpy(), 5 * M.asnumpy())
 
     class Inner(nn.Cell):
-        """A rule that differentiates by itself."""
+        """A rule that takes a gradient itself."""
 
         def construct(self, x):
             return ops.sin(x)

@@ -31,7 +31,7 @@ def trained(batches, count, mode):
     return net.weight.asnumpy(), step.accumulate._grad_accumulation[0].asnumpy()
 
 
-# the count that decides is changed before it is asked: no graph can hold that
+# the counter of the condition is changed before it is read: no graph can contain that
 @pytest.mark.filterwarnings("ignore:.*'Step' runs eagerly.*what it depends on has been changed")
 @pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
 def test_two_halves_of_a_batch_are_the_batch(mode):

@@ -30,7 +30,7 @@ from lamella.common.initializer import (
 )
 
 SHAPE = (400, 300)  # fan_in 300, fan_out 400
-WIDE = math.sqrt(1 / 300) / 0.8796256610342398  # of standard deviation sqrt(1/300) once it is cut
+WIDE = math.sqrt(1 / 300) / 0.8796256610342398  # of standard deviation sqrt(1/300) after truncation
 
 
 def made(init, shape=SHAPE, dtype=ms.float32):
@@ -68,7 +68,7 @@ def truncated(sigma, mean, a, b):
     (HeNormal(nonlinearity="conv2d"), stats.norm(0, math.sqrt(1 / 300))),
     (VarianceScaling(2.0, "fan_avg", "untruncated_normal"), stats.norm(0, math.sqrt(2 / 350))),
     (VarianceScaling(3.0, "fan_out", "uniform"), uniform(math.sqrt(9 / 400))),
-    # cut at two standard deviations, and of the promised variance (MindSpore 2.10 draws this one
+    # truncated at two standard deviations, and of the documented variance (MindSpore 2.10 draws it
     # uniformly, against its documentation)
     (VarianceScaling(), truncated(WIDE, 0, -2 * WIDE, 2 * WIDE)),
 ])
@@ -102,7 +102,7 @@ def test_gain(nonlinearity, slope, gain):
     assert room._calculate_gain(nonlinearity, slope) == pytest.approx(gain)
 
 
-# -- those that are not random -------------------------------------------------------------------
+# -- deterministic ones --------------------------------------------------------------------------
 
 
 def test_constants():
@@ -222,7 +222,7 @@ def test_set_seed_repeats():
         assert np.array_equal(made(init, (5, 4)), first)
 
 
-# -- initializers of one's own -------------------------------------------------------------------
+# -- custom initializers --------------------------------------------------------------------------
 
 
 class Ramp(Initializer):

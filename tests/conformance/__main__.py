@@ -22,7 +22,7 @@ def families() -> list[str]:
 
 
 def record(python: str, name: str) -> None:
-    """Ask MindSpore twice, and keep what it says both times."""
+    """Run MindSpore twice, and keep the results that agree."""
     first, second = run(python, "mindspore", name), run(python, "mindspore", name)
     save(name, family(name), settled(first, second))
 
@@ -39,7 +39,7 @@ def write_pages(rows: list[str], reasons: collections.Counter[str]) -> None:
 
 
 def _between(page: str, lines: list[str]) -> None:
-    """Replace what stands between two marks of a page."""
+    """Replace the text between two markers of a page."""
     path = Path(__file__).parents[2] / "docs" / page
     start, end = "<!-- conformance -->", "<!-- /conformance -->"
     before, _, rest = path.read_text(encoding="utf-8").partition(start)

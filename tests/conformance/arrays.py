@@ -1,4 +1,4 @@
-"""Arrays from a line of text, the same ones wherever they are made.
+"""Arrays described by a line of text, the same ones on every framework.
 
 ``float32[2,3]`` is eighths between -3 and 3, which every floating type holds exactly; integers
 lie between -9 and 9 (from 0 where unsigned). What follows the shape changes that: ``!`` the values
@@ -29,7 +29,7 @@ def dtype_of(text: str) -> str:
 
 
 def _edges(kind: str) -> list[Any]:
-    """What functions may stumble over, in one data type."""
+    """Special values of a data type."""
     if kind == "bool":
         return [True, False]
     if kind.startswith("complex"):

@@ -25,13 +25,13 @@ TOLERANCE = {
     "complex64": 5e-5,
     "complex128": 5e-5,
 }
-# what MindSpore gave that says nothing
+# outcomes of MindSpore that can't be compared
 SILENT = ("no kernel", "crash", "hang", "unstable", "AttributeError")
-UNSTABLE = {"e": "unstable"}  # MindSpore answered differently when asked again
+UNSTABLE = {"e": "unstable"}  # MindSpore gave another result when run again
 
 
 def difference(real: Any, ours: Any, case: Case | None = None) -> str | None:
-    """The kind of difference, or None where there is none that means anything.
+    """The kind of difference, or None if there is none that counts.
 
     Nothing can be said where MindSpore crashes, hangs, has no kernel or answers differently each
     time. That it refuses what we answer counts as none, too.
@@ -134,12 +134,12 @@ def settled(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def digest(cases: list[Case]) -> str:
-    """What says whether recorded results are those of these cases."""
+    """The digest that says whether recorded results belong to these cases."""
     return hashlib.sha256(repr([tuple(c) for c in cases]).encode()).hexdigest()[:16]
 
 
 def save(name: str, cases: list[Case], results: list[Any]) -> None:
-    """Keep what MindSpore gave for a family."""
+    """Store what MindSpore gave for a family."""
     text = json.dumps({"cases": digest(cases), "results": results}, separators=(",", ":"))
     (RECORDED / f"{name}.json.xz").write_bytes(lzma.compress(text.encode(), preset=9))
 

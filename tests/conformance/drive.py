@@ -1,4 +1,4 @@
-"""Runs a family in a process of its own, and goes on behind a case that ends it or hangs."""
+"""Runs a family in a separate process, and continues after a case that crashes it or hangs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(python: str, framework: str, name: str) -> list[Any]:
 
 
 def _until_it_ends(python: str, framework: str, name: str, out: Path, first: int) -> str:
-    """Run from case `first` on; "crash" or "hang", if it doesn't end by itself."""
+    """Run from case `first` on; "crash" or "hang", if it doesn't end regularly."""
     environment = {**os.environ, "GLOG_v": "4", "PYTHONPATH": str(ROOT), "LAMELLA_CACHE": "0"}
     process = subprocess.Popen(
         [python, "-m", "tests.conformance.runner", framework, name, str(out), str(first)],

@@ -1,4 +1,4 @@
-"""Differences that are meant: which cases, what kind, and why; docs/differences.md says them.
+"""Intended differences: which cases, what kind, and why; docs/differences.md lists them.
 
 A reason holds for cases whose text matches and, where it says something of elements, if each one
 that differs is as it says.
@@ -18,7 +18,7 @@ At = Callable[[tuple[Any, ...], Any, Any], bool]  # of inputs, MindSpore's and o
 
 
 class Meant(NamedTuple):
-    """A reason, and what it holds for."""
+    """A reason, and the cases that it applies to."""
 
     reason: str
     cases: str  # a regular expression for the text of a case
@@ -43,7 +43,7 @@ def _special(inputs: tuple[Any, ...], real: Any, ours: Any) -> bool:
 
 
 def _border(inputs: tuple[Any, ...], real: Any, ours: Any) -> bool:
-    """As `_special`, and where a function begins or breaks off."""
+    """As `_special`, and at the ends of a function's domain and its discontinuities."""
     return _special(inputs, real, ours) or any(abs(p) in (0.5, 1.0, 3.0) for p in _parts(inputs))
 
 
@@ -64,7 +64,7 @@ WHOLE = r"= (u?int\d+|bool)"
 COMPLEX = r"= complex"
 NEW = "kind of exception"
 MEANT: tuple[Meant, ...] = (
-    # the order matters: the first that holds counts
+    # the order matters: the first that applies counts
     Meant(
         "errors inside of gradients and compiled functions keep their kind",
         r"^(grad|graph) of ",
@@ -302,7 +302,7 @@ def _kind(result: Any) -> str:
 
 
 def is_meant(case: Case, kind: str, real: Any, ours: Any) -> str | None:
-    """The reason for a difference that is meant, None for any other."""
+    """The reason for an intended difference, None for any other."""
     text = str(case)
     apart = None
     for meant, pattern in zip(MEANT, _PATTERNS, strict=True):

@@ -19,7 +19,7 @@ from typing import Any
 from .arrays import tensor
 from .spec import Case
 
-# a refusal that says nothing about the operator: there is no kernel for it on a CPU
+# an error that says nothing about the operator: it has no CPU kernel
 _NO_KERNEL = (
     "nregistered",
     "nsupported op [",
@@ -87,7 +87,7 @@ def encode(ms: Any, result: Any) -> Any:
 
 
 def shown(result: Any) -> list[Any]:
-    """What can be said of random numbers: types and shapes."""
+    """What is comparable of random numbers: types and shapes."""
     parts = result if isinstance(result, (tuple, list)) else (result,)
     return [(part.dtype, part.shape) for part in parts]
 
@@ -123,7 +123,7 @@ class Runner:
         return cell
 
     def function(self, expression: str, names: list[str]) -> Any:
-        """`expression` as a function, with a source that a compiler of source can look up.
+        """`expression` as a function, with a source that source-based compilers can read.
 
         An expression of several lines is the whole body.
         """

@@ -1,4 +1,4 @@
-"""How families write their cases down: each helper gives the cases of many names at once."""
+"""Helpers that generate the cases of families: each gives those of many functions at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIXED = (
 
 
 class Case(NamedTuple):
-    """One call: `expression` about `inputs`, as a value, a gradient or compiled."""
+    """One call: `expression` of `inputs`, as a value, a gradient or compiled."""
 
     mode: str  # "value", "grad" or "graph"
     expression: str

@@ -1,4 +1,4 @@
-"""The comparison of whole programs: what it calls agreement, and that it goes on after an error."""
+"""The comparison of whole programs: what counts as agreement; it continues after an error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What MindSpore 2.10 gave for each case, beside what Lamella gives: no unexplained difference."""
+"""Lamella against the recorded results of MindSpore 2.10: no unexplained difference."""
 
 from pathlib import Path
 

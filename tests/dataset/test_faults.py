@@ -1,4 +1,4 @@
-"""What goes wrong while a pipeline runs: a clear error, no process left, nothing that hangs."""
+"""Failures while a pipeline runs: a clear error, no process left over, no hang."""
 
 import os
 import pathlib

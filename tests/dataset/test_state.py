@@ -1,4 +1,4 @@
-"""Iterators that go on where another was: the same rows, bit for bit."""
+"""Iterators that continue from another's state: the same rows, bit for bit."""
 
 import pickle
 import random

@@ -33,7 +33,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """What became of the calls."""
+    """The outcomes of the calls."""
 
     calls: int = 0
     counts: Counter[str] = field(default_factory=Counter)
@@ -59,7 +59,7 @@ class Report:
 
 
 def _seconds(process: int) -> float:
-    """Of the processor, that it has used."""
+    """The CPU time that it has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -73,7 +73,7 @@ def run(calls: int, seed: int = 0, source: str = "tests.fuzz.surface", only: str
         seed: of the arguments; a call is known by seed and number.
         source: the module that lists the targets.
         only: what the names of the targets must contain.
-        patience: the seconds of the processor that a call may take.
+        patience: the CPU seconds that a call may take.
         begin: the number of the first call.
         seconds: after how long to stop early.
     """
@@ -117,7 +117,7 @@ def _one_worker(folder: str, numbers: list[str], source: str, only: str, patienc
                 break
             if now != at or now == end or not ready.exists():
                 at, since, clock = now, used, time.monotonic()
-            # what waits for ever uses no time of the processor
+            # a process that is blocked uses no CPU time
             hangs = used - since > patience or time.monotonic() - clock > 15 * patience
             if hangs or time.monotonic() > ends:
                 worker.kill()

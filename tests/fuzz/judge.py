@@ -1,4 +1,4 @@
-"""What a call's outcome is worth: an answer, a clear error, or one that shows what is inside."""
+"""Judges the outcome of a call: an answer, a clear error, or one that exposes internals."""
 
 from __future__ import annotations
 

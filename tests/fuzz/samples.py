@@ -25,12 +25,12 @@ def fine(x: Tensor) -> Tensor:
 
 
 def crash(x: Tensor | None = None) -> None:
-    """The process ends."""
+    """The process exits."""
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def hang(x: Tensor | None = None) -> None:
-    """No end."""
+    """An endless loop."""
     while True:
         pass
 
@@ -41,7 +41,7 @@ def raw(x: Tensor) -> None:
 
 
 def inside(x: Tensor) -> None:
-    """An error inside."""
+    """An internal error."""
     None.shape  # type: ignore[attr-defined]  # noqa: B018
 
 

@@ -12,7 +12,7 @@ from lamella import Tensor, nn, ops
 from lamella.ops.primitive import Primitive
 
 # what acts on the machine or the whole process instead of its arguments; and loops, which go on
-# for ever if a condition or a bound says so
+# forever if a condition or a bound says so
 LEFT_OUT = {"ops.WhileLoop", "ops.Print", "Tensor.tofile", "Tensor.dump", "Tensor.to_dlpack",
             "Tensor.from_dlpack",
             "ops.print_", "ops.ForiLoop", "ops.CustomRegOp", "ops.DataType", "ops.Custom",
@@ -25,7 +25,7 @@ OPERATORS = ("__abs__ __add__ __and__ __bool__ __complex__ __contains__ __eq__ _
              "__radd__ __rand__ __rfloordiv__ __rmatmul__ __rmod__ __rmul__ __ror__ __round__ "
              "__rpow__ __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ "
              "__xor__ __repr__ __str__").split()
-ROOMS = ("mint", "numpy", "scipy")  # what other faces of the operators there are
+ROOMS = ("mint", "numpy", "scipy")  # other forms of the operators
 
 
 class Target(NamedTuple):

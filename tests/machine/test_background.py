@@ -1,4 +1,4 @@
-"""Processes beside the program: they end with it, yield to it, and leave nothing unfinished."""
+"""Background processes: they end with the program, yield to it, leave nothing unfinished."""
 
 import os
 import signal

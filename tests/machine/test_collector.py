@@ -1,4 +1,4 @@
-"""Blocks in which the garbage collector seldom looks all objects over."""
+"""Blocks in which full garbage collections are rare."""
 
 import gc
 
@@ -44,7 +44,7 @@ def test_what_is_made_in_a_block_makes_no_collection_of_all_due():
     with collecting_seldom():
         made = [[i] for i in range(600 * 9 * 8 * 2)]
     assert gc.get_count()[2] == 0 and len(made) == 86400
-    assert gc.is_tracked(made) and gc.get_freeze_count() == 0  # it is collected some day
+    assert gc.is_tracked(made) and gc.get_freeze_count() == 0  # it is collected eventually
 
 
 def test_what_the_program_has_frozen_stays_frozen():

@@ -1,4 +1,4 @@
-"""What was measured, from one process to the next."""
+"""Measurements that later processes reuse."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Products by the fastest kernel."""
+"""Matrix products by the fastest kernel."""
 
 import json
 
@@ -75,7 +75,7 @@ def test_what_others_look_into_is_left_to_pytorch(always, monkeypatch):
     products.matmul(x.bfloat16(), y.bfloat16())
     products.linear(x[0], y.t(), None)
     for bias in (torch.randn(8)[::2], torch.randn(1).expand(4), torch.randn(1)):
-        products.linear(x, y.t(), bias)  # oneDNN's kernel would read whatever comes next
+        products.linear(x, y.t(), bias)  # oneDNN's kernel would read out of bounds
     products.matmul(x, y[:, 0])
     monkeypatch.setattr(state, "trace", object())
     products.matmul(x, y)
@@ -99,7 +99,7 @@ def test_each_shape_is_timed_once_and_remembered(monkeypatch, tmp_path):
         assert first.fastest(*layouts(64, 64, 64), False) == "onednn"
     assert first.fastest(*layouts(64, 64, 64), True, False) == "torch"  # unknown, and not timed
     assert first.fastest(*layouts(2, 2, 2), False) == "torch"
-    for stride in ((128, 2), (1, 1), (0, 1), (1, 2)):  # with steps, or rows that overlap
+    for stride in ((128, 2), (1, 1), (0, 1), (1, 2)):  # with strides, or rows that overlap
         assert first.fastest(((64, 64), stride), ((64, 64), (64, 1)), False) == "torch"
         assert first.fastest(((64, 64), (64, 1)), ((64, 64), stride[::-1]), False) == "torch"
     assert Routes().fastest(*layouts(64, 64, 64), False, False) == "onednn"
@@ -130,7 +130,7 @@ def test_without_a_gain_eager_calls_are_left_alone(monkeypatch):
         routes.eager(*layouts(64, 64, 64 + n), False)
     assert not routes.enabled
     monkeypatch.setattr(products, "_fastest", lambda key: "onednn")
-    assert routes.fastest(*layouts(64, 64, 99), False) == "onednn"  # graphs go on asking
+    assert routes.fastest(*layouts(64, 64, 99), False) == "onednn"  # graphs ask again
     routes.eager(*layouts(64, 64, 98), False)
     assert not routes.enabled
 

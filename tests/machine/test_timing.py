@@ -1,4 +1,4 @@
-"""Several ways timed in turns."""
+"""Several implementations timed in turns."""
 
 import torch
 

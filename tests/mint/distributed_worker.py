@@ -1,4 +1,4 @@
-"""What each of two processes does in the tests of `mint.distributed`; prints JSON."""
+"""The program of two processes in the tests of `mint.distributed`; prints JSON."""
 
 import json
 

@@ -53,7 +53,7 @@ def test_compiled(call):
 
 
 def test_names():
-    """All 206 names of MindSpore's list that its `mint` has, and the room's own rooms."""
+    """All 206 names of MindSpore's list that its `mint` has, and the modules in it."""
     missing = [n for n in (Path(__file__).parent / "names.txt").read_text().split()
                if not _has(n)]
     assert not missing

@@ -1,4 +1,4 @@
-"""What every layer promises, checked in one place: `check_cell`."""
+"""The contract of every layer: `check_cell`."""
 
 from __future__ import annotations
 

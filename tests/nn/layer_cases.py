@@ -1,4 +1,4 @@
-"""One line a layer: how it is built, and what it is called on.
+"""One line for each layer: how it is constructed, and what it is called on.
 
 Both are Python source, evaluated with `nn`, `ms`, `ops`, `f` and `i` in scope, so that the same
 line runs on MindSpore, which gave the numbers in ``recorded_layers.json``, and on Lamella.
@@ -33,7 +33,7 @@ def scope(ms):
 
 
 def set_parameters(cell, ms):
-    """Give every parameter numbers that depend on its place only."""
+    """Give every parameter numbers that depend on its index only."""
     for place, parameter in enumerate(cell.get_parameters()):
         values = fill(parameter.shape, place + 1)
         if "variance" in parameter.name:

@@ -79,7 +79,7 @@ def test_a_shared_cell_counts_once():
     net.a = Layer()
     net.b = net.a
     assert [n for n, _ in net.cells_and_names()] == ["", "a"]
-    assert names(net) == ["b.w", "b.b"]  # MindSpore 2.10: the last place names it
+    assert names(net) == ["b.w", "b.b"]  # MindSpore 2.10: the last attribute names it
 
 
 def test_a_parameter_in_a_cell_below_is_named_after_its_path():

@@ -72,7 +72,7 @@ def test_a_list_inside_a_network_is_named_by_it():
 
 
 def appended(kind, size):
-    """A Cell with a list that was given its place first and its Cells then."""
+    """A Cell with a list that became an attribute first and got its Cells later."""
     net = nn.Cell()
     net.blocks = kind()
     for _ in range(size):

@@ -1,4 +1,4 @@
-"""The contract of `check_cell`, one line a layer."""
+"""`check_cell` of every layer, one line each."""
 
 import numpy as np
 import pytest

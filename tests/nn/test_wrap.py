@@ -1,4 +1,4 @@
-"""Cells around a network."""
+"""Cells that wrap a network."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""Calls of `mindspore.numpy`, one a line, that are asked of MindSpore, of NumPy and of Lamella.
+"""Calls of `mindspore.numpy`, one on each line, evaluated by MindSpore, of NumPy and of Lamella.
 
 A call is an expression over `np` (the module) and `T(data, dtype)` (its arrays). Those written by
-hand stand in calls.txt.
+hand are in calls.txt.
 """
 
 from pathlib import Path

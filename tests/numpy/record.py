@@ -1,7 +1,7 @@
-"""Writes down what MindSpore answers to `calls`: ``python -m tests.numpy.record`` with MindSpore.
+"""Records what MindSpore answers to `calls`: ``python -m tests.numpy.record`` with MindSpore.
 
 Each answer is a type, a shape and numbers, a list of such, a plain value, or the exception's kind.
-Kept beside this with the functions' signatures, as packed JSON; the tests read it and need no
+Stored here with the functions' signatures, as compressed JSON; the tests read it and need no
 MindSpore.
 """
 
@@ -51,7 +51,7 @@ def signatures(module: Any) -> dict[str, list[Any]]:
 
 
 def recorded() -> dict[str, Any]:
-    """What was written down."""
+    """What was recorded."""
     with gzip.open(RECORDED, "rt") as file:
         return json.load(file)
 

@@ -1,4 +1,4 @@
-"""`lamella.numpy` beside NumPy on random inputs, its gradients, and itself compiled."""
+"""`lamella.numpy` against NumPy on random inputs, its gradients, and itself compiled."""
 
 from __future__ import annotations
 

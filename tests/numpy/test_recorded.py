@@ -1,4 +1,4 @@
-"""`lamella.numpy` beside what MindSpore 2.10 and NumPy answer to the same calls."""
+"""`lamella.numpy` against what MindSpore 2.10 and NumPy answer to the same calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MEANT = "|".join([
     r"np\.(remainder|mod|fmod|divmod)\(T\(\[True.*\[True",  # False % False is True
     r"np\.unwrap\(.*uint8",  # differences wrap around
 ])
-# Where MindSpore means something else than NumPy: integers stay whole (means, clip), other
+# Where MindSpore is meant to differ from NumPy: integer results (means, clip), other
 # order (unique), lists, text and types.
 _OTHER_THAN_NUMPY = re.compile(
     r"np\.(mean|average|unique|indices|promote_types|result_type|empty_like|nansum|array_str|copy)"

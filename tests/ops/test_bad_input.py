@@ -1,7 +1,7 @@
 """Bad input: no crash, no silent wrong number, and an error that names the function.
 
 Every function of the mathematics families is called with arguments of wrong types; the rest are
-cases that once ended the process, gave wrong numbers, or raised another library's message.
+cases that once crashed the process, gave wrong numbers, or raised another library's message.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_axes_in_tuples(function: Any) -> None:
 
 
 ERRORS = [
-    # these ended the process
+    # these crashed the process
     (lambda: ops.Eig()(f32(np.full((3, 3), np.nan))), ValueError, "For 'eigvals'.*NaN"),
     (lambda: ops.lu_unpack(f32(np.eye(3)), Tensor(np.zeros(0, int))), ValueError,
      r"For 'lu_unpack', 'LU_pivots'.*\(0,\)"),

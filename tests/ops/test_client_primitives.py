@@ -1,4 +1,4 @@
-"""Primitives that programs build networks of by hand; numbers are as recorded from MindSpore 2.10,
+"""Primitives from which programs build networks; numbers are as recorded from MindSpore 2.10,
 or those of the layer that computes the same."""
 
 import numpy as np

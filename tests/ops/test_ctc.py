@@ -1,6 +1,6 @@
-"""Labels, lengths and blanks that the kernel of the CTC loss takes on trust: it writes at labels.
+"""Labels, lengths and blanks that the kernel of the CTC loss doesn't check: it writes at labels.
 
-A label outside the classes once ended the process, wrote into foreign memory, or gave a number.
+A label outside the classes once crashed the process, wrote out of bounds, or gave a number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What programs say of operators of their own; the dicts are recorded from MindSpore 2.10."""
+"""Registration of custom operators; the dicts are recorded from MindSpore 2.10."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Boxes that are chosen among, against a loop over boxes; random parts of images."""
+"""Non-maximum suppression against a loop over boxes; random crops of images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lamella import Tensor, ops
 
 
 def _kept(overlap, scores, limit, least, count):
-    """The boxes that stay, one after the other."""
+    """The boxes that are kept, one by one."""
     found: list[int] = []
     for i in np.argsort(-scores, kind="stable"):
         if len(found) < count and scores[i] > least and all(overlap[i, j] <= limit for j in found):

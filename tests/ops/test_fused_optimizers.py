@@ -1,4 +1,4 @@
-"""Primitives that update by several steps at once, beside numbers recorded from MindSpore 2.10."""
+"""Fused optimizer Primitives, against numbers recorded from MindSpore 2.10."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integers, unsigned numbers and places where PyTorch's kernels differ, as MindSpore 2.10."""
+"""Integers, unsigned integers and indices where PyTorch's kernels differ from MindSpore 2.10."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_places_outside():
         x[5]
     with pytest.raises(RuntimeError, match="For 'cross_entropy', .*3"):
         ops.cross_entropy(x, Tensor([0, 3, 1]))
-    # updates for places outside are left out, and places of `take` are moved to the ends
+    # updates at indices out of range are ignored, and indices of `take` are clamped
     kept = ops.tensor_scatter_elements(x, far.reshape(1, 2), Tensor([[7.0, 8.0]]))
     assert kept.tolist() == [[7, 1, 2], [3, 4, 5], [6, 7, 8]]
     assert x.take(Tensor([-1, 99])).tolist() == [8, 8]

@@ -1,4 +1,4 @@
-"""Windows, cells and points of images against loops over them, and tokens on their way."""
+"""Windows, cells and points of images against loops over them, and the exchange of tokens."""
 
 from __future__ import annotations
 

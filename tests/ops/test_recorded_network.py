@@ -10,7 +10,7 @@ import lamella as ms
 from tests.ops import network_cases
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_network.json").read_text())
-LOOSE = {"ResizeBicubic False False": 2e-3,  # weights from a table, at places rounded in float32
+LOOSE = {"ResizeBicubic False False": 2e-3,  # weights from a table, at positions rounded in float32
          "tanh gradient": 5e-5}
 
 

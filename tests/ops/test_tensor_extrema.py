@@ -9,7 +9,7 @@ from lamella import Tensor
 X = np.array([[1, 5, 3], [4, 2, 9]], np.float32)
 VALUES, KEPT, PLACES = [5, 9], [[5], [9]], [1, 2]
 
-# arguments, eagerly, compiled; a pair is (values, places)
+# arguments, eagerly, compiled; a pair is (values, indices)
 CALLS = {
     "nothing": ((), {}, 9, 9),
     "place": ((1,), {}, (VALUES, PLACES), VALUES),

@@ -1,4 +1,4 @@
-"""`lamella.scipy` beside SciPy, and numbers recorded from MindSpore 2.10."""
+"""`lamella.scipy` against SciPy, and numbers recorded from MindSpore 2.10."""
 
 from __future__ import annotations
 

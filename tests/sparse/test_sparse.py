@@ -1,4 +1,4 @@
-"""Sparse tensors beside the dense ones they stand for."""
+"""Sparse tensors against the dense ones they represent."""
 
 from __future__ import annotations
 

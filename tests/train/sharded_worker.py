@@ -1,4 +1,4 @@
-"""What each process does in the tests of checkpoints of which each process writes its part."""
+"""The program of each process in the tests of sharded checkpoints."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Checkpoints of many processes, cut anew: against what MindSpore made, and round trips."""
+"""Resharding checkpoints: against results of MindSpore, and round trips."""
 
 import json
 from pathlib import Path

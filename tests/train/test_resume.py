@@ -1,4 +1,4 @@
-"""Runs that survive: killed at any moment, on a full disk, interrupted, with damaged files."""
+"""Runs that resume: killed at any moment, on a full disk, interrupted, with damaged files."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Checkpoints of which each process writes its part: worlds of any size read them."""
+"""Sharded checkpoints: each process writes its shard, worlds of any size read them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Checkpoints of many processes as wholes, and strategy files of the stages of a pipeline."""
+"""Unified checkpoints of many processes, and strategy files of pipeline stages."""
 
 import json
 import os
@@ -25,7 +25,7 @@ LAYOUTS = {"a": ParameterLayout((2,), ((0,), ())), "b": ParameterLayout((2,), ((
 
 
 def slice_of(name, layout, rank):
-    """A process's slice of a whole, or that of the same place in another stage."""
+    """A process's slice of a tensor, or the corresponding one in another stage."""
     counts, index = layout.cell(rank % layout.size)
     return WHOLES[name][tuple(slice(n // c * i, n // c * (i + 1)) for n, c, i in zip(
         WHOLES[name].shape, counts, index, strict=True))]

@@ -1,4 +1,4 @@
-"""Speech found in noise; MindSpore 2.10 finds none, so nothing was recorded from it."""
+"""Voice activity detection; MindSpore 2.10 detects none, so nothing was recorded from it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operations on sounds, against what MindSpore 2.10 gave: shape, type, and some of the numbers."""
+"""Audio operations, against what MindSpore 2.10 gave: shape, type, and some of the numbers."""
 
 import json
 import pathlib

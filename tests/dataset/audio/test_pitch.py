@@ -1,4 +1,4 @@
-"""Pitch, tempo and swinging delays, against what MindSpore 2.10 gave: some of the numbers."""
+"""Pitch, tempo and modulated delays, against what MindSpore 2.10 gave: some of the numbers."""
 
 import json
 import pathlib

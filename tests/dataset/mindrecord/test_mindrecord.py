@@ -1,4 +1,4 @@
-"""mindrecord files: MindSpore's own are read, ours come back whole, damage is found."""
+"""MindRecord files: those of MindSpore are read, round trips, damaged files."""
 
 import json
 import pathlib

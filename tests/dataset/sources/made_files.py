@@ -1,4 +1,4 @@
-"""Small files in the layouts of known data sets: what `record` reads the same in any framework."""
+"""Small files in the layouts of known data sets, and `record`, which reads them in a framework."""
 
 import json
 import wave

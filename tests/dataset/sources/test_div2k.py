@@ -1,4 +1,4 @@
-"""Images in two sizes, on files made here; the same files read the same in MindSpore 2.10."""
+"""Images in two resolutions, on files made here; the same files read the same in MindSpore 2.10."""
 
 import pytest
 

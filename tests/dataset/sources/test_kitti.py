@@ -1,4 +1,4 @@
-"""Streets, on files made here; the same files read the same in MindSpore 2.10."""
+"""KITTI, on files made here; the same files read the same in MindSpore 2.10."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operations on texts, against what MindSpore 2.10 gave."""
+"""Text operations, against what MindSpore 2.10 gave."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""What operations on images promise beyond the recorded numbers: policies, boxes, files."""
+"""Image operations beyond the recorded results: policies, bounding boxes, files."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Operations on images, against what MindSpore 2.10 gave: shape, type, and the bytes' CRC."""
+"""Image operations, against what MindSpore 2.10 gave: shape, type, and the bytes' CRC."""
 
 import json
 import pathlib

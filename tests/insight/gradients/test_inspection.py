@@ -1,4 +1,4 @@
-"""`inspect_gradients`: what is recorded, of what functions, and that nothing else comes of it."""
+"""`inspect_gradients`: what is recorded, of what functions, and that it has no side effects."""
 
 from __future__ import annotations
 

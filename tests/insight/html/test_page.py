@@ -1,4 +1,4 @@
-"""The shell of reports: what is written, and what a browser makes of it."""
+"""The HTML page of reports: what is written, and how a browser shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peaks that are known, instead of measured: tests ask for what follows from them."""
+"""Known peaks instead of measured ones, for tests of what is derived from them."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def slow_machine():
 
 
 def installed(patch):
-    """The slow machine, as the one that this is."""
+    """The slow machine, used as this one's peaks."""
     found = slow_machine()
     patch.setattr(peaks, "_known", {("cpu", torch.get_num_threads()): found})
     return found

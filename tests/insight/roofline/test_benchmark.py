@@ -46,7 +46,7 @@ def test_what_passes_give(quick):
 
 
 def test_passes_are_left_out_for_a_while():
-    """Each name stands for something that there is."""
+    """Each name is defined."""
     names = [name for group in order.ATTEMPTS for name in group]
     for title, words in tool.PASSES.items():
         assert all(hasattr(order, w) or any(w in name for name in names) for w in words), title

@@ -1,4 +1,4 @@
-"""What `explain` says of steps, and that it leaves everything as it was."""
+"""What `explain` reports of steps, and that it has no side effects."""
 
 from __future__ import annotations
 

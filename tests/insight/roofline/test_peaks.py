@@ -1,4 +1,4 @@
-"""The peaks of the machine: measured, kept, and what follows from them."""
+"""The peaks of the machine: measured, stored, and the times derived from them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_measuring(quick):
     assert sorted(found.bandwidth) == [2**16, 2**20]
     found.flops["float32"] = 1e20
     found.measure()
-    assert found.flops["float32"] == 1e20  # the best of then and now
+    assert found.flops["float32"] == 1e20  # the better of both measurements
 
 
 def test_kept_on_disk(quick, tmp_path, monkeypatch):

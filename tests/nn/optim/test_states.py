@@ -1,6 +1,6 @@
 """States of an optimizer that don't fit its parameters: refused before a kernel sees them.
 
-PyTorch's fused kernels ask for no shape; each of these once wrote beyond the end of a state.
+PyTorch's fused kernels ask for no shape; each of these once wrote out of the bounds of a state.
 """
 
 from __future__ import annotations

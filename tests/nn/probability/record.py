@@ -1,4 +1,4 @@
-"""Writes down what MindSpore answers to calls.txt: ``python -m tests.nn.probability.record``."""
+"""Records what MindSpore answers to calls.txt: ``python -m tests.nn.probability.record``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def names(ms: Any, distribution: Any, bijector: Any) -> dict[str, Any]:
 
 
 def recorded() -> dict[str, Any]:
-    """What was written down."""
+    """What was recorded."""
     with gzip.open(RECORDED, "rt") as file:
         return json.load(file)
 

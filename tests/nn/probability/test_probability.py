@@ -1,4 +1,4 @@
-"""Distributions and bijectors beside MindSpore 2.10 and SciPy, and their random numbers."""
+"""Distributions and bijectors against MindSpore 2.10 and SciPy, and their random numbers."""
 
 from __future__ import annotations
 

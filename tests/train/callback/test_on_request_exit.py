@@ -1,4 +1,4 @@
-"""A run that is asked to stop by a signal."""
+"""A run that a signal asks to stop."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Sizes and places that kernels take on trust, and the numbers that errors about them tell."""
+"""Sizes and indices that kernels don't check, and the numbers in errors about them."""
 
 from __future__ import annotations
 

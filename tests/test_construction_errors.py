@@ -1,4 +1,4 @@
-"""Errors in the making of layers and Primitives, and of what stands where a Tensor should be."""
+"""Errors when layers and Primitives are constructed, and for arguments that aren't Tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_is_made_wrongly_is_named(make, words: str) -> None:  # noqa: ANN00
         make()
 
 
-def test_errors_in_the_making_of_a_programs_own_cells_are_its_own() -> None:
+def test_errors_in_the_construction_of_a_programs_own_cells_are_unchanged() -> None:
     class Own(nn.Cell):
         def __init__(self) -> None:
             super().__init__()
@@ -72,7 +72,7 @@ def test_how_a_tensor_of_pytorch_becomes_ours_is_told() -> None:
     (lambda: ops.ctc_greedy_decoder(ops.ones((5, 2, 3)), Tensor([5], ms.int32)), ValueError,
      r"must have shape \(T, N, C\)"),
     (lambda: ops.scatter(ops.ones((2, 3)), 1, Tensor([[0]]), ops.ones((1, 3))), ValueError,
-     "a value for each place"),
+     "a value for each index"),
     (lambda: ops.addr(ops.ones((1, 2)), Tensor([2], ms.int8), ops.ones(2)), TypeError,
      "of one type, but got Int8 and Float32"),
     (lambda: ops.linearize(3, Tensor(1.0)), TypeError, "'fn' must be a function or a Cell"),
