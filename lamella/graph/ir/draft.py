@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.immutable_collections import immutable_dict
+from torch.fx.node import map_arg
 
 _numbers = itertools.count()  # names are unique across graphs
 
@@ -27,6 +29,13 @@ class Kernels(Graph):
         self._find_nodes_lookup_table.insert(node)
         self._len += 1
         return node
+
+    def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda x: x) -> Node:
+        """A copy of a node of another graph at the current position, with other arguments."""
+        copy = self.create_node(node.op, node.target, map_arg(node.args, arg_transform),
+                                map_arg(node.kwargs, arg_transform))
+        copy.meta = dict(node.meta)
+        return copy
 
     def lint(self) -> None:
         """Do nothing: PyTorch would check the whole graph each time dead code is removed."""

@@ -65,7 +65,8 @@ class Memory:
 
     def version(self, nodes: Iterable[Node], place: int) -> tuple[int, ...]:
         """Numbers that are equal at two positions if no mutation of the nodes lies in between."""
-        return tuple([sum(i < place for i in self.writes(n)) for n in nodes])
+        found = [self.writes(n) for n in nodes]
+        return tuple([sum(i < place for i in w) for w in found]) if any(found) else ()
 
     def escapes(self, node: Node) -> bool:
         """Whether a result of the graph lies in the node's memory."""
