@@ -21,6 +21,7 @@ from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor, wrap
 from ..guards import identity
+from ..guards.kinds import compares_identities
 from ..guards.reach import Reach, form_of
 from ..guards.spots import found_at
 from ..ir.operations import is_exchange
@@ -102,6 +103,7 @@ class Path:
         self.expected = [value for _, value in trace.guards]
         self.lines = trace.lines
         self.codes = list(trace.outside.codes)
+        self._by_identity = any(map(compares_identities, self.codes))
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
         self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
@@ -175,6 +177,8 @@ class Path:
                     return None
             self._seen = data
         others.extend([found_at(slot)._raw for slot in self.slots])
+        if self._by_identity and not {*map(id, given)}.isdisjoint(map(id, others)):
+            return None  # an argument is one of the Tensors that it may be compared with
         values = [*[x.detach() if x.requires_grad else x for x in given], *data,
                   *[x.detach() if x.requires_grad else x for x in others], *self.constants]
         if computed is not None:
@@ -328,8 +332,9 @@ class Path:
     def only_computes(self) -> bool:
         """Whether it returns one Tensor, computed from arguments and from fixed objects."""
         return self.gives_one and not (
-            self.expected or self.queries or self.fresh or self.streams or self.slots
-            or self._assigned or self.sizes or self.compute or self.spots)
+            self._by_identity and self.others or self.expected or self.queries or self.fresh
+            or self.streams or self.slots or self._assigned or self.sizes or self.compute
+            or self.spots)
 
     def graphs(self) -> list[GraphModule]:
         """The graphs of its stages, in order."""

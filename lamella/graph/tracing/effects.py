@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,11 +40,19 @@ _lock = Lock()
 _recording = 0  # runs, in all threads
 
 
+def printer() -> Any:
+    """What the program's `print` is now, whether or not a thread is recording."""
+    return _original if _recording else builtins.print
+
+
 def _printed(*args: Any, **kwargs: Any) -> None:
-    if state.trace is None:
-        _original(*args, **kwargs)
+    trace = state.trace
+    if trace is not None:
+        trace.outside.depend(printer)
+    if trace is None or not isinstance(_original, types.BuiltinFunctionType):
+        _original(*args, **kwargs)  # a function of the program's is recorded like any other
     else:
-        state.trace.defer(_original, args, kwargs)
+        trace.defer(_original, args, kwargs)
 
 
 @contextmanager

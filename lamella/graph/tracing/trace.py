@@ -24,6 +24,7 @@ from ...machine.memory import allocator
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
+from ..guards.kinds import compares_identities
 from ..guards.reach import Reach
 from ..guards.values import comparable
 from ..ir.operations import sweep
@@ -199,7 +200,12 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     others = sorted(((t, None if id(t) in reach.known_tensors else slot)
                      for t, slot in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
+    plain = args, kwargs
     args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(t) for t in held})
+    compares = bool(stand_ins) and any(
+        compares_identities(function.__code__) for function in reach.functions)
+    if compares:
+        (args, kwargs), stand_ins = plain, []
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
@@ -226,6 +232,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 if reach.has_decimals:
                     trace.outside.depend(settings_of_decimals)
                 with trace.outside:
+                    if compares:
+                        trace.refuse_once("may compare an argument with a Tensor that is it")
                     trace.value = fn(*args, **kwargs)
             finally:
                 state.trace = None
