@@ -92,8 +92,7 @@ class Trace:
         self.refused_once = False
         self.applies_once = False
         self.numbers: Any = None  # that may change from call to call: see `numbers`
-        own = weakref.proxy(self)  # in no cycle: it holds copies of all that the run has changed
-        self.outside = Outside(lambda what: own.refuse(what))
+        self.outside = Outside(_weakly(self.refuse))
 
     def peek(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor."""
@@ -172,6 +171,18 @@ class Trace:
             if data_of(tensor) is not raw:
                 set_data(tensor, raw)
         self.recorder.undo()
+
+
+def _weakly(method: Callable[[str], None]) -> Callable[[str], None]:
+    """A method of a trace, called without keeping the trace and all that it holds copies of."""
+    found = weakref.WeakMethod(method)
+
+    def call(what: str) -> None:
+        own = found()
+        if own is not None:
+            own(what)
+
+    return call
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
