@@ -316,9 +316,10 @@ class Tensor:
         import copy
 
         twin = _new(type(self))
-        memodict[id(self)] = twin
         twin._raw = self._raw.detach().clone()
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memodict))
+        if self.__dict__:
+            memodict[id(self)] = twin
+            twin.__dict__.update(copy.deepcopy(self.__dict__, memodict))
         return twin
 
     def __copy__(self) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..absent import of_attribute
 from ..parameter import Parameter, is_generated_name
+from ..primitive import Primitive
 from ..tensor import Tensor
 
 
@@ -40,10 +41,15 @@ class CellTree:
         elif params is not None and name in params:
             self._set_parameter(name, value)
         elif cells is not None and name in cells:
-            if value is not None:
+            if isinstance(value, Primitive):  # in its place, while the tree keeps the Cell
+                object.__setattr__(self, name, value)
+            elif value is None:
+                own.pop(name, None)
+                cells[name] = None
+            else:
                 raise TypeError(f"'{name}' is a Cell of {type(self).__name__}, and can only be "
-                                f"replaced by a Cell or None, but got {type(value).__name__}.")
-            cells[name] = None
+                                f"replaced by a Cell, a Primitive or None, but got "
+                                f"{type(value).__name__}.")
         elif buffers is not None and name in buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"'{name}' is a buffer of {type(self).__name__}, and can only be "

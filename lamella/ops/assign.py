@@ -15,6 +15,7 @@ from ..errors import op
 from ..inplace import in_place
 from ..parallel import stages
 from ..parameter import Parameter
+from ..primitive import Primitive
 from ..state import state
 from ..tensor import Tensor, is_tensor, tensor_methods, wrap
 from .arguments import raw_of, raw_or_number
@@ -132,15 +133,20 @@ def depend(value: Any, expr: Any) -> Any:
     return value
 
 
-def identity(x: Any) -> Any:
-    """`x` itself.
+class _Identity(Primitive):
+    """`x` itself. An operator, as in MindSpore, so that it may take the place of a Cell.
 
     Examples:
         >>> import lamella as ms
         >>> ms.ops.identity(3)
         3
     """
-    return x
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+identity = _Identity("identity")
 
 
 def print_(*input_x: Any) -> None:

@@ -386,3 +386,39 @@ def test_a_parameter_of_one_number_is_assigned_numbers(mode, request):
     with pytest.raises(TypeError, match="or a number if it holds one"):
         net.weight = 1
     assert int(net.calls) == 5 and net.weight.asnumpy().tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_operator_takes_the_place_of_a_cell(compiled):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Dense(2, 2)
+            self.layer = ops.Abs()
+
+        def construct(self, x):
+            return self.layer(x)
+
+    net = Net()  # recorded from MindSpore: the tree keeps the Cell, the attribute is the operator
+    call = ms.jit(net) if compiled else net
+    assert call(Tensor([-1.0])) == 1
+    assert [p.name for p in net.get_parameters()] == ["layer.weight", "layer.bias"]
+    net.layer = nn.Tanh()
+    assert call(Tensor([0.0])) == 0 and isinstance(net.layer, nn.Tanh)
+    net.layer = ops.identity
+    assert call(Tensor([-1.0])) == -1
+    net.layer = None
+    assert net.layer is None
+    with pytest.raises(TypeError, match="by a Cell, a Primitive or None, but got builtin_function"):
+        Net().layer = abs
+
+
+def test_gradients_pass_an_operator_in_place_of_their_reducer():
+    net = nn.Dense(2, 1)
+    step = nn.TrainOneStepWithLossScaleCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1),
+        Tensor(1.0, ms.float32))
+    step.grad_reducer = ops.identity
+    before = net.weight.asnumpy().copy()
+    step(Tensor([[1.0, 2.0]]), Tensor([[100.0]]))
+    assert (net.weight.asnumpy() != before).all()
