@@ -80,7 +80,7 @@ def test_alone():
     (lambda: dist.broadcast(Tensor([1.0]), src=3), ValueError, "'src' must be one of"),
     (lambda: dist.all_to_all_single(Tensor([1.0]), Tensor([1.0]), [2], [1]), ValueError,
      "'output_split_sizes' must have a length"),
-    (lambda: dist.all_gather_object([], 1), ValueError, "must have 1 places, but has 0"),
+    (lambda: dist.all_gather_object([], 1), ValueError, "must have 1 entries, but has 0"),
     (lambda: dist.init_process_group(init_method="file:///x"), ValueError, "'tcp://host:port'"),
     (lambda: dist.init_process_group(rank=1), ValueError, "must be given together"),
     (lambda: dist.P2POp("push", Tensor([1.0]), 0), ValueError, "must be isend or irecv"),

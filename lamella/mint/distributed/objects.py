@@ -177,5 +177,5 @@ def _check_places(name: str, argument: str, places: Any, size: int) -> None:
         raise TypeError(f"For '{name}', '{argument}' must be a list, "
                         f"but got {type(places).__name__}.")
     if len(places) != size:
-        raise ValueError(f"For '{name}', '{argument}' must have {size} places, "
+        raise ValueError(f"For '{name}', '{argument}' must have {size} entries, "
                          f"but has {len(places)}.")
