@@ -142,6 +142,8 @@ class _Identity(Primitive):
         3
     """
 
+    __name__ = "identity"  # under which the reference lists it among the functions
+
     def __call__(self, x: Any) -> Any:
         return x
 
