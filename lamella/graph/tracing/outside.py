@@ -99,6 +99,7 @@ class Outside:
         self.queries: list[tuple[Callable[[], Any], Any]] = []
         self.warned = False
         self._refuse = refuse
+        self._asked: set[tuple[int, int]] = set()  # pairs of classes in `queries`
         self._origins: dict[int, int] = {}  # by identity: code's hash is slow
         self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
@@ -206,11 +207,14 @@ class Outside:
         """Handle a call whose result has to be guarded."""
         if self._caller(frame)[0] != USERS or _is_importing(frame):
             return
+        own = frame.f_locals
         if code is _ENABLED:
-            own = frame.f_locals
             self.depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
-        elif abc.get_cache_token not in [question for question, _ in self.queries]:
-            self.depend(abc.get_cache_token)
+            return
+        kind = own["instance"].__class__ if "instance" in own else own["subclass"]
+        if (id(kind), id(own["cls"])) not in self._asked:  # kept alive by the question
+            self._asked.add((id(kind), id(own["cls"])))
+            self.depend(functools.partial(issubclass, kind, own["cls"]))
 
     def depend(self, question: Callable[[], Any]) -> None:
         """Add a guard on the result of a function, which the run depends on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import copy
 import cProfile
@@ -179,7 +180,7 @@ def test_what_is_asked_about_a_log_that_is_off_costs_nothing():
         return x * 2
 
     _, said, compiled = called(fn, X)
-    assert not said and compiled.report()["replays"] == 2, compiled.report()
+    assert not said and compiled.report()["replays"] == 2, str(compiled.report())
 
 
 def pure(x):
@@ -192,7 +193,7 @@ def pure(x):
 
 def test_what_only_computes_stays_compiled():
     found, said, compiled = called(pure, X)
-    assert not said and compiled.report()["replays"] == 2, compiled.report()
+    assert not said and compiled.report()["replays"] == 2, str(compiled.report())
     assert np.allclose(found[2].asnumpy(), pure(X).asnumpy())
 
 
@@ -442,3 +443,31 @@ def test_generic_types_are_no_side_effect():
     _, warned, compiled = called(function, X)
     assert warned == [] or "__build_class__" in warned[0]
     assert not any("typing_extensions" in line for line in warned)
+
+
+def test_only_registrations_that_concern_the_function_matter():
+    class Shape(abc.ABC):
+        @abc.abstractmethod
+        def area(self): ...
+
+    class Square:
+        pass
+
+    class Other(abc.ABC):
+        @abc.abstractmethod
+        def other(self): ...
+
+    shape = Square()
+
+    @jit
+    def scaled(x):
+        return x * (2 if isinstance(shape, Shape) else 3)
+
+    def result():
+        return scaled(X).asnumpy().tolist()
+
+    assert result() == result() == [3.0, 6.0]
+    Other.register(int)  # as modules do that another thread imports
+    assert result() == [3.0, 6.0] and scaled.report()["traces"] == 1
+    Shape.register(Square)
+    assert result() == [2.0, 4.0] and scaled.report()["traces"] == 2
