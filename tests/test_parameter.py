@@ -284,3 +284,16 @@ def test_wrong_prefixes():
     for prefix, error in ((3, TypeError), ("", ValueError), ("a-b", ValueError)):
         with pytest.raises(error, match="'prefix'"):
             ParameterTuple([two()]).clone(prefix)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_gradient_call_gives_parameters_their_first_values(compiled):
+    with nn.no_init_parameters():
+        net = nn.Dense(2, 1, weight_init="ones", bias_init="ones")
+    gradient = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
+    if compiled:
+        gradient = ms.jit(gradient)
+    for _ in range(2):
+        value, gradients = gradient(Tensor([[2.0, 3.0]]))
+        assert float(value) == 6 and gradients[0].asnumpy().tolist() == [[2, 3]]
+    assert not net.weight.has_init

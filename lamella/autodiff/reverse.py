@@ -7,7 +7,9 @@ PyTorch's tape records, and one backward pass gives the gradients.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ..parameter import Parameter
@@ -328,3 +330,32 @@ def _recorded_run(fn: Any, args: tuple, kwargs: dict, positions: tuple[int, ...]
     """The run that a Cell after `set_grad()` recorded on the same inputs; None if there is none."""
     take = getattr(fn, "_take_recorded_run", None)
     return None if take is None else take(args, kwargs, positions, weights)
+
+
+def trains(call: Any) -> bool:
+    """Whether a function differentiates something by weights, as far as its variables tell."""
+    return _trains(call, set())
+
+
+def _trains(value: Any, seen: set[int]) -> bool:
+    value = getattr(value, "__self__", value)  # what `value_and_grad` gives is a method
+    if isinstance(value, _Request):
+        return bool(value.weights)
+    if isinstance(value, GradOperation):
+        return value.get_by_list
+    function = inspect.unwrap(value) if callable(value) else None
+    if not isinstance(function, FunctionType) or id(function) in seen:
+        return False
+    seen.add(id(function))
+    held = [cell.cell_contents for cell in function.__closure__ or () if _is_set(cell)]
+    held += [function.__globals__[name] for name in function.__code__.co_names
+             if name in function.__globals__]
+    return any(_trains(each, seen) for each in held)
+
+
+def _is_set(cell: Any) -> bool:
+    """Whether the variable of a closure has a value."""
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False

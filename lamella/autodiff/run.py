@@ -66,6 +66,9 @@ class Run:
             arg = given[p]
             given[p] = (self._aliased(arg) if type(arg) is Tensor
                         else map_tensors(self._aliased, arg))
+        for weight in weights:
+            if weight.init is not None:
+                weight.init_data()
         special = [weight for weight in weights if weight.gradient_of is not None]
         own_aliases = iter(special[0].begin(special, level) if special else ())  # type: ignore
         for weight in weights:

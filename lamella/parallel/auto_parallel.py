@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..autodiff.reverse import trains
 from ..communication.groups import group_of
 from ..nn.cell import Cell
 from ..tensor import Tensor, wrap
@@ -26,8 +27,8 @@ class AutoParallel(Cell):
     from those by PyTorch's DTensor. In a world of one it is the network.
 
     Args:
-        network: the network with its loss, or a function of Tensors without gradient calls; with
-            stages of a pipeline also a whole step that calls `nn.PipelineCell`.
+        network: the network with its loss, or a function of Tensors; or a function that is a whole
+            step, with a gradient call by weights that is one of its variables.
         parallel_mode: ``"semi_auto"``, ``"sharding_propagation"`` or ``"recursive_programming"``;
             the three mean the same here: there is no search for strategies.
 
@@ -52,6 +53,7 @@ class AutoParallel(Cell):
             raise ValueError(f"For 'AutoParallel', 'parallel_mode' must be one of {list(_MODES)}, "
                              f"but got {parallel_mode!r}.")
         self.network = network
+        self._trains: bool | None = None  # found at the first call, when all variables are there
         self._settings: dict[str, Any] = {"parallel_mode": _MODES[parallel_mode]}
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,7 +61,9 @@ class AutoParallel(Cell):
         with self._applied():
             if stages.asked():
                 return pipeline.staged(self.network, "AutoParallel")(*args, **kwargs)
-            if not sharding.splits():
+            if self._trains is None:
+                self._trains = trains(self.network)
+            if not sharding.splits() or self._trains:  # what it differentiates is spread
                 return self.network(*args, **kwargs)
             return sharding.region(self.network, "AutoParallel")(*args, **kwargs)
 

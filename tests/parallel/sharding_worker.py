@@ -80,6 +80,15 @@ def train(kind, rows, size=1, way=None, compiled=False, auto=None, functional=Fa
     return losses, [p.asnumpy().tolist() for p in weights]
 
 
+def whole_step(rows, size):
+    """Training by a step with its gradient call in it."""
+    net = nn.WithLossCell(Net(size, "tuples"), nn.CrossEntropyLoss())
+    weights = net.trainable_params()
+    step = AutoParallel(ms.jit(by_function(net, nn.Adam(weights, 0.02))))
+    losses = [step(*batch(number, rows)).asnumpy().tolist() for number in range(4)]
+    return losses, [p.asnumpy().tolist() for p in weights]
+
+
 def cut_weights(level):
     def auto(net):
         found = AutoParallel(net)
@@ -246,6 +255,7 @@ def main(folder):
     found["held"] = held(size)
     found["layers"] = layers(size)
     found["ignored"] = train("Adam", slice(None), size, "tuples")
+    found["Adam whole step"] = whole_step(mine, size)
     found["Adam AutoParallel"] = train("Adam", mine, size, "tuples", auto=AutoParallel)
     for level in ("level1", "level3"):
         found[f"Adam {level}"] = train("Adam", slice(None), size, "tuples",

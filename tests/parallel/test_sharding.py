@@ -15,7 +15,7 @@ from . import sharding_worker as worker
 
 SCRIPT = Path(__file__).with_name("sharding_worker.py")
 CASES = ["Adam None", "Adam tuples", "Momentum layouts", "Adam cells", "Adam tuples compiled",
-         "Adam function", "Momentum function compiled",
+         "Adam function", "Adam whole step", "Momentum function compiled",
          "Adam rows", "Momentum rows compiled", "Adam AutoParallel", "Adam level1", "Adam level3",
          "Momentum level3 compiled"]
 
