@@ -157,7 +157,8 @@ class Outside:
             return
         if event == "call":
             if kind == USERS:
-                self.codes.setdefault(code, frame.f_globals)
+                if code not in self.codes and not _is_importing(frame):
+                    self.codes[code] = frame.f_globals
             elif kind == SETTINGS:
                 self._setting(frame)
             elif code in _EFFECTS:
