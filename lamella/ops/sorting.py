@@ -35,7 +35,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
     Examples:
         >>> import lamella as ms
-        >>> values, positions = ms.ops.sort(ms.Tensor([3, 1, 2]))
+        >>> values, indices = ms.ops.sort(ms.Tensor([3, 1, 2]))
         >>> print(values, indices)
         [1 2 3] [1 2 0]
     """
@@ -86,7 +86,7 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
 
     Examples:
         >>> import lamella as ms
-        >>> values, positions = ms.ops.topk(ms.Tensor([1.0, 3.0, 2.0]), 2)
+        >>> values, indices = ms.ops.topk(ms.Tensor([1.0, 3.0, 2.0]), 2)
         >>> print(values, indices)
         [3. 2.] [1 2]
     """
