@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -203,13 +206,28 @@ class _AsNumbers(type):
 _CLASSES = {kind.__name__: _AsNumbers(kind.__name__, (), {"own": kind}) for kind in (float, int)}
 
 
+def _running_elsewhere() -> set[int]:
+    """By identity, the globals of all code that other threads are running."""
+    found: set[int] = set()
+    for thread, frame in sys._current_frames().items():
+        inner: FrameType | None = None if thread == threading.get_ident() else frame
+        while inner is not None:
+            found.add(id(inner.f_globals))
+            inner = inner.f_back
+    return found
+
+
 @contextmanager
 def conversions_recorded(reach: Reach) -> Iterator[None]:
-    """A block in which the program's `float` and `int` keep the stand-ins of what was read."""
+    """A block in which the program's `float` and `int` keep the stand-ins of what was read.
+
+    Not in a module whose code another thread is running: `float` would not be the class of its
+    numbers.
+    """
+    elsewhere = {*_running_elsewhere(), id(vars(builtins))}
     replaced = [(space, name) for _, space, names in reach.spaces.values()
                 for name in _CLASSES.keys() & names.keys()
-                if isinstance(space, dict) and name not in space
-                and space is not vars(builtins)]
+                if isinstance(space, dict) and name not in space and id(space) not in elsewhere]
     for space, name in replaced:
         space[name] = _CLASSES[name]
     try:

@@ -2,12 +2,16 @@
 
 import math
 import random
+import threading
+import types
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.graph.tracing.reads import conversions_recorded
 
 CALLS = 10
 
@@ -221,3 +225,25 @@ def program(seed):
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs(seed):
     same(lambda: program(seed), [tensor(3, seed=100 * seed + i) for i in range(7)])
+
+
+def test_a_module_that_another_thread_runs_keeps_its_names():
+    source = "def wait(begun, ended):\n    begun.set()\n    ended.wait()\n"
+    busy: dict[str, Any] = {}
+    exec(source, busy)
+    idle: dict[str, Any] = {}
+    reach: Any = types.SimpleNamespace(spaces={
+        number: (None, space, {"float": None, "int": None})
+        for number, space in enumerate((busy, idle))})
+    begun, ended = threading.Event(), threading.Event()
+    thread = threading.Thread(target=busy["wait"], args=(begun, ended))
+    thread.start()
+    try:
+        assert begun.wait(120)
+        with conversions_recorded(reach):
+            assert "float" not in busy and "int" not in busy
+            assert isinstance(1.0, idle["float"]) and not isinstance(1, idle["float"])
+    finally:
+        ended.set()
+        thread.join()
+    assert not idle
