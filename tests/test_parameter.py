@@ -221,6 +221,21 @@ def test_a_waiting_parameter_may_get_another_initializer_or_data():
     assert q.asnumpy().tolist() == [1, 6]
 
 
+@pytest.mark.parametrize("run", [lambda f: f, ms.jit])
+def test_a_network_whose_parameters_wait_gets_first_values_when_it_is_called(run):
+    with nn.no_init_parameters():
+        net = nn.SequentialCell(nn.Dense(3, 2, weight_init="ones", bias_init="ones"), nn.ReLU())
+    first = copy.deepcopy(net)[0]
+    assert net[0].weight.has_init
+    called = run(lambda x: net(x))
+    x = Tensor([[1.0, 1.0, 1.0]])
+    for _ in range(3):
+        assert called(x).asnumpy().tolist() == [[4.0, 4.0]]
+    assert not net[0].weight.has_init and net[0].weight.asnumpy().tolist() == [[1.0] * 3] * 2
+    first.weight.init_data().set_data(Tensor([[2.0] * 3] * 2))  # data of its own stays
+    assert first(x).asnumpy().tolist() == [[7.0, 7.0]]
+
+
 # -- copies --------------------------------------------------------------------------------------
 
 

@@ -89,6 +89,9 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
             except KERNEL_ERRORS as error:
                 explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
                 raise
+        if "_waits" in self.__dict__:
+            self._give_first_values()
+            return self(*args, **kwargs)
         if self.requires_grad and state.level is None and torch.is_grad_enabled():
             return record_run(self, args, kwargs)
         return self._call_with_extras(args, kwargs)
@@ -125,7 +128,15 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         own = self.__dict__
         own["_plain"] = not (hasattr(self, "bprop") or own.get("_call_hooks") or self._recompute
                              or self._float_type is not None or self.requires_grad
-                             or "_parameter_hooks" in own)
+                             or "_parameter_hooks" in own or "_waits" in own)
+
+    def _give_first_values(self) -> None:
+        """Make the data of Parameters that wait for it (see `no_init_parameters`)."""
+        for parameter in self._params.values():
+            if parameter is not None:
+                parameter.init_data()
+        del self.__dict__["_waits"]
+        self._refresh_plain()
 
     def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple,
                            weights: tuple) -> Any:

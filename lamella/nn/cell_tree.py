@@ -82,6 +82,12 @@ class CellTree:
                 raise ValueError(f"For '{type(self).__name__}', a parameter named "
                                  f"'{parameter.name}' exists already; give '{name}' other names.")
             self._params[parameter.name] = parameter
+            self._note_waiting(parameter)
+
+    def _note_waiting(self, parameter: Parameter) -> None:
+        """Note that the next call has to give first values to a Parameter."""
+        if parameter.init is not None:
+            self.__dict__.update(_waits=True, _plain=False)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -150,6 +156,8 @@ class CellTree:
         if param is not None and is_generated_name(param.name):
             param.name = param_name
         self._params[param_name] = param
+        if param is not None:
+            self._note_waiting(param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a Tensor that belongs to the state but is not learned.
