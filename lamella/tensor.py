@@ -8,6 +8,7 @@ Python's syntax are in `operators`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from sys import getrefcount
 from types import FunctionType
@@ -313,8 +314,6 @@ class Tensor:
         return (_unpickle, (type(self), self._raw.detach().cpu(), state))
 
     def __deepcopy__(self, memodict: dict) -> Tensor:
-        import copy
-
         twin = _new(type(self))
         twin._raw = self._raw.detach().clone()
         if self.__dict__:

@@ -22,9 +22,7 @@ def boolean(owner: Any, argument: str, value: Any) -> bool:
     Raises:
         TypeError: if it is anything else.
     """
-    if not isinstance(value, bool):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a bool, but got {value!r}.")
-    return value
+    return _of_type(bool, owner, argument, value)
 
 
 def string(owner: Any, argument: str, value: Any) -> str:
@@ -33,8 +31,13 @@ def string(owner: Any, argument: str, value: Any) -> str:
     Raises:
         TypeError: if it is anything else.
     """
-    if not isinstance(value, str):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a str, but got {value!r}.")
+    return _of_type(str, owner, argument, value)
+
+
+def _of_type(kind: type, owner: Any, argument: str, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a {kind.__name__}, "
+                        f"but got {value!r}.")
     return value
 
 
