@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from .dtype import is_inexact
 from .graph.guards.reach import Reach
 from .graph.runtime.compiled import Compiled
 from .graph.tracing.copies import copied
@@ -168,7 +169,7 @@ def _results(result: Any, func: Any, sources: list[torch.Tensor]) -> Iterator[to
 
 
 def _is_float(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+    return isinstance(value, torch.Tensor) and is_inexact(value.dtype)
 
 
 def _is_finite(x: torch.Tensor) -> bool:

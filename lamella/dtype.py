@@ -312,6 +312,16 @@ def get_py_obj_dtype(obj: Any) -> Type:
     return pytype_to_dtype(type(obj))
 
 
+def is_inexact(raw: torch.dtype) -> builtins.bool:
+    """Whether a PyTorch type is floating or complex."""
+    return raw.is_floating_point or raw.is_complex
+
+
+def is_integer(raw: torch.dtype) -> builtins.bool:
+    """Whether a PyTorch type is one of integers; booleans are none."""
+    return not (raw.is_floating_point or raw.is_complex or raw is torch.bool)
+
+
 def promote_types(a: torch.dtype, b: torch.dtype) -> torch.dtype:
     """The type that an operation on two tensors computes in.
 

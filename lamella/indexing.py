@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from .construction import WIDE_UNSIGNED
+from .dtype import is_inexact
 from .errors import describe
 from .inplace import _has_alias, in_place
 from .state import state
@@ -353,7 +354,7 @@ def _part(part: Any, device: torch.device) -> Any:
             return raw.item()
     if raw.dtype is torch.bool:
         raw = raw if raw.dim() else bool(raw)
-    elif raw.is_floating_point() or raw.is_complex():
+    elif is_inexact(raw.dtype):
         raise IndexError(f"tensors used as an index must hold integers or booleans, but got "
                          f"{describe(part)}")
     elif raw.dtype is not torch.int64:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .dtype import is_inexact, is_integer
 from .state import is_nested
 
 # at a bound, PyTorch up to 2.13 passes a clamped number's gradient as MindSpore does, later
@@ -50,8 +51,8 @@ def power(a: Any, b: Any) -> torch.Tensor:
     base, and by infinity where the base is 0.
     """
     if not (is_nested() and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
-            and (a.is_floating_point() or a.is_complex())):
-        if type(b) is int and b < 0 and not (a.is_floating_point() or a.is_complex()):
+            and is_inexact(a.dtype)):
+        if type(b) is int and b < 0 and not is_inexact(a.dtype):
             return integer_power(a, b)
         return a ** b
     return power_of_any_order(a, b)
@@ -77,7 +78,7 @@ def right_shift(a: Any, b: Any) -> torch.Tensor:
 
 def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torch.Tensor:
     kind = torch.result_type(a, b)
-    if kind.is_floating_point or kind.is_complex or kind is torch.bool:
+    if not is_integer(kind):
         return kernel(a, b)
     if kind is torch.uint32:
         bits = torch.as_tensor(a).to(kind).long()
@@ -178,7 +179,7 @@ def _floor(a: Any, b: Any) -> torch.Tensor:
 
 def _trunc(a: torch.Tensor, b: Any) -> torch.Tensor:
     kind = torch.result_type(a, b)
-    if kind.is_floating_point or kind.is_complex or not kind.is_signed or kind is torch.bool:
+    if is_inexact(kind) or not kind.is_signed or kind is torch.bool:
         return torch.div(a, b, rounding_mode="trunc")
     if not isinstance(b, torch.Tensor):
         return -a.to(kind) if b == -1 else torch.div(a, b, rounding_mode="trunc")

@@ -12,6 +12,7 @@ import torch
 from . import narrow as narrow
 from . import unsigned
 from .construction import NUMBERS, WIDE_UNSIGNED
+from .dtype import is_inexact
 from .errors import op_error
 from .kernels import comparison, floor_quotient, left_shift, minus, modulo, power, right_shift
 from .promotion import operand, promote, promote_factors
@@ -67,9 +68,9 @@ def _fallback(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Te
             message: str) -> torch.Tensor | None:
     """The result where PyTorch's kernel refuses types that MindSpore computes with."""
     whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
-    if "too big to convert" in message and (a.is_floating_point() or a.is_complex()):
+    if "too big to convert" in message and is_inexact(a.dtype):
         return kernel(a, float(b))
-    if name in _OF_BITS and (a.is_floating_point() or a.is_complex()):
+    if name in _OF_BITS and is_inexact(a.dtype):
         raise TypeError(f"For '{name}', the tensors must hold integers or booleans, "
                         f"but got {a.dtype}.")
     if whole and any(words in message for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
@@ -127,7 +128,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
     if ndigits is not None and not isinstance(ndigits, int):
         raise TypeError(f"For 'round', 'ndigits' must be an int, but got {ndigits!r} of type "
                         f"{type(ndigits).__name__}.")
-    if not (raw.is_floating_point() or raw.is_complex()):
+    if not is_inexact(raw.dtype):
         return wrap(raw.clone())
     if raw.is_complex():
         return wrap(torch.complex(raw.real.round(decimals=ndigits or 0),

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from . import context
+from .dtype import is_inexact
 from .state import state
 from .tensor import Tensor, as_raw, wrap
 from .wrappers import differs, settled
@@ -246,7 +247,7 @@ class Parameter(Tensor):
                             f"but got {type(data).__name__}.")
         own = self._data.dtype
         if not isinstance(data, Tensor):
-            if isinstance(data, float) and not (own.is_floating_point or own.is_complex):
+            if isinstance(data, float) and not is_inexact(own):
                 raise TypeError(f"For 'Parameter.set_data', parameter '{self.name}' of type "
                                 f"{self.dtype} can't take the float {data}.")
             data = Tensor(data, self.dtype)

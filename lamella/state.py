@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .dtype import is_inexact
 from .wrappers import plain
 
 
@@ -62,7 +63,7 @@ def numbers(raw: torch.Tensor) -> Any:
             with torch._C._DisableFuncTorch():
                 return raw.tolist()
         return raw.tolist()
-    if raw.is_floating_point() or raw.is_complex() or raw.numel() > MOST_NUMBERS:
+    if is_inexact(raw.dtype) or raw.numel() > MOST_NUMBERS:
         state.trace.refuse("makes Python numbers of a tensor")
         return raw.tolist()
     return [numbers(part) for part in raw.unbind()] if raw.dim() else raw.item()

@@ -28,7 +28,7 @@ from .construction import (
     dimensions,
     holds,
 )
-from .dtype import Type, from_raw
+from .dtype import Type, from_raw, is_inexact
 from .errors import op
 from .indexed_copies import copies, note_copy, write_back
 from .indexing import get_item, set_item
@@ -376,7 +376,7 @@ class Tensor:
         return complex(self._one("complex"))
 
     def __index__(self) -> int:
-        if self._raw.is_floating_point() or self._raw.is_complex():
+        if is_inexact(self._raw.dtype):
             raise ValueError(f"Only a Tensor of integers can be an index, "
                              f"but got {self.dtype}.")
         return int(self._one("an index"))

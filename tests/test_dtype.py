@@ -62,6 +62,13 @@ def test_errors(call, kind, message):
         call()
 
 
+def test_inexact_and_integer_types():
+    inexact = {name for name in NAMES if dtype.is_inexact(_type(name).raw)}
+    assert inexact == {"float16", "float32", "float64", "bfloat16", "complex64", "complex128"}
+    integers = {name for name in NAMES if dtype.is_integer(_type(name).raw)}
+    assert integers == set(NAMES) - inexact - {"bool"}
+
+
 def test_names_of_python_types():
     assert (ms.bool, ms.int, ms.float) == (ms.bool_, ms.int32, ms.float32)
     assert isinstance(ms.tensor_type, ms.TensorType)

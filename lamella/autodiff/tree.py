@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..tensor import Tensor
 
 
@@ -27,7 +28,7 @@ def tensors(tree: Any) -> Iterator[Tensor]:
 
 def differentiable(raw: torch.Tensor) -> bool:
     """Whether a raw tensor can have a gradient."""
-    return raw.is_floating_point() or raw.is_complex()
+    return is_inexact(raw.dtype)
 
 
 def differentiable_tensors(tree: Any) -> Iterator[Tensor]:

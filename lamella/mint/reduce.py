@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ops
 from ..adapters import adapted
-from ..dtype import int64
+from ..dtype import int64, is_inexact
 from ..tensor import Tensor
 from .forms import with_forms
 
@@ -53,7 +53,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """As `ops.cumsum`; integers are summed in int64, as everywhere in PyTorch."""
-    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+    if dtype is None and not is_inexact(input._raw.dtype):
         dtype = int64
     return ops.cumsum(input, dim, dtype)
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from .. import ops
+from ..dtype import is_inexact
 from ..errors import op
 from ..tensor import Tensor, wrap
 from .types import (
@@ -245,7 +246,7 @@ def reciprocal(x: Any, dtype: Any = None) -> Tensor:
         [1 0] [1.  0.5]
     """
     raw = as_tensor(x, "reciprocal")._raw
-    if raw.is_floating_point() or raw.is_complex():
+    if is_inexact(raw.dtype):
         return typed(wrap(torch.reciprocal(raw)), dtype)
     raw = raw.long() if raw.dtype is torch.bool else raw
     whole = torch.div(1, raw, rounding_mode="trunc") if (raw != 0).all() else raw.double() ** -1

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from .. import ops
+from ..dtype import is_inexact
 from ..errors import op
 from ..ops.arguments import axis_in
 from ..tensor import Tensor, wrap
@@ -164,7 +165,7 @@ def multi_dot(arrays: Any) -> Tensor:
     raws = [p._raw for p in parts]
     if len(raws) == 2:
         return dot(*parts)
-    if raws[0].is_floating_point() or raws[0].is_complex():
+    if is_inexact(raws[0].dtype):
         return wrap(torch.linalg.multi_dot(raws))
     out = raws[0]
     for raw in raws[1:]:  # PyTorch's takes floating types

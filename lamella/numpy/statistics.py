@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..dtype import is_inexact
 from ..tensor import Tensor
 from .join import concatenate
 from .products import dot
@@ -70,7 +71,7 @@ def _rows(m: Any, rowvar: Any, where: str) -> Tensor:
 
 def _weights(weights: Any, count: int, name: str, like: Tensor) -> Tensor:
     weights = as_tensor(weights, "cov", name)
-    if weights._raw.is_floating_point() or weights._raw.is_complex():
+    if is_inexact(weights._raw.dtype):
         raise TypeError(f"For 'cov', '{name}' must be integers, but got {weights.dtype}.")
     if weights.shape != (count,):
         raise RuntimeError(f"For 'cov', '{name}' must have one number for each of the {count} "

@@ -25,6 +25,7 @@ from ..dtype import (
     int16,
     int32,
     int64,
+    is_inexact,
     to_raw,
     uint8,
     uint16,
@@ -163,7 +164,7 @@ def together(*tensors: Tensor) -> list[Tensor]:
 
 def floating(x: Tensor) -> Tensor:
     """`x`, integers and booleans as float32."""
-    return x if x._raw.is_floating_point() or x._raw.is_complex() else cast(x, float32)
+    return x if is_inexact(x._raw.dtype) else cast(x, float32)
 
 
 def trigonometric(x: Any, where: str) -> Tensor:

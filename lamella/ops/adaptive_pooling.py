@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..tensor import Tensor, wrap
 from .windows import each
@@ -85,7 +86,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _kernel_type(raw: torch.Tensor) -> torch.Tensor:
     """Integers as float64: PyTorch pools no other integers in volumes or at random positions."""
-    return raw if raw.is_floating_point() or raw.is_complex() else raw.double()
+    return raw if is_inexact(raw.dtype) else raw.double()
 
 
 def _adaptive_max(name: str, input: Tensor, output_size: Any, rank: int,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..adapters import adapted
+from ..dtype import is_inexact
 from ..errors import op
 from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
@@ -102,7 +103,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
     """
     a, b = batch1._raw, batch2._raw
     if a.dim() == 3 == b.dim():
-        if not (a.is_floating_point() or a.is_complex()):  # the sum of the products is int64
+        if not is_inexact(a.dtype):  # the sum of the products is int64
             total = beta * input._raw.long() + alpha * torch.matmul(a.long(), b.long()).sum(0)
             return wrap(total.to(a.dtype) if a.dtype in SIGNED else total)
         return wrap(torch.addbmm(input._raw, a, b, beta=beta, alpha=alpha))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from .. import context
-from ..dtype import to_raw
+from ..dtype import is_integer, to_raw
 from ..state import numbers
 from ..tensor import as_raw
 
@@ -140,7 +140,7 @@ def raw_or_number(value: Any, like: torch.Tensor | None = None) -> torch.Tensor:
 def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
     """A raw tensor of integers, as int64: what PyTorch's kernels take for indices."""
     raw = raw_or_number(value)
-    if raw.is_floating_point() or raw.is_complex() or raw.dtype is torch.bool:
+    if not is_integer(raw.dtype):
         raise TypeError(f"For '{where}', '{name}' must be integers, "
                         f"but got a Tensor of {raw.dtype}.")
     return raw.long()

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..dtype import from_raw
+from ..dtype import from_raw, is_inexact
 from ..errors import op
 from ..kernels import left_shift, right_shift
 from ..tensor import Tensor, tensor_methods, wrap
@@ -18,7 +18,7 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shi
 
 def _both_integers(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tensor]:
     a, b = both(input, other)
-    if a.is_floating_point() or a.is_complex():
+    if is_inexact(a.dtype):
         raise TypeError(f"For '{where}', the tensors must hold integers or booleans, "
                         f"but got {from_raw.get(a.dtype, a.dtype)}.")
     return a, b

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..kernels import trunc_quotient
 from ..promotion import promote
@@ -68,7 +69,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
     """
     if isinstance(value, Tensor):
         return wrap(input._raw + value._raw * tensor1._raw / tensor2._raw)
-    if not (tensor2._raw.is_floating_point() or tensor2._raw.is_complex()):
+    if not is_inexact(tensor2._raw.dtype):
         return wrap(input._raw + trunc_quotient(tensor1._raw * int(value), tensor2._raw))
     return wrap(torch.addcdiv(input._raw, tensor1._raw, tensor2._raw, value=value))
 

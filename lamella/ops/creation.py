@@ -8,7 +8,7 @@ import torch
 
 from .. import dtype as mstype
 from ..context import current_device
-from ..dtype import to_raw
+from ..dtype import is_inexact, to_raw
 from ..errors import op
 from ..tensor import Tensor, as_raw, tensor_methods, wrap
 from ..unsigned import SIGNED
@@ -123,7 +123,7 @@ def fill(type: Any, shape: Any, value: Any) -> Tensor:  # noqa: A002
         return wrap(raw.reshape(()).to(raw_type).expand(where).clone())
     if raw_type is torch.bool:
         value = bool(value)
-    elif not (raw_type.is_floating_point or raw_type.is_complex):
+    elif not is_inexact(raw_type):
         value = int(value)
     return wrap(torch.full(where, value, dtype=raw_type, device=current_device()))
 

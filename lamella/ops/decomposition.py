@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..adapters import adapted
+from ..dtype import is_inexact
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
 
@@ -16,7 +17,7 @@ __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "eig", "eigvals", "
 
 def _wide(name: str, matrices: Tensor) -> torch.Tensor:
     raw = matrices._raw
-    if raw.itemsize < 4 or not (raw.is_floating_point() or raw.is_complex()):
+    if raw.itemsize < 4 or not is_inexact(raw.dtype):
         raise TypeError(f"For '{name}', 'A' must be floating or complex numbers of 32 bits or "
                         f"more, but got {matrices.dtype}.")
     return raw

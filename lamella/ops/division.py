@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..adapters import adapted
-from ..dtype import from_raw
+from ..dtype import from_raw, is_inexact, is_integer
 from ..errors import op
 from ..inplace import in_place
 from ..kernels import (
@@ -253,14 +253,14 @@ def tensor_div(x: Tensor, y: Tensor) -> Tensor:
         [ 3 -3]
     """
     a, b = both(x, y)
-    whole = not (a.is_floating_point() or a.is_complex())
+    whole = not is_inexact(a.dtype)
     return wrap(trunc_quotient(a, b, saturated) if whole else torch.div(a, b))
 
 
 def _both_integers(input: Any, other: Any, name: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Both sides, if they are of integers."""
     a, b = both(input, other)
-    if a.is_floating_point() or a.is_complex() or a.dtype is torch.bool:
+    if not is_integer(a.dtype):
         raise TypeError(f"For '{name}', the tensors must hold integers, but got "
                         f"{from_raw.get(a.dtype, a.dtype)}.")
     if a.dtype is torch.uint64 and bool(wrap((a.long() | b.long()).lt(0).any())):

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..dtype import is_integer
 from ..errors import op
 from ..tensor import Tensor, wrap
 from .arguments import as_int, indices_of
@@ -94,7 +95,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0,
          [0 0 1]]
     """
     raw = indices._raw
-    if raw.is_floating_point() or raw.is_complex() or raw.dtype is torch.bool:
+    if not is_integer(raw.dtype):
         raise TypeError(f"For 'one_hot', 'indices' must hold integers, "
                         f"but got {indices.dtype}.")
     depth = int(depth)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
 from .windows import each
@@ -326,7 +327,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         (4, 36, 900)
     """
     raw = input._raw
-    if not (raw.is_floating_point() or raw.is_complex()):
+    if not is_inexact(raw.dtype):
         return wrap(F.unfold(raw.double(), kernel_size, dilation, padding, stride).to(raw.dtype))
     return wrap(F.unfold(raw, kernel_size, dilation, padding, stride))
 

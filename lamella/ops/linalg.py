@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..kernels import power
 from ..state import state
@@ -374,7 +375,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
                   dtype: Any = None) -> Tensor:
     own = self._raw.dtype
-    whole = not (own.is_floating_point or own.is_complex) and own not in (torch.bool, torch.uint64)
+    whole = not is_inexact(own) and own not in (torch.bool, torch.uint64)
     kind = kind_or(dtype, torch.int64 if whole else own, "trace")
     offset = as_int(offset, "Tensor.trace", "offset")
     return wrap(torch.diagonal(self._raw, offset, axis1, axis2).sum(-1, dtype=kind))

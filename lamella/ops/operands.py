@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..promotion import operand, promote, promote_factors
 from ..state import numbers
 from ..tensor import as_raw
@@ -83,7 +84,7 @@ def floats(input: Any, other: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 def floating(raw: torch.Tensor) -> torch.Tensor:
     """The tensor itself if it is floating or complex, else in float32."""
-    return raw if raw.is_floating_point() or raw.is_complex() else raw.float()
+    return raw if is_inexact(raw.dtype) else raw.float()
 
 
 def axes(axis: Any, raw: torch.Tensor) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..inplace import in_place
 from ..state import state
@@ -217,7 +218,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     """
     raw = input._raw
     # maximum and minimum share a tie's gradient between both sides
-    if not (raw.is_floating_point() or raw.is_complex()):
+    if not is_inexact(raw.dtype):
         if raw.dtype is torch.bool:
             return wrap(raw)
         low = int(min_val) if raw.dtype.is_signed else max(int(min_val), 0)

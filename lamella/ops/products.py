@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..machine import products
 from ..promotion import promote
@@ -225,7 +226,7 @@ def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
         [11.]
     """
     a, b = both(x, y)
-    if a.is_floating_point() or a.is_complex():
+    if is_inexact(a.dtype):
         return wrap(torch.linalg.vecdot(a, b, dim=axis))
     if a.dtype in SIGNED:  # these stay, where other integers widen
         return wrap((a.long() * b.long()).sum(axis).to(a.dtype))

@@ -12,7 +12,7 @@ import torch
 
 from .. import dtype as mstype
 from ..context import current_device
-from ..dtype import promote_types, to_raw
+from ..dtype import is_integer, promote_types, to_raw
 from ..errors import op
 from ..random import seeded
 from ..tensor import Tensor, tensor_methods, wrap
@@ -40,7 +40,7 @@ def _floating_type(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
 
 def _integer_type(dtype: Any, default: torch.dtype, where: str) -> torch.dtype:
     kind = kind_or(dtype, default, where)
-    if kind.is_floating_point or kind.is_complex or kind is torch.bool:
+    if not is_integer(kind):
         raise ValueError(f"For '{where}', 'dtype' must be an int type, but got {kind}.")
     return kind
 

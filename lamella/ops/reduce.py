@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..dtype import int32, to_raw
+from ..dtype import int32, is_inexact, to_raw
 from ..errors import op
 from ..tensor import Tensor, tensor_methods, wrap
 from ..unsigned import SIGNED
@@ -21,8 +21,7 @@ __all__ = ["all", "any", "cosine_similarity", "count_nonzero", "logsumexp", "mea
 
 def _prod_type(raw: torch.Tensor, axis: Any) -> torch.dtype:
     # over a tuple of axes MindSpore stays in the integer type, over one axis it does not
-    kept = (raw.is_floating_point() or raw.is_complex() or isinstance(axis, (tuple, list))
-            or raw.dtype in SIGNED)
+    kept = is_inexact(raw.dtype) or isinstance(axis, (tuple, list)) or raw.dtype in SIGNED
     return raw.dtype if kept else torch.int64
 
 
@@ -104,7 +103,7 @@ def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """
     raw = floating(x._raw) if x._raw.dtype is torch.bool else x._raw
     dims = axes(axis, raw)
-    if raw.is_floating_point() or raw.is_complex():
+    if is_inexact(raw.dtype):
         return wrap(torch.mean(raw, dims, keep_dims))
     total = torch.sum(raw, dims, keep_dims)
     count = math.prod(raw.shape[d] for d in dims) or 1  # of no numbers it is 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..kernels import trunc_quotient
 from ..tensor import Tensor, tensor_methods, wrap
@@ -54,7 +55,7 @@ def scattered_rows(raw: torch.Tensor, positions: torch.Tensor, updates: torch.Te
     position = number.reshape(-1, *[1] * (rows.dim() - 1)).expand(updates.shape)
     if how == "div":
         by = torch.ones_like(rows).scatter_reduce(0, position, updates, "prod")
-        whole = not (raw.is_floating_point() or raw.is_complex())
+        whole = not is_inexact(raw.dtype)
         out = trunc_quotient(rows, by, _least) if whole else rows / by
     else:
         kind = {"mul": "prod", "max": "amax", "min": "amin"}[how]

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..dtype import is_inexact
 from ..errors import op
 from ..ops.arguments import as_ints, axis_in
 from ..tensor import Tensor, wrap
@@ -28,7 +29,7 @@ def _checked(where: str, x: Any, kind: Any, norm: Any) -> torch.Tensor:
     raw = x._raw
     if raw.dtype in (torch.float16, torch.bfloat16):
         return raw.float()
-    return raw if raw.is_floating_point() or raw.is_complex() else raw.float()
+    return raw if is_inexact(raw.dtype) else raw.float()
 
 
 def _fitted(raw: torch.Tensor, length: int, axis: int) -> torch.Tensor:

@@ -12,6 +12,7 @@ import torch
 
 from .. import numpy as lnp
 from .. import ops
+from ..dtype import is_inexact
 from ..errors import op
 from ..tensor import Tensor, wrap
 
@@ -48,7 +49,7 @@ def _checked(where: str, name: str, a: Any, square: bool = True,
         if a.shape[0] != a.shape[1]:
             raise ValueError(f"For '{where}', '{name}' should be a square matrix, but got shape "
                              f"{a.shape}.")
-    return a._raw if a._raw.is_floating_point() or a._raw.is_complex() else a._raw.double()
+    return a._raw if is_inexact(a._raw.dtype) else a._raw.double()
 
 
 @op

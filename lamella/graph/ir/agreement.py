@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from ...dtype import is_inexact
+
 UNITS = 256.0  # in the last place: allowed between kernels that add in different orders
 FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes
 # the same of one kernel: n terms added in another order may differ by √n times as much
@@ -74,7 +76,7 @@ def units(wanted: torch.Tensor, got: torch.Tensor) -> float:
     """
     if wanted.shape != got.shape or wanted.dtype is not got.dtype:
         return float("inf")
-    if not wanted.is_floating_point() and not wanted.is_complex():
+    if not is_inexact(wanted.dtype):
         return 0.0 if torch.equal(wanted, got) else float("inf")
     a, b = wanted.detach(), got.detach()
     if a.dtype in (torch.float16, torch.bfloat16):

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ...dtype import is_inexact
+
 aten = torch.ops.aten
 
 KINDS = ("product", "convolution", "attention", "recurrent", "normalization", "reduction",
@@ -35,7 +37,7 @@ def cost_of(target: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> Cost:
     """The cost of a call, from its arguments and results."""
     given, made = list(_tensors((args, kwargs))), list(_tensors(out))
     kind = kind_of(target)
-    floats = [t.dtype for t in (*made, *given) if t.dtype.is_floating_point or t.is_complex()]
+    floats = [t.dtype for t in (*made, *given) if is_inexact(t.dtype)]
     dtype = (floats or [t.dtype for t in (*made, *given)] or [torch.float32])[0]
     counted = _flops(target, kind, args, kwargs, out, given, made)
     forms = f"{_text((args, kwargs))} → {_text(out)}"

@@ -11,6 +11,7 @@ from ... import dtype as mstype
 from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
+from ...dtype import is_inexact
 from ...ops.primitives.update_rules import kernels
 from ...parallel import stages
 from ...parallel.parts import is_part, local
@@ -28,7 +29,7 @@ def has_overflow(gradients: Any) -> torch.Tensor:
     """A boolean: whether some element of some Tensor is infinite or no number."""
     every = [t._raw for t in tensors(gradients) if t._raw.numel()]
     raws = [raw for raw in local(every) if not raw.is_meta]
-    floating = [r for r in raws if r.is_floating_point() or r.is_complex()]
+    floating = [r for r in raws if is_inexact(r.dtype)]
     if not floating:
         found = torch.zeros((), dtype=torch.bool, device=context.current_device())
     else:
