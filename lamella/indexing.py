@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from .construction import WIDE_UNSIGNED
+from .construction import WIDE_UNSIGNED, as_raw
 from .dtype import is_inexact
 from .errors import describe
 from .inplace import _has_alias, in_place
+from .kernel_messages import lacks_unsigned_kernel
 from .state import state
-from .unsigned import refused
 
 _ALL = slice(None)
 _index = torch.ops.aten.index.Tensor
@@ -54,7 +54,7 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
     except (IndexError, TypeError, ValueError) as error:
         raise _explained("__setitem__", error, raw, index) from None
     except RuntimeError as error:
-        if refused(error):
+        if lacks_unsigned_kernel(error):
             in_place(tensor, lambda own: _assign_bits(own, index, source))
             return
         if any(words in str(error)
@@ -167,8 +167,6 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             source = value
         elif isinstance(value, (list, tuple, np.ndarray, np.generic, complex, int, float)):
-            from .tensor import as_raw
-
             source = as_raw(value)
         else:
             raise TypeError(f"For 'Tensor.__setitem__', the value must be a Tensor, a number, or a "
@@ -345,8 +343,6 @@ def _part(part: Any, device: torch.device) -> Any:
                 f"an index must be made of integers, slices, None, '...', booleans, and "
                 f"tensors, arrays or lists of integers or booleans, but got "
                 f"{part!r} of type {type(part).__name__}")
-        from .tensor import as_raw
-
         raw = as_raw(part)
         if raw.numel() == 0 and not isinstance(part, np.ndarray):
             raw = raw.long()

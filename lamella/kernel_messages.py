@@ -137,6 +137,8 @@ _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tens
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
              "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
 # an index out of range: MindSpore's kernels raise RuntimeError, two of its functions ValueError
+_NO_UNSIGNED = re.compile(r"not implemented for '(UInt|u?int)(16|32|64)'|Promotion for uint16|"
+                          r"AccumulateType|not (supported|defined) for.*UInt")
 _OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
 _OF_DERIVATIVES = re.compile(r"derivative|forward AD|jvp")
 _REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")
@@ -212,6 +214,11 @@ def is_failure(message: str) -> bool:
 def of_vmap(text: str) -> str:
     """The advice for a message about `vmap`; "" for any other message."""
     return next((advice for words, advice in _OF_VMAP.items() if words in text), "")
+
+
+def lacks_unsigned_kernel(error: BaseException) -> bool:
+    """Whether PyTorch said that it has no kernel for unsigned integers."""
+    return isinstance(error, RuntimeError) and _NO_UNSIGNED.search(str(error)) is not None
 
 
 def error_type(name: str, error: BaseException, message: str) -> type[Exception] | None:

@@ -17,10 +17,12 @@ import torch
 
 from .dtype import promote_types
 from .errors import add_fallback
+from .inplace import in_place
+from .kernel_messages import lacks_unsigned_kernel
+from .parameter import Parameter
+from .tensor import Tensor, wrap
 
 SIGNED = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
-_REFUSALS = re.compile(r"not implemented for '(UInt|u?int)(16|32|64)'|Promotion for uint16|"
-                       r"AccumulateType|not (supported|defined) for.*UInt")
 _HIGHEST = -2**63
 # operators that are right about numbers that are negative as int64: they wrap around, or only move
 _WRAPS = re.compile(r"add|sub|mul|neg|square|prod|sum|pow|xor|and$|or$|not$|invert|left|lshift|^eq|"
@@ -34,11 +36,6 @@ _PAIRS = frozenset(("cummax", "cummin", "max", "median", "min", "nanmedian", "so
 _ORDER = re.compile(r"^(arg|cum|a|f)?(max|min)|sort|topk|less|greater|^(tensor_)?"
                     r"[lg][te]$|searchsorted|unique|aminmax|median")
 _OF_TWO = re.compile(r"less|greater|^(tensor_)?[lg][te]$|imum$|^f(max|min)$")
-
-
-def refused(error: BaseException) -> bool:
-    """Whether PyTorch said that it has no kernel for unsigned integers."""
-    return isinstance(error, RuntimeError) and _REFUSALS.search(str(error)) is not None
 
 
 def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -69,8 +66,6 @@ def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 def binary(kernel: Callable[[Any, Any], torch.Tensor], name: str, a: torch.Tensor,
            b: Any) -> torch.Tensor:
     """`kernel` of two raw tensors, or of one and a number, of which PyTorch refused the type."""
-    from .tensor import wrap
-
     def called(a: Any, b: Any) -> Any:
         return wrap(kernel(getattr(a, "_raw", a), getattr(b, "_raw", b)))
 
@@ -99,8 +94,6 @@ class _Conversion:
     """
 
     def __init__(self, kind: torch.dtype, name: str, raws: list[torch.Tensor]):
-        from .tensor import wrap
-
         self.kind, self.signed = kind, SIGNED[kind]
         self.by_order = self.numbers = False
         if kind is torch.uint64 and _WRAPS.search(name) is None and any(
@@ -113,8 +106,6 @@ class _Conversion:
 
     def to_signed(self, value: Any) -> Any:
         """`value` with a signed copy for each unsigned Tensor."""
-        from .tensor import wrap
-
         if isinstance(value, (tuple, list)):
             return type(value)(self.to_signed(part) for part in value)
         if isinstance(value, dict):
@@ -133,8 +124,6 @@ class _Conversion:
 
     def to_unsigned(self, value: Any) -> Any:
         """`value` as unsigned numbers; a copy becomes the argument that it replaces."""
-        from .tensor import Tensor, wrap
-
         if isinstance(value, (tuple, list)):
             return type(value)(self.to_unsigned(part) for part in value)
         if not isinstance(value, Tensor):
@@ -147,8 +136,6 @@ class _Conversion:
 
     def write_back(self) -> None:
         """Write what an operator changed in place into the arguments themselves."""
-        from .inplace import in_place
-
         for own, copy, (before, version) in self.copies.values():
             raw = copy._raw
             if raw is not before or raw._version != version:
@@ -162,12 +149,9 @@ class _Conversion:
 
 def _like(value: Any, raw: torch.Tensor) -> Any:
     """A Tensor around `raw`; a Parameter if `value` is one."""
-    from .parameter import Parameter
-    from .tensor import wrap
-
     if isinstance(value, Parameter):
         return Parameter(wrap(raw), name=value.name, requires_grad=value.requires_grad)
     return wrap(raw)
 
 
-add_fallback(refused, retried)
+add_fallback(lacks_unsigned_kernel, retried)

@@ -1,4 +1,4 @@
-"""A `GradientReport` as one HTML page."""
+"""A `Findings` as one HTML page."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 import lamella.insight.html.page as shell
 
 from ..html import Page
+from .findings import HARMLESS, Findings
 from .record import Step, Value
-from .report import HARMLESS, GradientReport
 from .statistics import Numbers
 
 ROOT = "c:"
 OUTPUT = "output"
 
 
-def page(report: GradientReport) -> Page:
+def page(report: Findings) -> Page:
     """The page of a report: what is odd, the graph, and the numbers of every edge."""
     made = Page(f"Gradients of {report.name}",
                 "One run forward and backward: where gradients flow, and where they end.")
@@ -43,7 +43,7 @@ def page(report: GradientReport) -> Page:
     return made
 
 
-def _tiles(report: GradientReport) -> list[dict[str, Any]]:
+def _tiles(report: Findings) -> list[dict[str, Any]]:
     gradients = [v.gradient for v in report.parameters.values() if v.gradient is not None]
     marks = Counter(report.mark(name) for name in report.parameters)
     odd = {m: n for m, n in marks.items() if m}
@@ -64,7 +64,7 @@ def _tiles(report: GradientReport) -> list[dict[str, Any]]:
     ]
 
 
-def _known_table(report: GradientReport) -> dict[str, Any]:
+def _known_table(report: Findings) -> dict[str, Any]:
     rows = [{"id": v.id, "name": name, **_columns(v), "mark": report.mark(name),
              "why": _reason(report, name)}
             for name, v in {**report.inputs, **report.parameters}.items()]
@@ -77,7 +77,7 @@ def _known_table(report: GradientReport) -> dict[str, Any]:
         "rows": rows, "groups": ["mark"]}
 
 
-def _reason(report: GradientReport, name: str) -> str:
+def _reason(report: Findings, name: str) -> str:
     """The answer of `why`, without the words that the row's name replaces."""
     if not report.mark(name):
         return ""
@@ -85,7 +85,7 @@ def _reason(report: GradientReport, name: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _edge_table(report: GradientReport) -> dict[str, Any]:
+def _edge_table(report: Findings) -> dict[str, Any]:
     label = {s.number: _step_label(report, s) for s in report.steps}
     rows = [{"id": v.id, "from": label[v.maker.number] if v.maker is not None else v.name or v.kind,
              "to": ", ".join(label[s.number] for s in v.uses) or ("output" if v.is_output else ""),
@@ -116,7 +116,7 @@ def _columns(value: Value) -> dict[str, Any]:
     return found
 
 
-def _bends(report: GradientReport) -> dict[str, Any]:
+def _bends(report: Findings) -> dict[str, Any]:
     rows = [{"id": s.id, "kind": s.cut, "what": report.cut_text(s), "place": _short(s)}
             for s in report.cuts]
     rows += [{"id": at, "kind": "rule", "what": rule.text, "effect": rule.effect,
@@ -130,7 +130,7 @@ def _bends(report: GradientReport) -> dict[str, Any]:
         "rows": rows, "groups": ["kind"]}
 
 
-def _sizes(report: GradientReport) -> dict[str, Any]:
+def _sizes(report: Findings) -> dict[str, Any]:
     points = [{"id": v.id, "x": i, "y": v.gradient.mean_size, "label": name, "size": 0.05,
                "color": 3 if report.mark(name) else 0}
               for i, (name, v) in enumerate(report.parameters.items())
@@ -143,7 +143,7 @@ def _sizes(report: GradientReport) -> dict[str, Any]:
 # -- the graph -----------------------------------------------------------------------------------
 
 
-def _graph(report: GradientReport) -> dict[str, Any]:
+def _graph(report: Findings) -> dict[str, Any]:
     nodes: dict[str, dict[str, Any]] = {ROOT: {"id": ROOT, "label": report.name, "kind": "cell"}}
     used = {report.cell_of[s.number] for s in report.steps}
     owners = {name: report.owner(name) for name in report.parameters}
@@ -189,7 +189,7 @@ def _state(value: Value, end: str) -> str:
     return "zero" if value.tracked else "none"
 
 
-def _cell(report: GradientReport, nodes: dict[str, dict[str, Any]], path: str) -> str:
+def _cell(report: Findings, nodes: dict[str, dict[str, Any]], path: str) -> str:
     """The id of the node of a Cell; it and those around it are added if they are missing."""
     at, parent = "", ROOT
     for part in path.split(".") if path else ():
@@ -209,7 +209,7 @@ def _leaf(value: Value, parent: str, label: str, kind: str, mark: str,
             "path": name or label, **_columns(value)}
 
 
-def _step_node(report: GradientReport, step: Step, parent: str) -> dict[str, Any]:
+def _step_node(report: Findings, step: Step, parent: str) -> dict[str, Any]:
     cell = report.cell_of[step.number]
     shown = _columns(step.outputs[0]) if step.outputs else {}
     rules = [rule for rule in step.rules if rule is not step.rule]
@@ -230,7 +230,7 @@ def _short(step: Step) -> str:
     return f"{os.path.basename(place.file)}:{place.line}" if place.file else ""
 
 
-def _step_label(report: GradientReport, step: Step) -> str:
+def _step_label(report: Findings, step: Step) -> str:
     cell = report.cell_of[step.number]
     return f"{cell}.{step.operator}" if cell else step.operator
 
@@ -238,7 +238,7 @@ def _step_label(report: GradientReport, step: Step) -> str:
 # -- the records at the side ---------------------------------------------------------------------
 
 
-def _records(made: Page, report: GradientReport) -> None:
+def _records(made: Page, report: Findings) -> None:
     names = {v.number: name for name, v in {**report.inputs, **report.parameters}.items()}
     for value in report.values:
         _value_record(made, report, value, names.get(value.number, ""))
@@ -268,7 +268,7 @@ def _records(made: Page, report: GradientReport) -> None:
             *[("odd", text) for text in odd[:20]]])
 
 
-def _value_record(made: Page, report: GradientReport, value: Value, name: str) -> None:
+def _value_record(made: Page, report: Findings, value: Value, name: str) -> None:
     title = name or value.name or (
         f"output of {_step_label(report, value.maker)}" if value.maker is not None else "constant")
     fields: list[tuple[str, Any]] = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..html import Page
 from .costs import KINDS
-from .report import Report, Sum
+from .figures import Figures, Sum
 from .text import bandwidth, count, how, rate, size, summary, time
 
 COLORS = {kind: color for color, kind in enumerate(KINDS[:6])} | {
@@ -18,7 +18,7 @@ MOST = 4000  # kernels in the timeline
 TEN = 10.0
 
 
-def page_of(report: Report) -> Page:
+def page_of(report: Figures) -> Page:
     """The page."""
     threads = "1 thread" if report.threads == 1 else f"{report.threads} threads"
     page = Page(f"What limits {report.name}", f"{how(report)}; {report.device}, {threads}")
@@ -45,7 +45,7 @@ def page_of(report: Report) -> Page:
     return page
 
 
-def _tiles(report: Report) -> list[dict[str, Any]]:
+def _tiles(report: Figures) -> list[dict[str, Any]]:
     products = report.products
     times = f"the call takes {report.seconds / report.limit:.2f} times that" if report.limit else ""
     return [
@@ -65,7 +65,7 @@ def _part(s: Sum, color: int) -> dict[str, Any]:
     return {"label": s.label, "value": s.seconds, "color": color}
 
 
-def _parts_by_limit(report: Report) -> list[dict[str, Any]]:
+def _parts_by_limit(report: Figures) -> list[dict[str, Any]]:
     """The time as what products need, what memory needs, and the rest."""
     needed = {name: sum(k.limit for k in report.kernels if k.bound == name)
               for name in ("compute", "memory")}
@@ -75,7 +75,7 @@ def _parts_by_limit(report: Report) -> list[dict[str, Any]]:
             {"label": "above the limits", "value": rest, "color": 3}]
 
 
-def _table(report: Report, groups: list[Sum]) -> dict[str, Any]:
+def _table(report: Figures, groups: list[Sum]) -> dict[str, Any]:
     whole = report.kernel_seconds or 1
     rows = [{"id": f"k{number}", "name": s.label, "kind": s.first.cost.kind,
              "forms": s.first.cost.forms, "count": s.count, "time": s.seconds,
@@ -104,7 +104,7 @@ def _table(report: Report, groups: list[Sum]) -> dict[str, Any]:
             "total": ["time", "part", "flops", "bytes", "count", "above"]}
 
 
-def _roofline(report: Report, groups: list[Sum]) -> dict[str, Any]:
+def _roofline(report: Figures, groups: list[Sum]) -> dict[str, Any]:
     most = max((s.seconds for s in groups), default=1) or 1
     points = [{"id": f"k{number}", "x": s.flops / s.bytes, "y": s.rate, "size": s.seconds / most,
                "label": f"{s.label} {s.first.cost.forms}\n{time(s.seconds)}, {rate(s.rate)}",
@@ -130,7 +130,7 @@ def _roofline(report: Report, groups: list[Sum]) -> dict[str, Any]:
             "empty": "No kernel computes anything."}
 
 
-def _timeline(report: Report, ids: dict[int, str]) -> dict[str, Any]:
+def _timeline(report: Figures, ids: dict[int, str]) -> dict[str, Any]:
     kinds = [s.label for s in report.kinds]
     items, start = [], 0.0
     for k in report.kernels:
@@ -144,7 +144,7 @@ def _timeline(report: Report, ids: dict[int, str]) -> dict[str, Any]:
     return {"lanes": kinds, "items": items, "format": "time"}
 
 
-def _outline(report: Report, groups: list[Sum], ids: dict[int, str]) -> dict[str, Any]:
+def _outline(report: Figures, groups: list[Sum], ids: dict[int, str]) -> dict[str, Any]:
     nodes: dict[str, dict[str, Any]] = {}
     for phase in report.phases:  # in the order of the run
         nodes[f"p {phase.label}"] = {"id": f"p {phase.label}", "label": phase.label}

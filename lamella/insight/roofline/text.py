@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .report import TOP, Report, Sum
+from .figures import TOP, Figures, Sum
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -15,13 +15,13 @@ _HOW = {"eager": "eager", "replay": "compiled: a recorded graph is replayed",
         "inductor": "compiled to machine code"}
 
 
-def how(report: Report) -> str:
+def how(report: Figures) -> str:
     """How a step runs, as text."""
     kind, _, captured = report.how.partition(", ")
     return _HOW[kind] + (", launched as one CUDA graph" if captured else "")
 
 
-def tables(report: Report) -> Group:
+def tables(report: Figures) -> Group:
     """What a report shows when it is printed."""
     from rich.console import Group
     from rich.text import Text
@@ -29,7 +29,7 @@ def tables(report: Report) -> Group:
     return Group(Text("\n".join(summary(report))), _kinds(report), _top(report))
 
 
-def summary(report: Report) -> list[str]:
+def summary(report: Figures) -> list[str]:
     """A report in a few sentences."""
     peak = ", ".join(f"{rate(v)} in {k}" for k, v in report.rates.items())
     memory = bandwidth(report.peaks.of_memory(float("inf")))
@@ -46,7 +46,7 @@ def summary(report: Report) -> list[str]:
     return [*lines, report.note] if report.note else lines
 
 
-def _unlike(report: Report) -> str:
+def _unlike(report: Figures) -> str:
     """What to say where the kernels are not those that run."""
     return ", in the graph that machine code is made of" if report.how.startswith(
         "inductor") else ""
@@ -57,7 +57,7 @@ def times(whole: float, limit: float) -> str:
     return f" (the call takes {whole / limit:.2f} times that)" if limit else ""
 
 
-def _kinds(report: Report) -> Table:
+def _kinds(report: Figures) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -71,7 +71,7 @@ def _kinds(report: Report) -> Table:
     return table
 
 
-def _top(report: Report) -> Table:
+def _top(report: Figures) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -94,7 +94,7 @@ def _top(report: Report) -> Table:
     return table
 
 
-def _numbers(s: Sum, report: Report) -> list[str]:
+def _numbers(s: Sum, report: Figures) -> list[str]:
     part = s.seconds / (report.kernel_seconds or 1)
     return [str(s.count), time(s.seconds), f"{part:.0%}", count(s.flops), rate(s.rate),
             size(s.bytes), bandwidth(s.bandwidth), time(s.limit), f"{s.share:.0%}"]

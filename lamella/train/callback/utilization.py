@@ -11,7 +11,7 @@ from ... import _checkparam as check
 from ...graph.guards.reach import Reach
 from ...graph.tracing.undo import undone
 from ...insight.roofline.costs import cost_of
-from ...insight.roofline.report import ARITHMETIC
+from ...insight.roofline.figures import ARITHMETIC
 from ...state import state
 from .base import Callback, RunContext
 
