@@ -147,7 +147,10 @@ def program_line() -> str:
 
 
 def check_member(name: str, group: Group) -> None:
-    """Check that this process is one of the group's."""
+    """Check that this process is one of the group's, and that the group hasn't ended."""
+    if group.has_ended and group.rank >= 0:
+        raise RuntimeError(f"For '{name}', group {group.name!r} of {group.ranks} has ended: "
+                           f"'release' or 'destroy_group' has been called.")
     if group.rank < 0:
         raise RuntimeError(f"For '{name}', process {world_rank()} is not in group {group.name!r}, "
                            f"which has {group.ranks}.")

@@ -7,18 +7,20 @@ again by a run that starts over.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from . import exchange, rules
+from . import exchange, groups, rules
 from .groups import Group, ended
 
-__all__ = ["ANSWERS", "install"]
+__all__ = ["ANSWERS", "install", "joined"]
 
 _NAME = "DTensor"  # what exchanges are made for, in messages
+_meshes: list[weakref.ref[Any]] = []  # meshes that are equal are one in a set
 
 
 def _group_of(given: Any) -> Group:
@@ -77,3 +79,19 @@ def install() -> Any:
     for name, answer in ANSWERS.items():
         library.impl(name, answer, "CPU")
     return library  # what it has lasts as long as itself
+
+
+def joined(mesh: Any) -> Any:
+    """The mesh, whose communicators end with all groups although DTensors still hold it."""
+    _meshes.append(weakref.ref(mesh))
+    return mesh
+
+
+def _drop() -> None:
+    for each in _meshes:
+        # a name that PyTorch has changed: before, meshes knew the names of their groups alone
+        getattr(each(), "_pg_registry", {}).clear()
+    _meshes.clear()
+
+
+groups.at_end.append(_drop)

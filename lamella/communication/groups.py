@@ -8,7 +8,9 @@ torch.distributed: by NCCL on GPUs, by gloo on CPUs.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
+import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -81,7 +83,8 @@ class Group:
         name: its name.
         ranks: the ranks of its processes in the world, ascending.
         rank: this process's place among them; -1 if it is not one of them.
-        process_group: the group as torch.distributed has it; None where there is one process.
+        process_group: the group as torch.distributed has it; None where there is one process,
+            and once the group has ended.
         beside: the second communicator that `beside` has made.
         messages: how many single messages there were, by their two ends and the program's tag.
         compares: whether its processes compare what they exchange; see `exchange`.
@@ -98,11 +101,21 @@ class Group:
         self.compares = (process_group is not None and self.rank >= 0
                          and os.environ.get("LAMELLA_CHECK_EXCHANGES") != "0"
                          and dist.get_backend(process_group) == "gloo")
+        if process_group is not None:
+            _joined.add(self)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its processes can't communicate any more."""
+        return self.process_group is None and self.size > 1
 
     @property
     def size(self) -> int:
         """The number of its processes."""
         return len(self.ranks)
+
+
+_joined: weakref.WeakSet[Group] = weakref.WeakSet()  # all that have communicators
 
 
 def beside(group: Group) -> Group:
@@ -125,6 +138,8 @@ _local_size = 1
 _joined_here = False  # whether `init` joined the processes, and not the program itself
 # called with the number of processes before they are joined; other rooms add their checks
 checks: list[Callable[[int], None]] = []
+# called when all groups end; they drop the communicators that other rooms hold
+at_end: list[Callable[[], None]] = []
 
 
 def init(backend_name: str | None = None) -> None:
@@ -192,8 +207,15 @@ def release() -> None:
     global _local_size, _joined_here, _ended
     _ended += 1
     _groups.clear()
+    # operators and graphs hold groups. A communicator's threads run until nothing holds it, and one
+    # that frees a tensor while Python ends would abort the process
+    for group in list(_joined):
+        group.process_group = None
+    for drop in at_end:
+        drop()
     if _joined_here and dist.is_initialized():
         dist.destroy_process_group()
+        gc.collect()
     _local_size, _joined_here = 1, False
     wait_for(None)
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = Backend.HCCL, HCCL_WORLD_COMM_GROUP
@@ -457,6 +479,7 @@ def destroy_group(group: str) -> None:
     for each in (found, found.beside):
         if each is not None and each.process_group is not None and each.rank >= 0:
             dist.destroy_process_group(each.process_group)
+            each.process_group = None
 
 
 def _get_group_map() -> dict[str, list[int]]:

@@ -7,6 +7,7 @@ import os
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before `join`: its functions hold the world that is there by then
 
 from .. import context
 

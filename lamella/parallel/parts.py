@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from ..communication import exchange, rules
-from ..communication.functional import install
+from ..communication.functional import install, joined
 from ..communication.groups import Group, create_group, group_of
 from ..errors import describe
 from ..parameter import Parameter
@@ -63,7 +63,7 @@ class Placement:
 
         install()
         kind = "cuda" if torch.cuda.is_available() else "cpu"
-        self.mesh = DeviceMesh.from_group(group.process_group, kind)
+        self.mesh = joined(DeviceMesh.from_group(group.process_group, kind))
 
     def fits(self, parameter: Parameter) -> bool:
         """Whether a Parameter is to be cut, and can be."""

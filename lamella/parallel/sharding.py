@@ -19,7 +19,7 @@ import torch
 from .. import primitive
 from ..autodiff import reverse
 from ..autodiff.tree import map_tensors
-from ..communication.functional import install
+from ..communication.functional import install, joined
 from ..communication.groups import ended, group_of
 from ..errors import add_fallback
 from ..parameter import Parameter
@@ -69,7 +69,8 @@ def world_mesh() -> Any:
         lengths = arranged(size, list(_strategies.get(ended(), ())))
         kind = "cuda" if torch.cuda.is_available() else "cpu"
         names = tuple(f"axis_{i}" for i in range(len(lengths)))
-        mesh = DeviceMesh(kind, torch.arange(size).reshape(lengths), mesh_dim_names=names)
+        mesh = joined(
+            DeviceMesh(kind, torch.arange(size).reshape(lengths), mesh_dim_names=names))
         if mesh.ndim > 1:
             mesh._flatten()  # sums over all processes are one exchange then
         _meshes[ended()] = mesh

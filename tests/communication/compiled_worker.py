@@ -8,6 +8,7 @@ import numpy as np
 import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.communication import exchange
+from tests.worlds import communicator_threads, error_of
 
 
 def listed(result):
@@ -131,7 +132,10 @@ def main():
             warnings.simplefilter("always")
             found["message"] = listed(step(x))
         found["message warned"] = [str(each.message) for each in caught]
+    found["threads"] = [communicator_threads()]
     communication.release()
+    found["threads"].append(communicator_threads())
+    found["ended"] = error_of(compiled, x)
     print(json.dumps(found))
 
 

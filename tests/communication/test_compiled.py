@@ -1,6 +1,7 @@
 """Compiled functions that communicate: the exchanges are the program's, made once each."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +77,11 @@ def test_a_message_to_one_process_is_sent_eagerly(found):
     assert [answer["message"] for answer in found] == [[1.0, -2.0], [1.5, -3.0]]
     assert "sends a message to a single process" in found[0]["message warned"][0]
     assert "receives a message from a single process" in found[1]["message warned"][0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by Linux's /proc")
+def test_communicators_end_although_graphs_hold_their_groups(found):
+    for answer in found:
+        before, after = answer["threads"]
+        assert before and not after
+        assert "Please call `init()` first" in answer["ended"]

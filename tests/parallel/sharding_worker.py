@@ -12,7 +12,7 @@ from lamella import Tensor, communication, nn, ops
 from lamella.parallel import Layout, shard
 from lamella.parallel.auto_parallel import AutoParallel
 from lamella.train.sharded import load_sharded, save_sharded
-from tests.worlds import error_of
+from tests.worlds import communicator_threads, error_of
 
 
 def parameter(seed, *shape):
@@ -263,6 +263,8 @@ def main(folder):
     found["Momentum level3 compiled"] = train("Momentum", slice(None), size,
                                               auto=cut_weights("level3"), compiled=True)
     found["slices"] = slices(size, folder)
+    communication.release()
+    found["threads"] = communicator_threads()
     print(json.dumps(found))
 
 

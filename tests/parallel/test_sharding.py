@@ -144,3 +144,7 @@ def test_alone_strategies_are_accepted():
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_communicators_end_although_tensors_hold_their_meshes(found):
+    assert not any(answer["threads"] for answer in found)
