@@ -68,9 +68,9 @@ class Placement:
     def fits(self, parameter: Parameter) -> bool:
         """Whether a Parameter is to be cut, and can be."""
         raw = parameter._data
-        return (parameter.parallel_optimizer and parameter.init is None and raw.dim() > 0
-                and raw.is_floating_point() and raw.shape[0] % self.group.size == 0
-                and raw.nbytes >= self.threshold and raw.shape[0] > 0)
+        return (parameter.parallel_optimizer and raw.dim() > 0 and raw.is_floating_point()
+                and raw.shape[0] % self.group.size == 0 and raw.nbytes >= self.threshold
+                and raw.shape[0] > 0)
 
     def whole_shape(self, part: tuple[int, ...]) -> tuple[int, ...]:
         """The lengths of a whole's dimensions, from those of its part."""
@@ -185,6 +185,14 @@ class PartParameter(SpreadParameter):
         """The lengths of the whole's dimensions."""
         return self.placement.whole_shape(tuple(self._data.shape))
 
+    def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
+        """As `Parameter.init_data`: all processes make the whole, and each keeps its part."""
+        if self.init is not None:
+            self._data = self._data.new_zeros(()).expand(self.shape)
+            super().init_data()
+            self._data = self.placement.part(self._data).clone()
+        return self
+
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the data, given as the whole or, with `slice_shape`, as this process's part."""
         if isinstance(data, Tensor) and (data.shape == self.shape or slice_shape):
@@ -194,6 +202,7 @@ class PartParameter(SpreadParameter):
             if part.shape != self._data.shape:
                 raise ValueError(f"For 'Parameter.set_data', the part of parameter '{self.name}' "
                                  f"has shape {tuple(self._data.shape)}, but got {data.shape}.")
+            self.init = None
             super().assign_raw(part)
             return self
         if isinstance(data, (int, float)):
@@ -248,7 +257,8 @@ def shard(parameter: Parameter, placement: Placement) -> None:
     """Keep only this process's part of a Parameter, which remains the same object."""
     global in_use
     in_use = True
-    parameter._data = placement.part(parameter._data).clone()
+    part = placement.part(parameter._data)
+    parameter._data = part if parameter.init is not None else part.clone()
     parameter.__dict__["placement"] = placement
     parameter.__class__ = PartParameter
 
@@ -256,7 +266,7 @@ def shard(parameter: Parameter, placement: Placement) -> None:
 def unshard(parameter: Parameter) -> None:
     """Keep the whole of a Parameter that was cut, if it was."""
     if isinstance(parameter, PartParameter):
-        parameter._data = parameter.placement.gather(parameter._data)
+        parameter._data = parameter.placement.gather(parameter.init_data()._data)
         parameter.__class__ = Parameter  # type: ignore[assignment]
 
 

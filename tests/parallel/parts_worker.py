@@ -1,5 +1,6 @@
 """What each of two processes does in the tests of Parameters that are cut in parts."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -52,12 +53,16 @@ def state_of(step):
 
 
 def train(kind, rows, clips=False, later=False, steps=4, compiled=False,
-          recomputes=False):
+          recomputes=False, put_off=False):
     """Train by `TrainOneStepCell`, or by a loop of one's own that clips gradients."""
-    net = Net()
+    with nn.no_init_parameters() if put_off else contextlib.nullcontext():
+        net = Net()
     if recomputes:
         net.first.recompute()
     optimizer = optimizer_of(kind, net)
+    if put_off:  # cut before there are values
+        gamma = net.norm.gamma
+        assert gamma.has_init and gamma._data.numel() == 3 and gamma.shape == (6,)
     if later:  # states are there before the Parameters are cut
         parts.place(net.trainable_params(), parts.placement_of())
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
@@ -127,6 +132,7 @@ def on_use(found, rows):
         for kind in ("Adam", "Momentum"):
             found[f"{kind} {level}"] = state_of(train(kind, rows))
         found[f"Adam {level} compiled"] = state_of(train("Adam", rows, compiled=True))
+        found[f"Adam {level} put off"] = state_of(train("Adam", rows, put_off=True))
     found["Adam level3 clipped"] = state_of(train("Adam", rows, clips=True))
     found["Adam level3 recomputed"] = state_of(train("Adam", rows, recomputes=True))
     found["wholes"] = most_wholes()
@@ -170,6 +176,9 @@ def main(folder):
             again = train("Adam", rows, steps=0)
             ms.load_param_into_net(again, ms.load_checkpoint(path))
             found["loaded"] = state_of(again)
+            again = train("Adam", rows, steps=0, put_off=True)
+            ms.load_param_into_net(again, ms.load_checkpoint(path))
+            found["loaded when put off"] = state_of(again)
             found["predicted"] = step.network._backbone(batch(9)[0]).asnumpy().tolist()
     for kind in ("Adam", "Momentum"):
         found[f"{kind} compiled"] = state_of(train(kind, rows, compiled=True))

@@ -31,7 +31,8 @@ LEVELS = [f"{kind} {level}" for level in ("level1", "level3")
 
 @pytest.mark.parametrize("world", ["found", "four"])
 @pytest.mark.parametrize("case", [*LEVELS, "Adam level1 compiled", "Adam level3 compiled",
-                                  "Adam level3 clipped", "Adam level3 recomputed"])
+                                  "Adam level3 clipped", "Adam level3 recomputed",
+                                  "Adam level1 put off", "Adam level3 put off"])
 def test_levels(request, world, case):
     """In two parts, by two processes and by two pairs of them."""
     want = worker.state_of(worker.train(case.split()[0], slice(None), clips="clipped" in case))
@@ -59,7 +60,8 @@ def test_derivatives_of_what_is_gathered_on_use(found):
 
 
 @pytest.mark.parametrize("case", ["Adam", "Momentum", "AdamWeightDecay", "later", "clipped",
-                                  "loaded", "Adam compiled", "Momentum compiled"])
+                                  "loaded", "loaded when put off", "Adam compiled",
+                                  "Momentum compiled"])
 def test_weights_and_states_are_those_of_one_process(found, case):
     kind = case.split()[0] if case.startswith(("Momentum", "AdamWeightDecay")) else "Adam"
     want = worker.state_of(worker.train(kind, slice(None), clips=case == "clipped"))
