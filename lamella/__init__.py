@@ -163,6 +163,7 @@ from .runtime import (
 )
 from .symbol import Symbol
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+from .versions import __version__
 
 from .conversion import from_dlpack, to_dlpack  # isort: skip
 from . import inplace_methods  # isort: skip
@@ -176,8 +177,6 @@ from .train.serialization import (
     safetensors_to_ckpt,
     save_checkpoint,
 )
-
-__version__ = "0.1.0"
 
 _keep_freed_memory()
 

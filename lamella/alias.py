@@ -31,10 +31,9 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from .absent import is_mindspores, nearest, why_left_out
+from .versions import MINDSPORE_VERSION, __version__
 
-__all__ = ["MINDSPORE_VERSION", "install", "installed", "uninstall"]
-
-MINDSPORE_VERSION = "2.10.0"
+__all__ = ["install", "installed", "uninstall"]
 
 # MindSpore's paths whose names live elsewhere in Lamella too: where to look, in order (paths under
 # lamella; "" is lamella itself) -> the paths under mindspore. What Lamella has under the same path
@@ -369,8 +368,6 @@ def _is_room(value: Any) -> bool:
 
 def _missing(path: str) -> str:
     """The message for a path under mindspore that Lamella lacks, with the nearest one it has."""
-    from . import __version__
-
     reason = why_left_out(path)
     if reason is not None:
         return f"Lamella {__version__} does not have {path!r}: {reason}"

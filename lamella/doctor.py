@@ -10,7 +10,11 @@ from typing import Any
 
 import torch
 
+from . import context
+from . import dtype as mstype
 from .machine import cache, extension
+from .tensor import Tensor
+from .versions import MINDSPORE_VERSION, __version__
 
 __all__ = ["advice", "facts", "run_check"]
 
@@ -26,9 +30,6 @@ def facts() -> dict[str, dict[str, Any]]:
         >>> sorted(facts())
         ['cache', 'compiler', 'cpu', 'gpu', 'packages', 'python', 'variables']
     """
-    from . import __version__
-    from .alias import MINDSPORE_VERSION
-
     return {
         "python": {"version": platform.python_version(), "executable": sys.executable,
                    "system": f"{platform.system()} {platform.machine()}"},
@@ -151,9 +152,6 @@ def run_check() -> None:
         >>> ms.run_check()  # doctest: +ELLIPSIS
         Lamella 0.1.0 ... works.
     """
-    from . import Tensor, __version__, context
-    from . import dtype as mstype
-
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], mstype.float32)
     product = (x @ x).asnumpy().tolist()  # pyright: ignore[reportOperatorIssue]
     with torch.enable_grad():

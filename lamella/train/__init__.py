@@ -25,6 +25,8 @@ LAZY = {name: room for room, names in {
         FlopsUtilizationCollector History LambdaCallback LearningRateScheduler LossMonitor
         ModelCheckpoint OnRequestExit ReduceLROnPlateau ProgressBar RunCheckpoint RunContext
         SummaryCollector SummaryLandscape TimeMonitor TrainFaultTolerance""",
+    "distributed_loading": """get_ckpt_path_with_strategy load_distributed_checkpoint
+        load_segmented_checkpoints""",
     "exporting": "export load",
     "feeding": "DatasetHelper connect_network_with_dataset data_sink",
     "metrics": """Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1
@@ -34,8 +36,7 @@ LAZY = {name: room for room, names in {
         rearrange_inputs""",
     "model": "Model",
     "redundancy": "parameter_broadcast sync_pipeline_shared_parameters",
-    "resharding": """convert_checkpoint_by_rank convert_checkpoints get_ckpt_path_with_strategy
-        load_distributed_checkpoint load_segmented_checkpoints merge_sliced_parameter
+    "resharding": """convert_checkpoint_by_rank convert_checkpoints merge_sliced_parameter
         rank_list_for_convert rank_list_for_transform transform_checkpoint_by_rank
         transform_checkpoints""",
     "strategy_files": "build_searched_strategy merge_pipeline_strategys restore_group_info_list",

@@ -9,23 +9,17 @@ from __future__ import annotations
 import glob
 import math
 import os
-import re
-from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-from ..nn.cell import Cell
-from ..parallel import settings
 from ..parameter import Parameter, parameter_around
 from ..tensor import wrap
 from .checkpoint import load_checkpoint, save_checkpoint
-from .checkpoint_net import load_param_into_net
 from .strategy_files import ParameterLayout, layouts_of
 
 __all__ = ["convert_checkpoint_by_rank", "convert_checkpoints", "cut_slice", "files_by_rank",
-           "get_ckpt_path_with_strategy", "joined", "load_distributed_checkpoint",
-           "load_segmented_checkpoints", "merge_sliced_parameter", "place_of",
+           "joined", "merge_sliced_parameter", "merged", "place_of",
            "rank_list_for_convert", "rank_list_for_transform", "stage_size",
            "transform_checkpoint_by_rank", "transform_checkpoints"]
 
@@ -311,158 +305,18 @@ def merge_sliced_parameter(sliced_parameters: list[Parameter],
                        f"'strategy'. Please check 'sliced_parameter' and 'strategy'.")
     else:
         layouts = layouts_of({first.name: strategy[first.name]})
-        raw = _merged(first.name, raws, next(iter((layouts or {}).values())))
+        raw = merged(first.name, raws, next(iter((layouts or {}).values())))
     made = parameter_around(raw.clone(), first.name)
     made.requires_grad, made.layerwise_parallel = first.requires_grad, first.layerwise_parallel
     return made
 
 
-def _merged(name: str, raws: list[torch.Tensor], layout: ParameterLayout) -> torch.Tensor:
+def merged(name: str, raws: list[torch.Tensor], layout: ParameterLayout) -> torch.Tensor:
     if len(raws) != layout.size:
         raise ValueError(f"For 'merge_sliced_parameter', the length of 'sliced_parameters' should "
                          f"be equal to device_count, {layout.size}, but it is {len(raws)}.")
     slices = {layout.cell(rank)[1]: raw for rank, raw in reversed(list(enumerate(raws)))}
     return joined(name, slices, layout.cell(0)[0])
-
-
-def load_distributed_checkpoint(network: Cell | None,
-                                checkpoint_filenames: Iterable[str] | None = None,
-                                predict_strategy: Any = None,
-                                train_strategy_filename: str | None = None,
-                                strict_load: bool = False, dec_key: bytes | None = None,
-                                dec_mode: str = "AES-GCM", format: str = "ckpt",
-                                unified_safetensors_dir: str | None = None,
-                                dst_safetensors_dir: str | None = None, rank_id: int | None = None,
-                                output_format: str = "safetensors", name_map: Any = None,
-                                max_process_num: int = 64, return_param_dict: bool = False) -> Any:
-    """Load the checkpoints of all processes of a training job into a network.
-
-    Args:
-        network: the network.
-        checkpoint_filenames: the checkpoints, by rank.
-        predict_strategy: how the network's own Parameters are cut, a dict or a strategy file; None:
-            not at all.
-        train_strategy_filename: how those of the checkpoints are; default: the setting
-            ``strategy_ckpt_load_file``.
-        strict_load: as for `load_param_into_net`.
-        dec_key, dec_mode: as for `load_checkpoint`.
-        format: the checkpoints' format, ``"ckpt"`` or ``"safetensors"``.
-        rank_id: which process this is, with `predict_strategy`; default: its rank.
-        name_map: the names that Parameters of the checkpoints get; with `unified_safetensors_dir`
-            those that the network's Parameters have in the files.
-        return_param_dict: whether to give the merged Parameters by name.
-        unified_safetensors_dir: a folder that `unified_safetensors` wrote, to load instead.
-        dst_safetensors_dir: with that and without a network, the folder that gets, for each process
-            of `predict_strategy` or that of `rank_id`, a folder ``rank_N`` with ``net`` and the
-            suffix of `output_format`.
-        output_format: ``"safetensors"`` or ``"ckpt"``.
-        max_process_num: accepted as MindSpore does, without effect.
-
-    Raises:
-        TypeError: if an argument is of the wrong type.
-        ValueError: if checkpoints are missing, or don't fit.
-    """
-    function = "load_distributed_checkpoint"
-    if unified_safetensors_dir is not None:
-        from .unified import load_unified
-
-        return load_unified(network, unified_safetensors_dir, predict_strategy,
-                            dst_safetensors_dir, rank_id, output_format, name_map,
-                            return_param_dict)
-    if not isinstance(network, Cell):
-        raise TypeError(f"For '{function}', the argument 'network' must be a Cell, "
-                        f"but got {type(network)}.")
-    if not isinstance(checkpoint_filenames, (list, tuple)) or not checkpoint_filenames:
-        raise TypeError(f"For '{function}', the argument 'checkpoint_filenames' must be a list of "
-                        f"the checkpoints' names, but got {checkpoint_filenames!r}.")
-    path = train_strategy_filename or settings.get_auto_parallel_context("strategy_ckpt_load_file")
-    source = layouts_of(path) if path else {}
-    loaded = [load_checkpoint(file, dec_key=dec_key, dec_mode=dec_mode, format=format)
-              for file in checkpoint_filenames]
-    target = layouts_of(predict_strategy)
-    rank = settings._get_global_rank() if rank_id is None else rank_id
-    merged: dict[str, Parameter] = {}
-    for name, first in loaded[0].items():
-        layout = (source or {}).get(name)
-        raw = first._raw
-        if layout is not None:
-            raw = _merged(name, [values[name]._raw for values in loaded], layout)
-        if target is not None and name in target:
-            raw = cut_slice(name, raw, target[name], place_of(rank, target)[1])
-        name = (name_map or {}).get(name, name)
-        merged[name] = parameter_around(raw, name)
-    load_param_into_net(network, merged, strict_load)
-    return merged if return_param_dict else None
-
-
-def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None,
-                               strict_load: bool = False, filter_prefix: Any = None,
-                               dec_key: bytes | None = None, dec_mode: str = "AES-GCM",
-                               specify_prefix: Any = None, choice_func: Any = None
-                               ) -> dict[str, Any]:
-    """Read all checkpoints of a folder, each of which has some of the Parameters.
-
-    Args:
-        ckpt_file_dir: the folder; of files of one name, the last by name counts.
-        net: the network that gets the values, as by `load_param_into_net`.
-        strict_load, filter_prefix, dec_key, dec_mode, specify_prefix, choice_func: as for
-            `load_checkpoint`.
-
-    Returns:
-        dict of Parameters, or str for a text, by name.
-
-    Raises:
-        TypeError: if the folder's name is no str.
-        ValueError: if there is no such folder, or a file in it is broken.
-
-    Examples:
-        >>> import os, tempfile
-        >>> import lamella as ms
-        >>> folder = tempfile.mkdtemp()
-        >>> for name in ("a", "b"):
-        ...     w = ms.Parameter(1.0, name=name)
-        ...     ms.save_checkpoint([w], os.path.join(folder, f"part_{name}.ckpt"))
-        >>> list(ms.load_segmented_checkpoints(folder))
-        ['a', 'b']
-    """
-    if not isinstance(ckpt_file_dir, str):
-        raise TypeError("The ckpt_file_dir should be a str.")
-    if not os.path.isdir(ckpt_file_dir):
-        raise ValueError(f"For 'load_segmented_checkpoints', there is no folder '{ckpt_file_dir}'.")
-    found: dict[str, Any] = {}
-    for path in sorted(glob.glob(os.path.join(glob.escape(ckpt_file_dir), "*.ckpt"))):
-        found.update(load_checkpoint(path, None, strict_load, filter_prefix, dec_key, dec_mode,
-                                     specify_prefix, choice_func))
-    if net is not None:
-        load_param_into_net(net, found, strict_load)
-    return found
-
-
-def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
-    """This process's checkpoint, or that of a process that holds the same.
-
-    Args:
-        cur_ckpt_path: where this process's should be, with ``rank_N`` in it.
-        cur_strategy_path: the strategy file, by which it is known who holds the same.
-
-    Returns:
-        The path of a file that is there; None if none is.
-
-    Raises:
-        TypeError, ValueError: if the strategy file isn't there, or isn't one.
-    """
-    if os.path.isfile(cur_ckpt_path):
-        return cur_ckpt_path
-    layouts, rank = layouts_of(cur_strategy_path) or {}, settings._get_global_rank()
-    stage, mine = place_of(rank, layouts)
-    size = stage_size(layouts)
-    here = [layout for layout in layouts.values() if stage in layout.stages]
-    for other in range(size):
-        if all(layout.cell(other) == layout.cell(mine) for layout in here):
-            path = re.sub(r"rank_\d+", f"rank_{stage * size + other}", cur_ckpt_path)
-            if os.path.isfile(path):
-                return path
-    return None
 
 
 # other names that MindSpore has for them

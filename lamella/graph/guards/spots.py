@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .kinds import parts_of
-from .reach import Reach
-from .values import ABSENT, content_of, counting
+from ...nn.cell_compile import OF_ONE_OBJECT
+from ...nn.cell_tree import CellTree
+from ...tensor import Tensor
+from .kinds import PLAIN, has_value, is_ours, parts_of
+from .reach import REGISTRIES, Reach
 
 DEEPEST = 4  # the most levels of containers
 LONGEST = 64  # the most parts of such a container
+ABSENT = object()  # the value of a place where nothing is
+
+# the attributes of a Cell that don't matter by themselves, or are compared one by one
+_COMPARED_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
+                             "_flags"))
 
 
 class Spot(NamedTuple):
@@ -79,10 +87,28 @@ class Spot(NamedTuple):
                     yield from self._replace(path=(*self.path, step)).inside(part, depth + 1)
 
 
+def content_of(variable: types.CellType) -> Any:
+    """The value of a variable of a closure; `ABSENT` if it has not been assigned."""
+    return variable.cell_contents if has_value(variable) else ABSENT
+
+
+def relevant_attributes(thing: Any) -> list[tuple[str, Any]]:
+    """The attributes of an object that a run may depend on."""
+    cell = isinstance(thing, CellTree)
+    # Lamella's objects and logs have private state, such as caches
+    ours = is_ours(thing) or isinstance(thing, logging.Logger)
+    return [(name, value) for name, value in parts_of(thing.__dict__)
+            if name not in _COMPARED_APART and (
+                not ours or isinstance(value, PLAIN)
+                or cell and (name == "_call_hooks" or type(value) is Tensor)
+                or name[:1] != "_" and (cell or isinstance(value, (tuple, list))))]
+
+
 def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]]:
     """The values of some types that a run may read, by their places."""
     spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
-             for name, value in counting(thing) if type(value) in kinds or _is_container(value)]
+             for name, value in relevant_attributes(thing)
+             if type(value) in kinds or _is_container(value)]
     spots += [Spot(variable, None) for variable in reach.variables]
     spots += [Spot(owner, name) for owner, _, names in reach.spaces.values() for name in names]
     return {spot.place: (spot, value) for named in spots

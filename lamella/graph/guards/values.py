@@ -8,25 +8,21 @@ from __future__ import annotations
 import contextvars
 import functools
 import hashlib
-import logging
 import threading
 import types
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from operator import is_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .kinds import ATOMS, BUFFERS, CACHED, PLAIN, has_value, is_large, is_ours, parts_of
-from .reach import REGISTRIES, Reach, form_of
-
-if TYPE_CHECKING:
-    from .spots import Free
+from .kinds import ATOMS, BUFFERS, CACHED, PLAIN, is_large, parts_of
+from .reach import Reach, form_of
+from .spots import ABSENT, Free, content_of, relevant_attributes
 
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # the most levels of containers
@@ -34,13 +30,9 @@ _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is ke
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
 _PLACES = (tuple, list, dict)  # containers in which Tensors are found by their keys
-ABSENT = object()
 _LARGE = "large"
 Opened = Mapping[int, Any] | None
 
-# the attributes of a Cell that don't matter by themselves, or are compared one by one
-_COMPARED_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
-                    "_flags"))
 
 
 def fingerprint(reach: Reach, free: Free) -> tuple:
@@ -130,11 +122,6 @@ def _shown(form: Any) -> str:
     if isinstance(form, tuple) and len(form) == 2 and form[0] in ATOMS:
         return repr(form[1])[:60]
     return ""
-
-
-def content_of(variable: types.CellType) -> Any:
-    """The value of a variable of a closure; `ABSENT` if it has not been assigned."""
-    return variable.cell_contents if has_value(variable) else ABSENT
 
 
 class _ByIdentity:
@@ -261,24 +248,10 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
         and holds_tensors(part, depth + 1) for part in parts)
 
 
-def counting(thing: Any) -> list[tuple[str, Any]]:
-    """The attributes of an object that a run may depend on."""
-    cell = isinstance(thing, CellTree)
-    # Lamella's objects and logs have private state, such as caches
-    ours = is_ours(thing) or isinstance(thing, logging.Logger)
-    return [(name, value) for name, value in parts_of(thing.__dict__)
-            if name not in _COMPARED_APART and (
-                not ours or isinstance(value, PLAIN)
-                or cell and (name == "_call_hooks" or type(value) is Tensor)
-                or name[:1] != "_" and (cell or isinstance(value, (tuple, list))))]
-
-
 def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> list:
-    if free:
-        own = thing.__dict__
-        return [(name, slot(free.guarded(own, name, value), seen, opened))
-                for name, value in _with_hooks(counting(thing))]
-    return [(name, slot(value, seen, opened)) for name, value in _with_hooks(counting(thing))]
+    found, own = _with_hooks(relevant_attributes(thing)), thing.__dict__
+    return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
+            for name, value in found]
 
 
 def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

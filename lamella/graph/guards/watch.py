@@ -10,8 +10,8 @@ from ...tensor import Tensor
 from .identity import Identities
 from .kinds import ATOMS, parts_of
 from .reach import REGISTRIES, Reach
-from .spots import Free, Spot
-from .values import ABSENT, comparable, content_of, contents, counting, fingerprint, kinds_of
+from .spots import ABSENT, Free, Spot, content_of, relevant_attributes
+from .values import comparable, contents, fingerprint, kinds_of
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 
@@ -61,11 +61,11 @@ class _Snapshot:
         self.names: list[tuple[Any, str, Any]] = []
         for cell in reach.cells:
             own = cell.__dict__
-            self._dict(own, counting(cell))
+            self._dict(own, relevant_attributes(cell))
             for registry in REGISTRIES:
                 self._dict(own[registry], list(own[registry].items()))
         for thing in reach.objects:
-            self._dict(thing.__dict__, counting(thing))
+            self._dict(thing.__dict__, relevant_attributes(thing))
         for function in reach.functions:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 self._attribute(function, name)
