@@ -164,6 +164,38 @@ def delayed_data(shape: Any, dtype: Any, init: Any) -> torch.Tensor:
     if math.prod(n for n in lengths if n) >= 2**63:
         raise ValueError(f"For 'Tensor', 'shape' asks for more elements than memory has addresses, "
                          f"but got {shape!r}.")
-    # counts as zeros until `init_data`, and takes no memory
-    return torch.zeros((), dtype=to_raw(dtype, "Tensor"), device=context.current_device()).expand(
+    # takes no memory
+    raw = torch.zeros((), dtype=to_raw(dtype, "Tensor"), device=context.current_device()).expand(
         tuple(0 if n is None else n for n in lengths))
+    return raw if init is None else raw.as_subclass(Waiting)
+
+
+class Waiting(torch.Tensor):
+    """The raw tensor of a Tensor whose data `init_data` makes: a form, whose data nothing can use.
+    """
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
+        if func not in _OF_FORM and func not in _OTHERS and func.__name__ != "__get__":
+            raise RuntimeError("For 'Tensor', the data of a Tensor that an initializer makes must "
+                               "be made by 'init_data' before the Tensor is used, but they are "
+                               "not made yet.")
+        with torch._C.DisableTorchFunctionSubclass():
+            found = func(*args, **(kwargs or {}))
+            if isinstance(found, torch.Tensor) and func not in _OTHERS:
+                return found.as_subclass(cls)
+            return found
+
+
+def _functions(names: str) -> frozenset[Any]:
+    return frozenset(getattr(owner, name) for name in names.split()
+                     for owner in (torch, torch.Tensor) if hasattr(owner, name))
+
+
+# functions that need the form of a tensor only, and those that make another tensor of this form
+_OF_FORM = _functions("""
+    size stride dim ndimension numel nelement element_size storage_offset is_floating_point
+    is_complex is_contiguous is_inference is_conj is_neg is_signed detach to clone expand
+    result_type""")
+_OTHERS = _functions("""
+    zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full""")

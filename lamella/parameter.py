@@ -258,7 +258,7 @@ class Parameter(Tensor):
         self.sliced = bool(slice_shape)
         if data.init is not None:
             if self.init is not None:
-                self.init, self._data = data.init, self._data.new_zeros(()).expand(data.shape)
+                self.init, self._data = data.init, data._raw.to(own)
                 return self
             data = copy.copy(data).init_data()
         raw = data._raw

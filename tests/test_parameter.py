@@ -221,6 +221,17 @@ def test_a_waiting_parameter_may_get_another_initializer_or_data():
     assert q.asnumpy().tolist() == [1, 6]
 
 
+def test_a_waiting_parameter_has_no_data_to_compute_with():
+    with nn.no_init_parameters():
+        p = Parameter(initializer("ones", (2,)), name="p")
+    x = Tensor([1.0, 2.0])
+    for use in (lambda: p + 1, lambda: x * p, lambda: p.sum(), lambda: p[0],
+                lambda: ms.grad(lambda x: (x * p).sum())(x)):
+        with pytest.raises(RuntimeError, match="must be made by 'init_data'"):
+            use()
+    assert p.has_init and (p.init_data() + 1).asnumpy().tolist() == [2, 2]
+
+
 @pytest.mark.parametrize("run", [lambda f: f, ms.jit])
 def test_a_network_whose_parameters_wait_gets_first_values_when_it_is_called(run):
     with nn.no_init_parameters():

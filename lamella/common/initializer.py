@@ -367,7 +367,7 @@ def initializer(init: Any, shape: Any = None, dtype: Any = mstype.float32) -> Te
         dtype: the data type.
 
     Returns:
-        Tensor that counts as zeros until its `init_data`; a Parameter made from it calls that.
+        Tensor that has no data until its `init_data`; a Parameter made from it calls that.
 
     Raises:
         TypeError: if `init` is none of these.

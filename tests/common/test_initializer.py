@@ -8,6 +8,7 @@ import torch
 from scipy import stats
 
 import lamella as ms
+from lamella import ops
 from lamella.common import initializer as room
 from lamella.common.initializer import (
     Constant,
@@ -207,7 +208,10 @@ def test_data_types(dtype):
 
 def test_data_waits_for_init_data():
     x = initializer("ones", (2,))
-    assert x.has_init and (x + 0).asnumpy().tolist() == [0, 0]
+    assert x.has_init and x.shape == (2,) and ops.zeros_like(x).asnumpy().tolist() == [0, 0]
+    for use in (lambda x: x + 0, lambda x: x.sum(), lambda x: x[0], lambda x: ops.stack([x, x])):
+        with pytest.raises(RuntimeError, match="must be made by 'init_data'"):
+            use(x)
     assert x.init_data() is x and not x.has_init and x.asnumpy().tolist() == [1, 1]
     assert str(initializer("ones", (2,))) == "[1. 1.]"
     assert not ms.Parameter(initializer("ones", (2,)), name="p").has_init

@@ -302,8 +302,8 @@ class Compiled(FunctionWrapper):
         reach = self._reach(args, kwargs)
         if reach.refused is not None:
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
-        for parameter in reach.parameters:
-            parameter.init_data()  # their first values are no part of a graph
+        for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
+            tensor.init_data()  # their first values are no part of a graph
         watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
         values = watch.values()
         kind, given = key_without_numbers(args, kwargs)
