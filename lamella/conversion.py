@@ -15,6 +15,7 @@ from .construction import converted, device_named
 from .dtype import Type, from_raw, to_raw
 from .errors import op
 from .inplace import in_place
+from .state import state
 from .tensor import Tensor, tensor_methods, wrap
 
 
@@ -168,6 +169,8 @@ def _storage_offset(self: Tensor) -> int:
 
 def _data_ptr(self: Tensor) -> int:
     """The address of the first element."""
+    if state.trace is not None:
+        state.trace.refuse("asks for the address of a tensor's data")
     return self._raw.data_ptr()
 
 

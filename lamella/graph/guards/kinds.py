@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...parameter import Parameter
 from ...tensor import Tensor
 
 MOST_PARTS = 1000  # of a container; a larger one is compared only if the code read it
@@ -118,6 +119,19 @@ def parts_of(container: Any) -> list[Any]:
         except RuntimeError:
             continue
     return list(container.items() if mapping else container)
+
+
+def has_tensors_as_keys(thing: Any) -> bool:
+    """Whether an object is a dict or a set that finds Tensors by their identity."""
+    if not isinstance(thing, (dict, set, frozenset)):
+        return False
+    keys = [key for key, _ in parts_of(thing)] if isinstance(thing, dict) else parts_of(thing)
+    return any(map(is_no_parameter, keys))
+
+
+def is_no_parameter(thing: Any) -> bool:
+    """Whether an object is a Tensor other than a Parameter."""
+    return isinstance(thing, Tensor) and not isinstance(thing, Parameter)
 
 
 def behind(proxy: Any) -> Any:

@@ -40,9 +40,11 @@ from .kinds import (
     globals_of,
     has_attributes,
     has_hidden_state,
+    has_tensors_as_keys,
     has_value,
     imports_of,
     is_large,
+    is_no_parameter,
     is_of_numpy,
     is_opaque,
     is_ours,
@@ -87,8 +89,9 @@ class Reach:
         owners: the objects and Cells with attributes, each with the dict that holds them.
         refused: why no graph can hold the objects found; None if one can.
         closed: the objects not inspected, each with the names that lead to it, or None if there
-            are none. These are large containers and arrays, and objects of Python's library, such
-            as files and iterators. Most programs never read them while they run: see `was_read`.
+            are none. These are large containers and arrays, those with Tensors as keys, and objects
+            of Python's library, such as files and iterators. Most programs never read them while
+            they run: see `was_read`.
 
     Args:
         opened: by identity, the large containers and arrays to inspect.
@@ -197,9 +200,12 @@ class Reach:
         self._seen[id(thing)] = thing
         if id(thing) in self.without:
             return
-        if id(thing) not in self.opened and (is_large(thing) or is_opaque(thing)):
+        hashes = has_tensors_as_keys(thing)
+        if id(thing) not in self.opened and (hashes or is_large(thing) or is_opaque(thing)):
             self.closed.append((thing, self.places.names_to(around, key)))
             return
+        if hashes:
+            self.refused = "can find a Tensor in a dict or a set by its identity"
         if has_attributes(thing):  # its class is derived from one of Python's
             self._visit_object(thing)
         if isinstance(thing, Parameter):
@@ -265,7 +271,7 @@ class Reach:
     def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
         path = self.places.path(place)
         for key, thing in items:
-            if path is None or not self._is_own_tensor(thing):
+            if path is None or not is_no_parameter(thing):
                 self._visit(thing, place, key)
             else:
                 self._keep(thing, (path[0], (*path[1], key)))
@@ -370,14 +376,10 @@ class Reach:
         for name, thing in list(things.items()):
             if type(thing) in ATOMS or name in without:
                 continue
-            if self._is_own_tensor(thing):
+            if is_no_parameter(thing):
                 self._keep(thing, (things, name))
             else:
                 self._visit(thing, place, name)
-
-    @staticmethod
-    def _is_own_tensor(thing: Any) -> bool:
-        return isinstance(thing, Tensor) and not isinstance(thing, Parameter)
 
     def _keep(self, tensor: Tensor, slot: tuple[Any, Any]) -> None:
         """Note a Tensor by its place, unless it has been found elsewhere."""
@@ -415,7 +417,7 @@ class Reach:
         """Note that the value of a name in a module or a class is used."""
         self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
         if self.by_name and not isinstance(owner, type):
-            if self._is_own_tensor(value):
+            if is_no_parameter(value):
                 self._keep(value, (names, name))
                 return
             if type(value) in (dict, list, tuple):
@@ -437,7 +439,7 @@ class Reach:
                 place = self.places.add(cell)
                 if not has_value(cell):
                     continue
-                if self.by_name and self._is_own_tensor(cell.cell_contents):
+                if self.by_name and is_no_parameter(cell.cell_contents):
                     self._keep(cell.cell_contents, (cell, ()))
                 else:
                     self._visit(cell.cell_contents, place, name)

@@ -17,7 +17,15 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import kept
 from ...tensor import Tensor
-from ..guards.kinds import PLAIN, has_value, is_ours, is_users, parts_of
+from ..guards.kinds import (
+    PLAIN,
+    has_tensors_as_keys,
+    has_value,
+    is_no_parameter,
+    is_ours,
+    is_users,
+    parts_of,
+)
 from ..guards.reach import Reach
 from ..guards.spots import Spot
 from ..guards.values import kinds_of
@@ -110,6 +118,8 @@ class Snapshot:
                 if (number in self.our_cells and key[:1] == "_"
                         and not isinstance(value, (*PLAIN, Tensor))):
                     continue
+                if is_no_parameter(key) or key is _WHOLE and has_tensors_as_keys(place.thing):
+                    raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
                     raise CannotTrace(f"makes a new {type(value).__name__}")
                 yield Change(holder, key), value

@@ -159,6 +159,8 @@ class Outside:
             if kind == USERS:
                 if code not in self.codes and not _is_importing(frame):
                     self.codes[code] = frame.f_globals
+                    if "__hash__" in code.co_names:  # it is called in a way that nothing reports
+                        self._refuse("calls __hash__")
             elif kind == SETTINGS:
                 self._setting(frame)
             elif code in _EFFECTS:
@@ -309,11 +311,14 @@ def _name(frame: FrameType) -> str:
 
 
 def _is_own_affair(function: Any, library: FrameType) -> bool:
-    """Whether a library function asks who called it, or takes a lock that it releases again.
+    """Whether a library function asks who called it or what an object's id is, or takes a lock that
+    it releases again.
 
-    `namedtuple` asks for its caller's module; `logging` takes a lock to check whether a message is
-    enabled, `cached_property` to compute once.
+    `namedtuple` asks for its caller's module, `deepcopy` for ids; `logging` takes a lock to check
+    whether a message is enabled, `cached_property` to compute once.
     """
+    if function is id:
+        return True
     if function is sys._getframe:
         return library.f_code is not inspect.currentframe.__code__
     return function.__name__ in ("acquire", "release", "__enter__", "__exit__") and (

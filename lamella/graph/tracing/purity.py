@@ -43,11 +43,12 @@ _LIBRARY = frozenset("""
 _OF_LOGGING = frozenset("""
     debug info warning warn error critical fatal exception log isEnabledFor getLogger""".split())
 _EXCEPT = {
-    "builtins": frozenset("open input breakpoint exit quit globals eval exec".split()),
+    # the hash of most objects is their id, and most ids differ between calls (see `identities`)
+    "builtins": frozenset("open input breakpoint exit quit globals eval exec hash id".split()),
     "numpy": frozenset("fromfile memmap".split()),
 }
 _SOME = {
-    "sys": frozenset("getrefcount intern exc_info getsizeof getdefaultencoding exception "
+    "sys": frozenset("intern exc_info getsizeof getdefaultencoding exception "
                      "is_finalizing audit".split()),
     "_thread": frozenset("allocate_lock RLock".split()),
     "posix": frozenset(("fspath",)),

@@ -31,6 +31,7 @@ from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
 from .changes import APPENDED, Change, Snapshot, check_givable, given_unchanged
 from .effects import DeferredCall, prints_recorded
+from .identities import identities_checked
 from .lines import Line, nearest_line
 from .outside import Outside, settings_of_decimals
 from .recorder import CannotTrace, Recorder
@@ -237,6 +238,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             if symbolic:
                 around.enter_context(symbolic.mode)
             around.enter_context(prints_recorded())
+            around.enter_context(identities_checked(reach))
             around.enter_context(recorder)
             state.trace = trace
             try:

@@ -1,0 +1,96 @@
+"""Ids and hashes of objects, which the next call may not have."""
+
+import copy
+import gc
+import warnings
+
+import pytest
+
+from lamella import Parameter, Tensor, jit, nn
+
+KNOWN: dict = {}
+SEEN: set = set()
+
+
+def by_id(x):
+    return x * KNOWN.get(id(x), 3.0)
+
+
+def by_hash(x):
+    return x * KNOWN.get(hash(x), 3.0)
+
+
+def by_method(x):
+    return x * KNOWN.get(x.__hash__(), 3.0)
+
+
+def by_key(x):
+    return x * KNOWN.get(x, 3.0)
+
+
+def counted(x):
+    KNOWN[x] = KNOWN.get(x, 0.0) + 1.0
+    return x * KNOWN[x]
+
+
+def in_set(x):
+    first = x not in SEEN
+    SEEN.add(x)
+    return x * (1.0 if first else 2.0)
+
+
+def by_address(x):
+    return x * KNOWN.get(x.data_ptr(), 3.0)
+
+
+def found(function, tensors, is_first_known):
+    """Results of calls, each Tensor three times in turns."""
+    KNOWN.clear()
+    SEEN.clear()
+    if is_first_known:
+        first = tensors[0]
+        KNOWN.update({id(first): 2.0, hash(first): 2.0, first.data_ptr(): 2.0, first: 2.0})
+    return [function(x).asnumpy().tolist() for _ in range(3) for x in tensors]
+
+
+@pytest.mark.parametrize("function", [by_id, by_hash, by_method, by_key, counted, in_set,
+                                      by_address])
+def test_the_identity_of_an_argument_is_no_constant(function):
+    tensors = [Tensor([1.0]), Tensor([1.0])]
+    compiled = jit(function)
+    is_first_known = function is not counted
+    want = found(function, tensors, is_first_known)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert found(compiled, tensors, is_first_known) == want
+    assert len(said) == 1 and compiled.report()["eager"], compiled.report()
+    KNOWN.clear()
+    SEEN.clear()
+    gc.collect()
+
+
+def test_ids_of_parameters_and_cells_are_constants():
+    net = nn.Dense(2, 1, weight_init="ones", bias_init="zeros")
+    means = {id(p): Parameter(p.copy(), name=f"mean.{p.name}") for p in net.trainable_params()}
+    factors = {id(net): 2.0}
+
+    def step(x):
+        loss = net(x).sum() * factors[id(net)]
+        for p in net.trainable_params():
+            means[id(p)].set_data(means[id(p)] * 0.5 + p * 0.5)
+        return loss
+
+    compiled = jit(step, fullgraph=True)
+    for k in range(3):
+        net.weight.set_data(Tensor([[k + 1.0, 0.0]]))
+        assert compiled(Tensor([[1.0, 1.0]])).asnumpy() == 2.0 * (k + 1)
+    assert means[id(net.weight)].asnumpy().tolist() == [[2.25, 0.125]]
+    assert compiled.report()["replays"] > 0
+
+
+def test_a_library_may_ask_for_ids():
+    settings = {"rates": [0.5, 2.0]}
+    compiled = jit(lambda x: x * copy.deepcopy(settings)["rates"][1], fullgraph=True)
+    for _ in range(2):
+        assert compiled(Tensor([1.0])).asnumpy() == 2.0
+
