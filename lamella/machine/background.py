@@ -33,6 +33,11 @@ def submit(job: Callable[[], None]) -> None:
         _server[:] = [start("lamella-background", _serve)]
 
 
+def is_busy() -> bool:
+    """Whether a submitted job runs or waits."""
+    return _jobs.unfinished_tasks > 0
+
+
 def start(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
     """Call `work` in a new thread; at its end the program interrupts it, or else waits for it."""
     thread = threading.Thread(target=work, name=name, daemon=True)
@@ -89,6 +94,8 @@ def _serve() -> None:
             pass  # a full disk: nothing is kept
         except Exception as error:  # the next job may succeed
             messages.warning(f"Nothing was compiled in the background: {error!r}.")
+        finally:
+            jobs.task_done()
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -45,7 +45,9 @@ def test_jobs_run_in_turn(tmp_path):
     background.submit(lambda: done.append(background.run(
         [sys.executable, "-c", "raise SystemExit(3)"], tmp_path, PATIENCE)))
     background.submit(over.set)
+    assert background.is_busy()
     assert over.wait(PATIENCE) and done == [True, False]
+    until(lambda: not background.is_busy())
 
 
 def test_a_job_that_fails_does_not_end_those_after_it(capfd):

@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 
 from ...autodiff.tree import tensors
 from ...forking import Lock
+from ...machine import background
 from ...machine.collector import collecting_seldom
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
@@ -289,8 +290,11 @@ class Path:
         run = self.spent / self.runs
         cost = max(FEWEST * run, min(MOST * run, PATIENCE))
         share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
-        return allocator.is_finished and (  # without it a trial takes far more memory
-            share >= 1.0 or self._tried + cost <= share * self.spent)
+        if not allocator.is_finished:  # without it a trial takes far more memory
+            return False
+        if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
+            return not background.is_busy()
+        return self._tried + cost <= share * self.spent
 
     def _try(self, values: list[torch.Tensor]) -> None:
         """Try the next rewriting of the graph."""
