@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,12 +56,24 @@ def rank_of(room: str) -> int:
     return ABOVE + 1 if room in TOP else RANKS.get(room, ABOVE)
 
 
-def imports() -> Iterator[tuple[str, str, str]]:
-    """Each import inside the package, at any level of code: the modules, and the location."""
-    modules = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
-    for module, path in modules.items():
+# files that need each other: a class whose methods give objects of classes derived from it or
+# converted to it, which other files define
+CIRCLES = (
+    {f"dataset.{name}" for name in "node batching mapping moving waiting".split()},
+    {f"sparse.{name}" for name in "conversions coo coo_operators csr csr_operators".split()},
+)
+
+
+def imports(types: bool = True) -> Iterator[tuple[str, str, str]]:
+    """Each import inside the package, at any level of code: the modules, and the location.
+
+    Args:
+        types: whether imports for type checkers alone count.
+    """
+    modules = parsed()
+    for module, (path, tree) in modules.items():
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree) if types else executed(tree):
             place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
                 for name in node.names:
@@ -78,6 +91,21 @@ def imports() -> Iterator[tuple[str, str, str]]:
                 for name in node.names:
                     inner = f"{base}.{name.name}".strip(".")
                     yield module, inner if inner in modules else base, place
+
+
+@functools.cache
+def parsed() -> dict[str, tuple[Path, ast.Module]]:
+    """The files of the package by the names of their modules, with their programs."""
+    return {name_of(path): (path, ast.parse(path.read_text(encoding="utf-8")))
+            for path in sorted(ROOT.rglob("*.py"))}
+
+
+def executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a program without those for type checkers alone."""
+    yield tree
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from executed(node)
 
 
 def name_of(path: Path) -> str:
@@ -110,6 +138,41 @@ def test_rooms_do_not_import_each_other_in_a_circle():
 
     for room in sorted(edges):
         check(room, ())
+
+
+def test_files_do_not_import_each_other_in_a_circle():
+    edges: dict[str, set[str]] = {}
+    for module, found, _ in imports(types=False):
+        if found != module:
+            edges.setdefault(module, set()).add(found)
+    found = [tuple(sorted(circle)) for circle in circles(edges)]
+    assert sorted(found) == sorted(tuple(sorted(circle)) for circle in CIRCLES)
+
+
+def circles(edges: dict[str, set[str]]) -> Iterator[set[str]]:
+    """The strongly connected parts of a graph that have more than one node, by Kosaraju's way."""
+    back: dict[str, set[str]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            back.setdefault(end, set()).add(start)
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in edges:
+        order += after(start, edges, seen)
+    seen = set()
+    for start in reversed(order):
+        part = set(after(start, back, seen))
+        if len(part) > 1:
+            yield part
+
+
+def after(start: str, edges: dict[str, set[str]], seen: set[str]) -> list[str]:
+    """The nodes reached from one that haven't been seen, each after those that it leads to."""
+    if start in seen:
+        return []
+    seen.add(start)
+    return [*(node for end in sorted(edges.get(start, ()))
+              for node in after(end, edges, seen)), start]
 
 
 def test_each_room_that_is_named_is_there():

@@ -16,6 +16,7 @@ from .batching import (
 from .callback import DSCallback, WaitedDSCallback
 from .config import ErrorSamplesMode
 from .config import set_seed as set_seed
+from .deserializing import deserialize
 from .iterators import DictIterator, TupleIterator
 from .mapping import FilterDataset, MapDataset
 from .moving import (
@@ -43,7 +44,7 @@ from .samplers import (
     WeightedRandomSampler,
 )
 from .schema import Schema
-from .serializing import compare, deserialize, serialize, show
+from .serializing import compare, serialize, show
 from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
 from .waiting import SyncWaitDataset, TransferDataset

@@ -12,7 +12,9 @@ from .checks import boolean
 from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat, skipped
-from .state import Run
+from .samplers import BuiltinSampler
+from .serializing import serialize
+from .state import Passes, Run
 
 
 class Dataset:
@@ -78,7 +80,7 @@ class Dataset:
         return sum(1 for _ in self._rows(Run(self)))
 
     # -- operations ------------------------------------------------------------------------------
-    # Imported where used: each of them is a Dataset itself.
+    # Imported where used: each gives a Dataset, of a class that is derived from this one.
 
     def map(self, operations: Any, input_columns: Any = None, output_columns: Any = None,
             num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:
@@ -407,7 +409,6 @@ class Dataset:
 
     def to_json(self, filename: str = "") -> dict[str, Any]:
         """The pipeline as a dict, written to a JSON file where `filename` says one."""
-        from .serializing import serialize
         return serialize(self, filename)
 
     def _listed(self, where: str, columns: Any) -> list[str]:
@@ -447,7 +448,6 @@ class MappableDataset(SourceDataset):
     sampler: Any
 
     def _order(self, run: Run) -> Any:
-        from .state import Passes
         table = self._table()
         assert table is not None  # every source of this kind has one
         return run.keep(self, lambda: Passes(self.sampler.epochs(table.size, run.seed)))
@@ -473,7 +473,6 @@ class MappableDataset(SourceDataset):
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Choose, with another sampler, among the rows that this source reads."""
-        from .samplers import BuiltinSampler
         if not isinstance(new_sampler, BuiltinSampler):
             raise TypeError(f"For 'add_sampler', 'new_sampler' must be a sampler, but got "
                             f"{type(new_sampler).__name__}.")
@@ -483,7 +482,6 @@ class MappableDataset(SourceDataset):
 
     def use_sampler(self, new_sampler: Any) -> None:
         """Read in the order of another sampler instead."""
-        from .samplers import BuiltinSampler
         if new_sampler is None:
             raise TypeError("For 'use_sampler', 'new_sampler' must not be None.")
         if not isinstance(new_sampler, BuiltinSampler):

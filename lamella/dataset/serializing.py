@@ -1,20 +1,21 @@
-"""Pipelines as JSON: written, shown, compared, and made again."""
+"""Pipelines as JSON: written, shown, compared."""
 
 from __future__ import annotations
 
 import enum
 import inspect
 import json
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtype
+from .. import log
 from ..dtype import Type
-from .node import Dataset
 from .samplers import BuiltinSampler
 from .transforms.operation import TensorOperation
+
+if TYPE_CHECKING:
+    from .node import Dataset
 
 
 def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
@@ -81,68 +82,8 @@ def _plain(value: Any) -> Any:
     return {"python": f"{type(value).__module__}.{getattr(value, '__qualname__', type(value))}"}
 
 
-def deserialize(input_dict: dict[str, Any] | None = None,
-                json_filepath: str | None = None) -> Dataset:
-    """The pipeline of a dict or a JSON file that `serialize` made.
-
-    Raises:
-        ValueError: if it has functions of Python's or data in memory.
-    """
-    if input_dict is None:
-        if json_filepath is None:
-            raise ValueError("For 'deserialize', 'input_dict' or 'json_filepath' must be given.")
-        with open(json_filepath, encoding="utf-8") as opened:
-            input_dict = json.load(opened)
-    assert input_dict is not None
-    return _made(input_dict)
-
-
-def _made(about: dict[str, Any]) -> Dataset:
-    import lamella.dataset as room
-    kind, arguments = about["op_type"], {k: _value(v) for k, v in about["arguments"].items()}
-    children = [_made(child) for child in about["children"]]
-    if not children:
-        return getattr(room, kind)(**arguments)
-    maker = getattr(room, f"{kind}Dataset")
-    if kind in ("Concat", "Zip"):
-        return maker(children if kind == "Concat" else tuple(children))
-    return maker(children[0], **arguments)
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_value(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "python" in value and len(value) == 1:
-        raise ValueError(f"For 'deserialize', {value['python']} can't be made again.")
-    if "enum" in value:
-        module, name, member = value["enum"]
-        return getattr(_module(module), name)[member]
-    if "type" in value and len(value) == 1:
-        return getattr(dtype, value["type"].lower())
-    if "sampler" in value:
-        import lamella.dataset as room
-        made = getattr(room, value["sampler"])(
-            **{k: _value(v) for k, v in value["arguments"].items()})
-        if "child" in value:
-            made.add_child(_value(value["child"]))
-        return made
-    if "operation" in value:
-        module, name = value["operation"]
-        return getattr(_module(module), name)(
-            **{k: _value(v) for k, v in value["arguments"].items()})
-    return {k: _value(v) for k, v in value.items()}
-
-
-def _module(name: str) -> Any:
-    import importlib
-    return sys.modules.get(f"lamella.{name}") or importlib.import_module(f"lamella.{name}")
-
-
 def show(dataset: Dataset, indentation: int = 2) -> None:
     """Log a pipeline as JSON."""
-    from .. import log
     log.info(json.dumps(serialize(dataset), indent=indentation, default=str))
 
 
