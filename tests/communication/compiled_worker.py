@@ -1,4 +1,4 @@
-"""What each of some processes does in the tests of compiled functions that communicate."""
+"""The program that each process runs in the tests of collectives in compiled functions."""
 
 import json
 import warnings
@@ -47,18 +47,18 @@ def rules(rank):
 
 
 def branches(x, scale):
-    """Goes another way by what this process alone knows, and by what all know."""
+    """Branches on a value that differs between processes, and on one that is the same in all."""
     total = ops.AllReduce()(x * scale)
     if (x * total).sum() > 0:
         total = total * 3
     second = ops.AllReduce("max")(total + x)
     out = second * 2 if total.mean() > 0 else second.sum()
-    unused = ops.AllGather()(x)  # noqa: F841  every process takes part
+    unused = ops.AllGather()(x)  # noqa: F841  a collective whose result is unused still runs
     return ops.AllReduce()(out.sum() * x)
 
 
 class Counting(nn.Cell):
-    """Sends a weight that it has changed."""
+    """Reduces a weight that it has just assigned."""
 
     def __init__(self):
         super().__init__()
@@ -79,7 +79,7 @@ def failing(x, rows, raises):
 
 
 def diverging(rank):
-    """Two processes of which one raises an error, or gives another size."""
+    """One of two processes raises an error, or passes a tensor of another size."""
     step, x = ms.jit(failing), Tensor([1.0, 2.0, 3.0])
     found = {"before": [listed(step(x, 2, False)) for _ in range(3)]}
 

@@ -1,5 +1,5 @@
-"""Two processes that disagree on messages, and on what DTensors exchange; each prints what it got
-as JSON."""
+"""Two processes that send and receive different shapes or types, or whose DTensors have different
+shapes; each prints its errors as JSON."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""A world of one process: everything answers, in compiled functions too."""
+"""A group of one process: every function works, also in compiled functions."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_a_result_shares_no_memory_with_the_input():
     assert x.asnumpy().tolist() == [1.0, 2.0]
 
 
-def test_before_init_the_environment_answers(monkeypatch):
+def test_before_init_rank_and_size_come_from_the_environment(monkeypatch):
     assert (communication.get_rank(), communication.get_group_size()) == (0, 1)
     assert (communication.get_local_rank(), communication.get_local_rank_size()) == (0, 1)
     monkeypatch.setenv("RANK_ID", "3")
@@ -75,7 +75,7 @@ def test_init_and_release():
         communication.init(5)  # type: ignore[arg-type]
 
 
-def test_a_broken_environment_is_named(monkeypatch):
+def test_wrong_environment_variables_are_named(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "two")
     with pytest.raises(ValueError, match="WORLD_SIZE must be a number .* 'two'"):
         communication.init()

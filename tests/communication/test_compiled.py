@@ -1,4 +1,4 @@
-"""Compiled functions that communicate: the exchanges are the program's, made once each."""
+"""Collectives in compiled functions: each call makes those of an eager call, in the same order."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ def same(got, want):
 
 
 @pytest.mark.parametrize("case", RULES)
-def test_replays_give_what_runs_give(found, case):
+def test_replays_give_the_results_of_eager_calls(found, case):
     for answer in found:
         eager, *compiled = answer[case]
         for each in compiled:
@@ -37,7 +37,7 @@ def test_replays_give_what_runs_give(found, case):
 
 
 def test_guards_that_fail_on_some_processes(found):
-    """The same numbers, and the same exchanges, whatever way a process goes or records."""
+    """Results and collectives are those of eager calls, whichever branch a process takes."""
     for answer in found:
         for (value, made), (compiled, replayed) in answer["branches"]:
             same(compiled, value)
@@ -48,7 +48,7 @@ def test_guards_that_fail_on_some_processes(found):
     assert all(answer["branches report"]["replays"] > 0 for answer in found)
 
 
-def test_exchanges_of_what_was_changed_keep_their_order(found):
+def test_collectives_and_assignments_keep_their_order(found):
     for answer in found:
         for (value, made), (compiled, replayed) in answer["changed"]:
             same(compiled, value)
@@ -65,13 +65,13 @@ def test_processes_that_diverge_get_one_error(found):
         for kind in ("one raises", "other sizes"):
             said, made = case[kind]
             assert said.startswith("Divergence: For 'AllReduce', the processes of group")
-            assert said.count("compiled_worker.py:") == 2  # the lines, also of a replay
+            assert said.count("compiled_worker.py:") == 2  # a line for each process
             assert len(made) == 2
         assert "of 1 float32" in case["one raises"][0] and "of 2 float32" in case["one raises"][0]
         assert "of 3 float32" in case["other sizes"][0]
 
 
-def test_a_message_to_one_process_is_sent_eagerly(found):
+def test_a_function_with_send_or_receive_runs_eagerly(found):
     if len(found) > 2:
         return
     assert [answer["message"] for answer in found] == [[1.0, -2.0], [1.5, -3.0]]

@@ -1,4 +1,4 @@
-"""Processes that disagree on single messages, or on the exchanges of DTensors, say so alike."""
+"""Processes that send and receive different shapes or types all raise the same error."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ def found():
 
 
 def line_of(text):
-    """A place of the script, by what stands there."""
+    """The file and line of the script that contains a text."""
     for number, line in enumerate(SCRIPT.read_text().splitlines(), 1):
         if text in line:
             return f"{SCRIPT}:{number}"
@@ -27,7 +27,7 @@ def line_of(text):
     ("sizes", 1, "8 float32", "4 float32", "return comm_func.send"),
     ("types", 2, "4 float32", "4 int32", "return comm_func.send"),
     ("operators", 1, "2 float32", "3 float32", "lambda: send(ops.ones(2))")])
-def test_a_message_of_another_form(found, case, number, sent, taken, place):
+def test_a_message_of_another_size_or_type(found, case, number, sent, taken, place):
     told = [answer[case].split(" one process sends")[1] for answer in found]
     assert told[0] == told[1]
     assert all(answer[case].startswith("Divergence: For '") for answer in found)
@@ -41,7 +41,7 @@ def test_the_next_message_arrives(found):
 
 
 @pytest.mark.parametrize("case", ["eager", "compiled"])
-def test_dtensors_of_other_shapes(found, case):
+def test_dtensors_of_different_shapes(found, case):
     assert found[0][case] == found[1][case]
     assert found[0][case].startswith("Divergence: For 'DTensor', the processes of group "
                                      "'mesh of [0, 1]' exchange different things")

@@ -1,4 +1,4 @@
-"""What the other processes do when one is lost: they say so, end, and can be started again."""
+"""When a process dies or hangs, the others raise an error and end; training can be restarted."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGSTOP", "error"])
-def test_the_others_say_what_failed_and_training_goes_on_after_a_restart(how, tmp_path,
+def test_the_others_raise_an_error_and_training_resumes_after_a_restart(how, tmp_path,
                                                                          undisturbed):
     processes = start_world(SCRIPT, 2, str(tmp_path), how, HCCL_EXEC_TIMEOUT="8")
     try:
@@ -46,7 +46,7 @@ def test_the_others_say_what_failed_and_training_goes_on_after_a_restart(how, tm
         assert again == [those[LOST:STEPS] for those in undisturbed]
 
 
-def test_no_process_is_left_when_one_stands_still(tmp_path):
+def test_no_process_is_left_when_one_hangs(tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2",
@@ -64,5 +64,5 @@ def test_no_process_is_left_when_one_stands_still(tmp_path):
 def _read(path):
     try:
         return path.read_bytes()
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended in the meantime
         return b""

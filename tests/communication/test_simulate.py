@@ -1,4 +1,4 @@
-"""Worlds that aren't there: sequences, bytes and memory against formulas, up to 1,024 processes."""
+"""Simulations of up to 1,024 processes: collectives, bytes sent and memory against formulas."""
 
 import os
 import subprocess
@@ -113,7 +113,7 @@ def test_groups_of_weights(tmp_path):
                                           "reduce_scatter": size * 3 / 4, "all_reduce": size / 4})
 
 
-def test_processes_that_would_wait_for_ever():
+def test_a_deadlock_is_an_error():
     def program():
         communication.init()
         ops.AllReduce()(ops.ones(3))
@@ -186,7 +186,7 @@ def test_wrong_arguments(size, ranks, text):
         simulate(communication.init, size, ranks)
 
 
-def test_an_error_in_the_program_leaves_no_world():
+def test_an_error_in_the_program_ends_the_simulation():
     def program():
         communication.init()
         raise KeyError("mine")

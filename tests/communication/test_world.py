@@ -131,7 +131,7 @@ def test_statistics_of_both_batches(found):
         np.testing.assert_allclose(found[rank]["normalized gradient"], gradient[part], atol=1e-4)
 
 
-def test_what_would_be_wrong_is_refused(found):
+def test_wrong_calls_are_errors(found):
     for answer in found:
         assert "inside of 'vmap'" in answer["vmap"] and "inside of 'vmap'" in answer["jvp"]
 

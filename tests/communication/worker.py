@@ -1,4 +1,4 @@
-"""What each of two processes does in the tests of real worlds; it prints its results as JSON."""
+"""The program that each of two processes runs in test_world.py; it prints its results as JSON."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""Changes of the state of random programs, from outside: of the state and a random number."""
+"""Mutations of a random program's state between its calls."""
 
 from __future__ import annotations
 

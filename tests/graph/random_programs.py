@@ -23,7 +23,7 @@ from .random_changes import CHANGES
 
 
 class Difference(AssertionError):
-    """A program that means something else when it is compiled."""
+    """A program that gives something else when it is compiled."""
 
 
 def check(seed: int, calls: int = 6) -> dict:

@@ -1,7 +1,7 @@
-"""What programs say in compiled functions in Python's own words: each gives what Python gives, at
-every run, as one graph.
+"""Python's statements and built-in functions in compiled functions: one graph, and Python's results
+at every call.
 
-PYTEST_DONT_REWRITE: asserts in compiled functions are to be Python's own.
+PYTEST_DONT_REWRITE: compiled functions need Python's own asserts.
 """
 
 import functools

@@ -97,7 +97,7 @@ def test_a_replayed_step(half, more):
 
 
 def test_recording_leaves_no_copies():
-    """What a first call copies, to take itself back, waits for no garbage collection."""
+    """The copies by which a first call can be undone are freed without the garbage collector."""
     step = ours(False)
     gc.collect()
     gc.disable()

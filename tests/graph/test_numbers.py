@@ -50,7 +50,7 @@ def test_mutable_numbers_and_numbers_in_structures():
          [(X, {"a": (b, 1), "b": c}) for b, c in pairs], 3)
 
 
-def test_a_branch_on_a_number_is_a_condition():
+def test_a_branch_on_a_number_is_a_guard():
     fn = stateless(lambda x, b: x * b if b > 0.5 else x - b)
     same(fn, [(X, b) for b in (0.1, 0.2, 0.3, 0.6, 0.7, 0.8, 0.4, 0.9)], 3)
 
@@ -171,7 +171,7 @@ def test_an_error_that_a_number_causes_is_caught_for_that_number_alone(step):
     same(make, [(X,)] * 9, 9)
 
 
-def test_a_number_that_decides_again_and_again_ends_in_eager_calls():
+def test_too_many_branches_on_a_number_end_in_eager_calls():
     fn = jit(lambda x, b: x * len(f"{b}") + b)
     with pytest.warns(UserWarning, match="called with other numbers again and again") as warned:
         for number in range(60):
@@ -184,7 +184,7 @@ def test_a_number_that_decides_again_and_again_ends_in_eager_calls():
     lambda x, b: x * len(f"{b}"), lambda x, b: x * (2 if type(b) is float else 3),
     lambda x, b: x * (b if isinstance(b, int) else math.floor(b))],
     ids=["float", "int", "text", "type", "class"])
-def test_what_needs_the_value_is_recorded_for_it(fn):
+def test_programs_that_need_the_value_are_recorded_for_each(fn):
     compiled = jit(fn)
     for b in (0.5, 0.25, 0.75, 0.5, 0.25):
         np.testing.assert_allclose(compiled(X, b).asnumpy(), fn(X, b).asnumpy(), rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Each of `programs` means the same compiled as eagerly: `jit`, in a method of a Cell, GRAPH_MODE.
+"""Each of `programs` gives the same eagerly and compiled: by `jit`, in a Cell, in GRAPH_MODE.
 """
 
 import importlib
@@ -43,7 +43,7 @@ def graph_mode(fn):
 
 
 def found(name, wrap):
-    """What a program gives, or the error that it raises."""
+    """The result of a program, or the error that it raises."""
     ms.set_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Programs with state mean the same compiled as eagerly; many more by hand: `random_programs`."""
+"""Random programs with state give the same compiled and eagerly; `random_programs` runs more."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What each of two or four processes does in the tests of data parallel training."""
+"""The program that each of two or four processes runs in test_data_parallel.py."""
 
 import json
 import warnings
@@ -95,7 +95,7 @@ def clipped(rows, reduces):
 
 
 def diverging(rank, rows):
-    """The same numbers come out although the processes' compiled functions differ."""
+    """The results are right although the processes have compiled different graphs."""
     found = {}
     reduce = ops.AllReduce()
 
@@ -122,7 +122,7 @@ def diverging(rank, rows):
 
 
 def disagreeing(rank):
-    """Processes that exchange different things get one error, and can go on."""
+    """Processes that call different collectives all get one error, and can go on."""
     found = {}
     mine = ops.ones(3 + rank)
     calls = {
@@ -145,7 +145,7 @@ def main():
     ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
     rows, found = slice(8 // size * rank, 8 // size * (rank + 1)), {}
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # that a function runs eagerly
+        warnings.simplefilter("error")  # no compiled function may fall back to eager execution
         for kind in ("Adam", "Momentum"):
             found[kind] = train(kind, rows)
             found[f"{kind} compiled"] = train(kind, rows, compiled=True)
@@ -155,14 +155,14 @@ def main():
 
 
 def of_two(rank, rows, found):
-    """What two processes suffice for."""
+    """The cases that run with two processes only."""
     whole = buckets.LARGEST, buckets._FIRST
     buckets.LARGEST, buckets._FIRST = 100, 30  # many messages
     found["small messages"] = train("Adam", rows)
     found["unused on one"] = train("Adam", rows, spare_on=(0,), rank=rank)
     buckets.LARGEST, buckets._FIRST = whole
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # that a function runs eagerly
+        warnings.simplefilter("error")  # no compiled function may fall back to eager execution
         found["model"] = fit({"num_shards": 2, "shard_id": rank}, 4)
         found["scaled"] = [scaled(overflow=rank == 1), scaled(overflow=False)]
     with warnings.catch_warnings():

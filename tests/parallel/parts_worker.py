@@ -1,4 +1,4 @@
-"""What each of two processes does in the tests of Parameters that are cut in parts."""
+"""The program that each process runs in test_parts.py: Parameters cut in parts."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def train(kind, rows, clips=False, later=False, steps=4, compiled=False,
     if put_off:  # cut before there are values
         gamma = net.norm.gamma
         assert gamma.has_init and gamma._data.numel() == 3 and gamma.shape == (6,)
-    if later:  # states are there before the Parameters are cut
+    if later:  # the optimizer has its states before the Parameters are cut
         parts.place(net.trainable_params(), parts.placement_of())
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
     call = ms.jit(step) if compiled else step
@@ -94,7 +94,7 @@ def scaled(rank):
 
 
 class Deep(nn.Cell):
-    """Layers of one size, of which few should be whole at a time."""
+    """Layers of one size, of which only a few may be gathered at a time."""
 
     def __init__(self):
         super().__init__()
@@ -106,7 +106,7 @@ class Deep(nn.Cell):
 
 
 def most_wholes():
-    """How many wholes there were at a time, while a deep network was trained."""
+    """The largest number of gathered weights at a time, while a deep network was trained."""
     alive, most, gather = [], [0], Uses._gather
 
     def noted(self, parameter):
@@ -126,7 +126,7 @@ def most_wholes():
 
 
 def on_use(found, rows):
-    """Everything again, with wholes that are gathered where they are used."""
+    """The same cases at levels 1 and 3, where weights are gathered on use."""
     for level in ("level1", "level3"):
         ms.set_auto_parallel_context(parallel_optimizer_config={"optimizer_level": level})
         for kind in ("Adam", "Momentum"):

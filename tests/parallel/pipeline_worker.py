@@ -1,4 +1,4 @@
-"""What each of some processes does in the tests of pipelines, as one of several stages."""
+"""The program that each process runs in test_pipeline.py, as one stage of a pipeline."""
 
 import contextlib
 import io
@@ -41,7 +41,7 @@ class Block(nn.Cell):
 
 
 class Net(nn.Cell):
-    """Four blocks, with results that later stages than the next use."""
+    """Four blocks; some results are used by a later stage than the next one."""
 
     def __init__(self, stages=1):
         super().__init__()
@@ -59,7 +59,7 @@ class Net(nn.Cell):
 
 
 class Tied(nn.Cell):
-    """A network whose first and last Cells have one Parameter, as words' vectors."""
+    """A network whose first and last Cells share one Parameter, like tied word embeddings."""
 
     def __init__(self, stages=1):
         super().__init__()
@@ -76,7 +76,7 @@ class Tied(nn.Cell):
         x = self.first(ops.concat([x, x * x], 1))
         for cell in self.inner:
             x = cell(x)
-        # by the first Cell's weight once more, outside of it
+        # the first Cell's weight is used again, outside of that Cell
         return self.last(x) + ops.matmul(x, self.first.weight)[:, :3]
 
 
@@ -235,7 +235,7 @@ def printed(stages):
 
 
 def faults(stages, rows):
-    """What each process raises where one does, and whether all go on together."""
+    """What each process raises when one of them does, and whether all can go on."""
     last = communication.get_group_size() - 1
     found = {}
     for name, where, at in (("plan", 0, 1), ("forward", 0, 3), ("backward", last, -1)):
@@ -269,7 +269,7 @@ class Chain(nn.Cell):
 
 
 def refused(stages):
-    """What can't be run by stages, each with its message."""
+    """Networks that can't be cut into stages, each with the error's message."""
     x = ops.ones((4, 4))
     noisy = Chain(0, 0, 1, cells=[nn.Dense(4, 4), nn.Dense(4, 4), nn.Dense(4, 4)])
     noisy.construct = lambda x: _used_twice(noisy.cells_in_order, x)
@@ -330,7 +330,7 @@ class _Pair(Chain):
 
 
 def run(stages):
-    """All that a process does as one of a number of stages."""
+    """All cases of one process, as one of a number of stages."""
     size, mine, found = communication.get_group_size(), rows_of(stages), {}
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
     for kind, way in (("Adam", None), ("Momentum", None), ("Adam", "clipped"),
@@ -371,7 +371,7 @@ def trained_by(stages, steps, folder=None, **options):
 
 
 def slices(folder):
-    """What was broadcast in two stages of two, whose slices and strategies are saved."""
+    """Two stages of two processes each: broadcasts Parameters, and saves slices and strategies."""
     rank = communication.get_rank()
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=2,
                                  strategy_ckpt_save_file=f"{folder}/stages/{rank}.ckpt")
@@ -409,13 +409,13 @@ class Lost(nn.Cell):
 
 
 def lose_a_process():
-    """Print what the process raises that is left of two."""
+    """Print the error that the remaining process of two raises."""
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=2)
     network = Chain(0, 1, 1, cells=[
         nn.Dense(4, 4), nn.Dense(4, 4), Lost() if communication.get_rank() else nn.ReLU()])
     step = nn.TrainOneStepCell(nn.PipelineCell(network, 4), nn.SGD(network.trainable_params()))
     print(error_of(lambda: [step(ops.ones((4, 4))) for _ in range(3)]), flush=True)
-    os._exit(0)  # there is nobody to take leave of
+    os._exit(0)  # an orderly end would wait for the process that is lost
 
 
 def main():
@@ -429,7 +429,7 @@ def main():
     found = {stages: run(stages) for stages in ([2] if size == 2 else [4, 2])}
     folder = sys.argv[1]
     found["losses"] = {}
-    if size == 4:  # what four stages wrote two and two read, which go on from their own
+    if size == 4:  # two stages of two load what four stages saved, then what they saved
         step, found["losses"]["4"] = trained_by(4, [0, 1])
         save_sharded(folder, step)
         step, found["losses"]["2"] = trained_by(2, [2, 3], folder, **IN_PARTS)

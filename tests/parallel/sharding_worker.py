@@ -1,4 +1,4 @@
-"""What each of some processes does in the tests of operators that are spread over processes."""
+"""The program that each process runs in test_sharding.py: operators sharded over processes."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def batch(number, rows=slice(None)):
 
 
 def by_function(net, optimizer):
-    """A step as a function, in which only the settings tell that processes share the work."""
+    """A step as a function; only the settings say that processes share the work."""
     gradients_of = ms.value_and_grad(lambda *xs: net(*xs), None, optimizer.parameters)
 
     def step(*inputs):
@@ -100,7 +100,7 @@ def cut_weights(level):
 
 
 def refused(size, rows):
-    """What can't be laid out, each with its message."""
+    """Strategies that are wrong, each with the error's message."""
     x, y = ops.ones((6, 8)), ops.ones((8, 6))
     with_gradient = AutoParallel(lambda x: ms.grad(lambda y: (y * y).sum())(x))
     return {
@@ -114,7 +114,7 @@ def refused(size, rows):
 
 
 class Layers(nn.Cell):
-    """Layers of which a strategy cuts the operators that they are made of."""
+    """Layers whose inner operators are cut by strategies."""
 
     def __init__(self, size=0):
         super().__init__()
@@ -200,7 +200,7 @@ def values(*cells):
 
 
 def slices(size, folder):
-    """What each process holds where strategies cut Parameters, and what others see of that."""
+    """The slices of Parameters that each process holds, and what reads and checkpoints give."""
     net, optimizer = clipped("Adam", size)
     up = net.trainable_params()[1]
     found = {"held": {p.name: list(p._data.shape) for cell in (net, optimizer)
@@ -249,7 +249,7 @@ def main(folder):
     product = shard(ops.matmul, ((2, 1), (1, 2)), ((1, 2),))
     found["product"] = [product(a, b).asnumpy().tolist(),
                         ms.grad(lambda a: (product(a, b) ** 2).sum())(a).asnumpy().tolist()]
-    large = ops.ones((512, 512))  # for which there are other kernels outside
+    large = ops.ones((512, 512))  # large enough for another matrix product kernel
     found["large"] = float((shard(ops.matmul, ((2, 1), (1, 1)))(large, large)).sum())
     ms.reset_auto_parallel_context()
     found["held"] = held(size)

@@ -1,4 +1,4 @@
-"""Arrangements of processes that strategies ask for."""
+"""The axes of the device mesh that strategies need."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_large_worlds_take_seconds(rows, columns):
         return step
 
     try:
-        found = simulate(program, 256)  # with eight axes of two it took hours
+        found = simulate(program, 256)  # a mesh with eight axes of 2 would take hours
     finally:
         ms.reset_auto_parallel_context()
     assert found.held[0] == pytest.approx(2 * 4 * 16 * 256 / columns, abs=100)

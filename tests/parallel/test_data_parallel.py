@@ -1,4 +1,4 @@
-"""Data parallel training in real processes is what one process does with the whole batch."""
+"""Data parallel training in real processes: weights are those of one process, whole batch."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_model_trains_on_parts_of_the_data(found):
     np.testing.assert_allclose(both, losses, rtol=2e-5)
 
 
-def test_an_overflow_in_one_process_is_one_in_all(found):
+def test_an_overflow_in_one_process_skips_the_update_in_all(found):
     for answer in found:
         over, fine = answer["scaled"]
         assert over == {"overflow": True, "scale": 2.0**11, "moved": False}
@@ -88,7 +88,7 @@ def test_processes_whose_compiled_functions_differ(found):
         np.testing.assert_allclose(got["shapes"], shapes, rtol=1e-5)
 
 
-def test_processes_that_exchange_different_things_get_one_error(found):
+def test_processes_that_call_different_collectives_get_one_error(found):
     for answer in found:
         said = dict(answer["disagreeing"])
         assert said.pop("and then") == 2.0
@@ -100,12 +100,12 @@ def test_processes_that_exchange_different_things_get_one_error(found):
     assert "process 1: 'AllReduce', all_reduce(sum) of 4" in found[0]["disagreeing"]["sizes"]
 
 
-def test_training_may_begin_with_the_first_process(found):
+def test_weights_may_start_as_those_of_the_first_process(found):
     assert [answer["broadcast"] for answer in found] == [[[1.0, 2.0]]] * 2
     assert [answer["handle"] for answer in found] == [[2.0]] * 2
 
 
-def test_messages_are_cut_alike(monkeypatch):
+def test_all_processes_fill_the_same_buckets(monkeypatch):
     monkeypatch.setattr(buckets, "LARGEST", 40)
     monkeypatch.setattr(buckets, "_FIRST", 8)
     sizes = [(6, torch.float32), (2, torch.float32), (1, torch.float16), (9, torch.float32),

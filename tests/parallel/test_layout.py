@@ -43,7 +43,7 @@ def test_wrong_arguments(call, kind, text):
         call()
 
 
-def test_costs_of_the_search_are_kept():
+def test_cost_model_settings_are_kept():
     set_cost_model_context(costmodel_alpha=2.0)
     _set_multi_subgraphs(True)
     assert get_cost_model_context("costmodel_alpha") == 2.0

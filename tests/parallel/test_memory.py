@@ -1,5 +1,5 @@
-"""What a process holds, by data parallelism, parts and slices: the benchmark ends with an error
-where that is more than 5 % from the formulas."""
+"""Memory of a process with data parallelism, parts and slices: the benchmark ends with an error
+where it differs by more than 5 % from the formulas."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from ..worlds import ROOT
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_what_is_held_is_what_formulas_say(size):
+def test_memory_is_what_the_formulas_say(size):
     found = subprocess.run(
         [sys.executable, "-m", "benchmarks.distributed_memory", "--processes", str(size),
          "--width", "256"], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,

@@ -1,4 +1,4 @@
-"""Weights, gradients and states cut in parts: two processes do what one does with the whole."""
+"""Weights, gradients and optimizer states cut in parts: results are those of one process."""
 
 import json
 from pathlib import Path
@@ -44,14 +44,14 @@ def test_levels(request, world, case):
         assert answer[case] == answers[0][case]
 
 
-def test_few_wholes_are_there_at_a_time(found):
+def test_few_weights_are_gathered_at_a_time(found):
     for answer in found:
         count, most = answer["wholes"]
         assert count == 2 * 8  # forward and backward
         assert most <= 3
 
 
-def test_derivatives_of_what_is_gathered_on_use(found):
+def test_derivatives_of_weights_gathered_on_use(found):
     mean = np.array(worker.second_order(worker.Net(), slice(None))) / 2
     for answer in found:
         again, once = answer["pulled"]
@@ -90,11 +90,11 @@ def test_a_network_predicts_with_the_whole(found):
                                    rtol=1e-4, atol=1e-5)
 
 
-def test_an_overflow_in_one_part_is_one_everywhere(found):
+def test_an_overflow_in_one_part_skips_the_update_everywhere(found):
     assert [answer["scaled"] for answer in found] == [[True, False, True, 2.0**11]] * 2
 
 
-def test_what_travels(found):
+def test_the_messages_of_a_step(found):
     """The parts of weights first; then halves of their gradients, and those of the others."""
     sizes = {"first.weight": 96, "first.bias": 24, "twice": 144, "norm.gamma": 24, "norm.beta": 24}
     for answer in found:
@@ -106,7 +106,7 @@ def test_what_travels(found):
                         "all_reduce": 4 * (18 + 3)}
 
 
-def test_what_cannot_be_cut_is_refused(found):
+def test_wrong_requests_are_errors(found):
     for answer in found:
         assert answer["lamb"].startswith("RuntimeError: 'Lamb' needs whole parameters")
         assert answer["wrong"].startswith("ValueError: For 'Parameter.set_data'")

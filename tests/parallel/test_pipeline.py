@@ -1,4 +1,4 @@
-"""Stages of a pipeline on several processes: numbers are those of one process that runs all."""
+"""Pipelines over several processes: results are those of one process that runs all stages."""
 
 import functools
 import json
@@ -24,8 +24,8 @@ CASES = ["Adam None", "Momentum None", "Adam clipped", "Momentum scaled", "Momen
 
 @functools.cache
 def answers_of(size):
-    """What each of some processes found, by the number of stages; and the losses of steps between
-    which the state was saved, and loaded into other stages."""
+    """The results of each process, by the number of stages; and the losses of a training that was
+    saved by one number of stages and resumed by another."""
     with tempfile.TemporaryDirectory() as folder:
         found = [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, size, folder)]
         if size == 4:
@@ -40,7 +40,7 @@ def answers_of(size):
 
 @pytest.fixture(scope="module", params=[(2, 2), (4, 4), (4, 2)], ids=["2", "4", "2x2"])
 def world(request):
-    """The number of stages, and what each process found."""
+    """The number of stages, and the results of each process."""
     size, stages = request.param
     return stages, [answer[str(stages)] for answer in answers_of(size)]
 
@@ -64,7 +64,7 @@ def test_training_is_that_of_one_process(world, wanted, case):
 
 @pytest.mark.parametrize("case", ["Adam narrow", "Adam narrow later"])
 def test_gradients_too_small_for_float16_start_from_the_scale(world, wanted, case):
-    """Those of a scaled loss, not those of a loss, scaled."""
+    """The loss is scaled before the backward pass, not the gradients after it."""
     losses, weights, _ = wanted["Adam narrow"]
     before = worker.Net().last.weight.asnumpy()
     for answer in world[1]:
@@ -83,7 +83,7 @@ def test_each_process_holds_the_parameters_and_states_of_its_stage(world):
         names += ["last.weight", "last.bias"] * (stage == stages - 1)
         for case in CASES:
             held, states, cut = answer[case][2]
-            for name, count in cut.items():  # of 2 processes each has half of what can be halved
+            for name, count in cut.items():  # each of 2 processes has half of what can be cut in 2
                 wanted = len(answers) // stages if "parts" in case and "last" not in name else 1
                 assert count == wanted, name
             if "tied" in case:
@@ -105,7 +105,7 @@ def test_a_compiled_step_says_why_it_runs_eagerly(world):
 
 @pytest.mark.parametrize("case, raises, text", [
     ("plan", 0, "call 1"), ("forward", 0, "call 3"), ("backward", -1, "the gradient")])
-def test_where_one_process_raises_all_do(world, case, raises, text):
+def test_when_one_process_raises_all_raise(world, case, raises, text):
     _, answers = world
     faulty = answers[raises]
     assert faulty["faults"][case].startswith("KeyError") and text in faulty["faults"][case]
@@ -115,14 +115,14 @@ def test_where_one_process_raises_all_do(world, case, raises, text):
             assert text in answer["faults"][case]
 
 
-def test_where_batches_differ_all_raise_and_go_on(world):
+def test_when_batches_differ_all_raise_and_go_on(world):
     want = float(worker.loss_of()(*worker.batch(0)))
     for answer in world[1]:
         assert "exchange different things" in answer["faults"]["shapes"]
         assert answer["faults"]["goes on"] == pytest.approx(want, rel=1e-5)
 
 
-def test_where_a_process_is_lost_the_other_raises():
+def test_when_a_process_dies_the_other_raises():
     processes = start_world(SCRIPT, 2, "lost")
     try:
         out = processes[0].communicate(timeout=300)[0]
@@ -135,7 +135,7 @@ def test_where_a_process_is_lost_the_other_raises():
 
 
 def test_a_stage_prints_what_it_computes(world):
-    """Also where the network was compiled before, which changes no Parameter."""
+    """Also if the network was compiled ahead by `compile`, which changes no Parameter."""
     stages, answers = world
     for rank, answer in enumerate(answers):
         stage = rank * stages // len(answers)
@@ -152,7 +152,7 @@ def test_what_stages_save_other_stages_load():
 
 
 def test_slices_of_stages_become_wholes():
-    """What the first process of each stage has, its others get, and the wholes hold."""
+    """Broadcasts give a stage the values of its first process, which the merged files then hold."""
     answers = answers_of(4)
     for rank, answer in enumerate(answers):
         held, refused = answer["slices"]
@@ -179,13 +179,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case):
+def test_wrong_networks_and_settings(case):
     for answer in answers_of(2):
         assert REFUSED[case] in answer["2"]["refused"][case]
 
 
 @pytest.mark.parametrize("kind, ahead", [("1f1b", [3, 2, 1]), ("gpipe", [5, 5, 5])])
-def test_a_stage_keeps_no_more_parts_than_it_must(kind, ahead):
+def test_a_stage_keeps_as_few_micro_batches_as_possible(kind, ahead):
     for stage in range(3):
         actions = order(kind, stage, 3, 5)
         kept = np.cumsum([1 if action.forward else -1 for action in actions])

@@ -21,7 +21,7 @@ def test_defaults(key, value):
     assert ms.get_auto_parallel_context(key) == value
 
 
-def test_what_is_set_is_given_back_and_reset():
+def test_settings_are_returned_and_reset():
     ms.set_auto_parallel_context(
         parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True, device_num=8,
         global_rank=3, full_batch=True, strategy_ckpt_save_file="x.ckpt",
@@ -70,7 +70,7 @@ def test_wrong_settings_change_nothing(given, kind, text):
     assert not ms.get_auto_parallel_context("gradients_mean")
 
 
-def test_an_answer_is_a_copy():
+def test_returned_settings_are_copies():
     ms.get_auto_parallel_context("all_reduce_fusion_config").append(1)
     assert ms.get_auto_parallel_context("all_reduce_fusion_config") == []
 

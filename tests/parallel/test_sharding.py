@@ -1,4 +1,4 @@
-"""Operators spread over processes: numbers are those of one process with the whole batch."""
+"""Operators sharded over processes: results are those of one process with the whole batch."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_training_is_that_of_one_process(found, wanted, case):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-6)
 
 
-def test_strategies_mean_nothing_in_other_modes(found, wanted):
+def test_strategies_have_no_effect_in_other_modes(found, wanted):
     for answer in found:
         np.testing.assert_allclose(answer["ignored"][0], wanted["Adam"][0], rtol=1e-6)
 
@@ -61,7 +61,7 @@ def test_operators_of_layers_are_cut(found):
         assert shapes == [[4 // size, 4, 5, 5], [4, 5, 8 // size], [4 // size, 5, 8]]
 
 
-def test_each_process_holds_the_slices_that_it_computes_with(found):
+def test_each_process_holds_only_its_slices(found):
     size = len(found)
     for answer in found:
         held = answer["slices"]["held"]
@@ -74,7 +74,7 @@ def test_each_process_holds_the_slices_that_it_computes_with(found):
 
 
 @pytest.mark.parametrize("kind", ["Adam", "Adam compiled", "ASGD", "Lamb", "LARS"])
-def test_slices_are_those_of_one_process(found, kind):
+def test_trained_slices_are_those_of_one_process(found, kind):
     want = worker.values(*worker.clipped(kind.split()[0]))
     for answer in found:
         assert answer["slices"][kind].keys() == want.keys()
@@ -89,7 +89,7 @@ def test_checkpoints_of_slices(found):
         assert slices["saved"] == slices["loaded"] == slices["Adam"]
 
 
-def test_slices_are_joined_by_their_strategy_file(found, tmp_path):
+def test_slices_are_merged_by_their_strategy_file(found, tmp_path):
     folder = found[0]["folder"]
     transform_checkpoints(f"{folder}/slices", str(tmp_path), "whole", f"{folder}/strategy.ckpt")
     whole = ms.load_checkpoint(f"{tmp_path}/rank_0/whole0.ckpt")
@@ -101,7 +101,7 @@ def test_large_products(found):
     assert [answer["large"] for answer in found] == [512.0**3] * len(found)
 
 
-def test_a_function_gives_wholes(found):
+def test_a_sharded_function_returns_whole_tensors(found):
     a, b = worker.batch(0)[0].asnumpy().astype(np.float32), worker.parameter(5, 5, 4).asnumpy()
     for answer in found:
         np.testing.assert_allclose(answer["product"][0], a @ b, rtol=1e-5, atol=1e-5)
@@ -115,12 +115,12 @@ def test_a_function_gives_wholes(found):
     ("gradient inside", "RuntimeError: In a network whose operators are spread over processes"),
     ("plan", "the network has no parameter 'bogus'; it has weight, bias"),
     ("strategies", "there are 2 strategies, but 1 Tensors")])
-def test_what_is_refused(found, case, text):
+def test_wrong_strategies(found, case, text):
     for answer in found:
         assert text in answer["refused"][case]
 
 
-def test_alone_strategies_are_accepted():
+def test_one_process_accepts_strategies():
     net = AutoParallel(worker.Net(2, "layouts"), "sharding_propagation")
     net.hsdp()
     net.pipeline(1)

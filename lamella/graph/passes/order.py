@@ -180,7 +180,7 @@ class Decisions(dict[str, bool]):
                 self.folder = None
 
     def keep(self) -> None:
-        """Write it down for later processes."""
+        """Write the decisions to disk, for later processes."""
         if self.key is None or self.folder is not None or not self:
             return
         folder = cache.draft()

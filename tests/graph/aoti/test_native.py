@@ -1,4 +1,4 @@
-"""Machine code: real compilations in real processes, what is kept of them, and damage to that."""
+"""Machine code: real compilations in worker processes, and the cache of them, also if damaged."""
 
 import hashlib
 import json
@@ -64,7 +64,7 @@ def data():
 
 
 def settle(compiled, *args):
-    """Call until it is decided what runs it; returns how often."""
+    """Call until the autotuner has chosen what runs it; returns the number of calls."""
     end = time.monotonic() + PATIENCE
     for calls in range(1, 10**6):
         compiled(*args)
@@ -210,7 +210,7 @@ def test_the_folder_is_bounded(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["abc", "-3", "nan"])
-def test_a_size_that_is_no_number_is_said_once(monkeypatch, capsys, text):
+def test_a_wrong_size_limit_is_reported_once(monkeypatch, capsys, text):
     monkeypatch.setenv("LAMELLA_CACHE_MIB", text)
     assert cache.most_mib() == cache.most_mib() == cache.MOST_MIB
     assert capsys.readouterr().err.count("LAMELLA_CACHE_MIB must be a number") == 1
@@ -234,7 +234,7 @@ print(json.dumps([calls, step.settled, step.report()["backends"], value]))
 
 
 def _run(kept, hot, folder, patience=PATIENCE):
-    """Run the program in a folder whose modules have the names of others, and say so if they run.
+    """Run a program in a folder with modules named like those it imports, which must not run.
 
     Python puts the current folder on the path for ``-c`` and ``-m`` only.
     """
@@ -282,7 +282,7 @@ def test_a_new_process_uses_what_an_earlier_one_compiled_unless_it_is_damaged(ke
 
 
 @pytest.mark.parametrize("what", [b"\xff\xfe", b"warp drive", b""])
-def test_a_damaged_note_of_what_is_fastest_counts_as_none(kept, what):
+def test_a_damaged_autotuning_result_is_ignored(kept, what):
     native, _ = _native(9)
     folder = kept / native.key
     folder.mkdir(exist_ok=True)
@@ -291,7 +291,7 @@ def test_a_damaged_note_of_what_is_fastest_counts_as_none(kept, what):
 
 
 @pytest.mark.parametrize("what", [b"\xff\xfe", b"sums maybe", b"sums"])
-def test_a_damaged_note_of_what_paid_is_made_again(tmp_path, monkeypatch, what):
+def test_a_damaged_trial_result_is_made_again(tmp_path, monkeypatch, what):
     tmp_path.chmod(0o700)
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
     known = Decisions(*_graph())
@@ -378,7 +378,7 @@ def _members(group):
 
 
 @pytest.mark.parametrize("parts, expected", [(3, 0), (6, 1)])
-def test_what_is_written_in_many_parts_is_not_compiled(parts, expected):
+def test_tensors_written_in_many_slices_are_not_compiled(parts, expected):
     """Compilers nest a choice for each part: they take minutes, for slow code."""
     def step(x):
         y = x.sin().cos() * 2

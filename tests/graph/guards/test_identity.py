@@ -1,4 +1,4 @@
-"""What says whether containers hold the same objects: in C++ and in Python."""
+"""The check that containers still hold the same objects, in C++ and in Python."""
 
 from collections import OrderedDict, defaultdict
 
@@ -32,7 +32,7 @@ SAME = ("nothing", "the same object again", "an equal name")
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_is_seen(change):
+def test_changes_are_found(change):
     inner = [[1], 2.5]
     plain, ordered = {"a": [1], "b": inner[1]}, OrderedDict(a=[1], b=2.0)
     held = Identities()
@@ -42,7 +42,7 @@ def test_what_changes_is_seen(change):
     assert held.hold() == (change in SAME)
 
 
-def test_containers_of_other_kinds_are_not_known_by_their_parts():
+def test_other_containers_cannot_be_compared_by_identity():
     itself: list = []
     itself.append(itself)
     for other in ({1}, [{1}], {"a": {2}}, defaultdict(list), [bytearray(b"a")], ([1],), itself):
@@ -51,7 +51,7 @@ def test_containers_of_other_kinds_are_not_known_by_their_parts():
         assert Identities().add_all(known, None)
 
 
-def test_what_is_large_matters_once_it_is_opened():
+def test_large_containers_count_only_if_the_run_reads_them():
     large = list(range(10_000))
     closed, opened = Identities(), Identities()
     assert closed.add_all([large], {}) and opened.add_all([large], {id(large): large})

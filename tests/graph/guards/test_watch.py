@@ -1,4 +1,4 @@
-"""What a compiled function can reach is watched: any change there leads to the right result."""
+"""Guards on all objects that a compiled function can reach: after any change results are right."""
 
 import collections
 import functools
@@ -90,7 +90,7 @@ def test_globals_defaults_and_classes_are_watched(monkeypatch):
         seen.append(watch.values())
 
 
-def test_a_global_named_as_an_attribute_is_another_thing(monkeypatch):
+def test_a_global_with_the_name_of_an_attribute(monkeypatch):
     net = Net()
     by_name = {"around": lambda x: net(x) + globals()["fixed"][0]}
     for name in ("attribute", "around"):
@@ -107,7 +107,7 @@ def test_a_global_named_as_an_attribute_is_another_thing(monkeypatch):
     np.testing.assert_array_equal(compiled(x).asnumpy(), by_name["around"](x).asnumpy())
 
 
-def test_the_same_value_in_another_object_is_no_change():
+def test_an_equal_value_in_another_object_is_no_change():
     net, step, _ = reachable()
     watch = Watch(Reach(step))
     before = watch.values()
@@ -171,7 +171,7 @@ def test_containers_in_a_partial_are_watched():
 
 
 @pytest.mark.filterwarnings("ignore:For 'jit'")
-def test_other_threads_may_change_what_is_looked_at():
+def test_other_threads_may_change_guarded_objects():
     held = types.SimpleNamespace(k=1.0, table={}, last=collections.deque(maxlen=50), met=set())
     over = threading.Event()
 

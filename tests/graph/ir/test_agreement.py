@@ -1,4 +1,4 @@
-"""Rounding is told from mistakes element by element."""
+"""Rounding differences and wrong elements are told apart."""
 
 import weakref
 
@@ -26,7 +26,7 @@ def test_one_wrong_element_of_many_is_seen():
     assert not agree([a], [wrong]) and units(a, wrong) == pytest.approx(1e-3 / 2**-23, rel=1e-3)
 
 
-def test_what_is_not_finite_has_to_be_the_same():
+def test_infinities_and_nan_must_be_equal():
     a = torch.tensor([1.0, float("inf"), float("nan"), -float("inf")])
     assert agree([a], [a.clone()])
     for place in range(4):
@@ -41,7 +41,7 @@ def test_complex_numbers_agree():
     assert agree([a], [a * (1 + 1e-6)]) and not agree([a], [a * 1.01])
 
 
-def test_another_run_finds_the_first_results_freed():
+def test_the_first_results_are_freed_before_the_second_run():
     a = torch.ones(4)
     got = [a + 1e-3]
     alive = weakref.ref(got[0])

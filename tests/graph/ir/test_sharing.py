@@ -1,4 +1,4 @@
-"""Tensors that are, or lie in the memory of, others that a compiled function uses."""
+"""Aliases: Tensors that are reached in two ways, and Tensors that share memory."""
 
 import contextlib
 import warnings
@@ -39,9 +39,9 @@ class Keeps(nn.Cell):
         self.__dict__.update(kept)
 
 
-# -- one Tensor found in two places ----------------------------------------------------------------
+# -- one Tensor reached in two ways ----------------------------------------------------------------
 
-def test_an_attribute_that_is_a_variable_too():
+def test_an_attribute_that_is_also_a_closure_variable():
     def program(wrap):
         both = x(1.0, 2.0)
 
@@ -59,7 +59,7 @@ def test_an_attribute_that_is_a_variable_too():
 
 
 @pytest.mark.parametrize("replaced", [True, False])
-def test_an_attribute_that_is_given_too(replaced):
+def test_an_attribute_that_is_also_an_argument(replaced):
     class Net(Keeps):
         def construct(self, a, h):
             now = h * 0.5 + a + self.h
@@ -79,7 +79,7 @@ def test_an_attribute_that_is_given_too(replaced):
     agree(program)
 
 
-def test_a_variable_that_is_given_too():
+def test_a_closure_variable_that_is_also_an_argument():
     def program(wrap):
         both = x(1.0, 2.0)
         fn = wrap(lambda a: a * 10 + both)
@@ -91,7 +91,7 @@ def test_a_variable_that_is_given_too():
     agree(program)
 
 
-def test_two_attributes_that_are_one_tensor_are_replaced_in_every_run():
+def test_two_attributes_that_are_one_tensor_are_assigned_in_every_run():
     class Net(Keeps):
         def construct(self, a):
             self.h = self.g = self.h + self.g + a
@@ -103,7 +103,7 @@ def test_two_attributes_that_are_one_tensor_are_replaced_in_every_run():
     assert fn.report()["traces"] < 3
 
 
-# -- memory that is shared and changed -------------------------------------------------------------
+# -- mutation of shared memory ---------------------------------------------------------------------
 
 def view_of_a_buffer(wrap):
     class Net(Keeps):
@@ -159,11 +159,11 @@ def part_of_what_is_given(wrap):
 
 @pytest.mark.parametrize("program", [view_of_a_buffer, value_of_a_parameter,
                                      changed_where_it_is_given, part_of_what_is_given])
-def test_changed_memory_that_is_shared(program):
+def test_mutated_aliases(program):
     agree(program, eagerly=True)
 
 
-def test_shared_memory_that_nobody_changes_or_nobody_else_reads():
+def test_aliases_without_mutation_or_without_readers():
     def program(wrap):
         weight = Parameter(x(1.0, 2.0), name="w")
         kept = [weight.value()]
@@ -184,9 +184,9 @@ def test_shared_memory_that_nobody_changes_or_nobody_else_reads():
         agree(program)
 
 
-# -- results that lie in the memory of what is kept ------------------------------------------------
+# -- results that are views of the program's state -------------------------------------------------
 
-def test_what_is_given_back_is_what_is_kept_from_the_first_call_on():
+def test_results_alias_the_state_from_the_first_call_on():
     def program(wrap):
         weight, kept = Parameter(x(1.0, 2.0), name="w"), x(3.0, 4.0)
         fns = [wrap(lambda: weight.value()), wrap(lambda: kept), wrap(lambda: kept[1:])]
@@ -200,7 +200,7 @@ def test_what_is_given_back_is_what_is_kept_from_the_first_call_on():
     agree(program)
 
 
-def test_what_is_kept_with_gaps_in_memory():
+def test_state_with_gaps_in_memory():
     def program(wrap):
         table = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
         net = Keeps(part=table[:, ::2], wide=ops.broadcast_to(x(1.0, 2.0), (3, 2)))

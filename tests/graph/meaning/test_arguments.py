@@ -40,7 +40,7 @@ def test_arguments_and_results(function, calls):
     agree(function, *calls)
 
 
-def test_arrays_as_arguments_are_told_apart():
+def test_arrays_as_arguments_are_compared_by_value():
     compiled = jit(lambda x, a: x * Tensor(a))
     for i in range(12):
         array = np.full(3, i, np.float32)
@@ -61,7 +61,7 @@ def test_keyword_arguments():
             close(compiled(**{"x": W, **kwargs}), f(W, **kwargs))
 
 
-def test_an_input_that_lies_otherwise_in_memory():
+def test_an_input_with_other_strides():
     compiled = ms.jit(lambda x: x.reshape(-1) * 2)
     x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3).copy())
     turned = ops.transpose(Tensor(np.arange(6, dtype=np.float32).reshape(3, 2).copy()), (1, 0))

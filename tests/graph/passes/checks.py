@@ -53,7 +53,7 @@ def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Te
 
 
 def used(run: Callable[[], object]) -> tuple[int, int]:
-    """The bytes of tensors that a call allocates: the most at a time, and those it leaves."""
+    """The bytes of tensors that a call allocates: at its peak, and after it."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
                                 profile_memory=True) as found:
         run()

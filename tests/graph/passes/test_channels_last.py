@@ -1,4 +1,4 @@
-"""Convolutions with the channels last."""
+"""The pass that runs convolutions in channels-last layout."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ def rewritten(function, inputs, wanting):
 
 
 def step(x, w1, b1, w2, w3, velocity, running):
-    """A training step of a small network, with all there is around convolutions."""
+    """A training step of a small network, with everything that is used around convolutions."""
     weights = [w.detach().requires_grad_() for w in (w1, b1, w2, w3)]
     y = F.max_pool2d(F.conv2d(x, weights[0], weights[1], padding=1).tanh(), 2)
     z = F.conv2d(y, weights[2], padding=1)
@@ -62,7 +62,7 @@ def test_a_training_step_is_the_same(inputs, wanting):
     assert count(found, "clone") - count(graph, "clone") <= 12
 
 
-def test_nothing_is_done_without_convolutions():
+def test_graphs_without_convolutions_stay():
     _, found = rewritten(lambda x: x * 2, [torch.randn(2, 3, 4, 4)], BOTH)
     assert found is None
     _, found = rewritten(lambda x, w: F.conv1d(x, w), [torch.randn(1, 2, 8), torch.randn(3, 2, 3)],
@@ -100,7 +100,7 @@ def test_results_keep_their_strides():
     assert found is not None
 
 
-def test_looking_draws_no_random_numbers():
+def test_the_pass_draws_no_random_numbers():
     stream = torch.Generator().manual_seed(1)
 
     def function(x, w):
@@ -148,7 +148,7 @@ LAYOUTS.define("tilted(Tensor x) -> Tensor", tags=(torch.Tag.pointwise,))
 LAYOUTS.impl("tilted", lambda x: x + (0 if x.is_contiguous() else 1e-3), "CPU")
 
 
-def test_a_kernel_that_is_wrong_in_the_new_layout_is_refused():
+def test_a_kernel_that_is_wrong_in_the_new_layout_is_rejected():
     inputs = [torch.randn(2, 3, 5, 5), torch.randn(4, 3, 2, 2)]
 
     def rewriting_of(function):

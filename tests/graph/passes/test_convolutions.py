@@ -1,4 +1,4 @@
-"""Convolutions as products of matrices."""
+"""The pass that computes convolutions as matrix products."""
 
 import pytest
 import torch
@@ -105,7 +105,7 @@ def test_with_channels_last(inputs, monkeypatch):
 
 @pytest.mark.parametrize("name", ["winograd", "windows", "rows"])
 @pytest.mark.parametrize("last", [(True, False), (False, True)])
-def test_gradients_lie_as_they_did(name, last, monkeypatch):
+def test_gradients_keep_their_strides(name, last, monkeypatch):
     def function(*given):
         given = [x.detach().requires_grad_() for x in given]
         return torch.autograd.grad(F.conv2d(*given).square().sum(), given)
@@ -124,7 +124,7 @@ def test_gradients_lie_as_they_did(name, last, monkeypatch):
     lambda x, w: _gradient(F.conv2d, x.double(), w.double()),
     lambda x, w: _gradient(F.conv1d, x[:, :, 0], w[:, :, 0]),
 ])
-def test_others_stay(function, monkeypatch):
+def test_other_convolutions_stay(function, monkeypatch):
     inputs = [torch.randn(2, 16, 9, 9), torch.randn(16, 16, 3, 3)]
     assert rewritten(function, inputs, monkeypatch, ["windows"])[1] is None
 
@@ -134,7 +134,7 @@ def _gradient(convolution, x, w, **how):
     return torch.autograd.grad(convolution(x, w, **how).sum(), w)
 
 
-def test_weights_changed_in_between_keep_the_convolution(monkeypatch):
+def test_convolutions_stay_if_weights_are_mutated_in_between(monkeypatch):
     def function(x, w):
         y = torch.ops.aten.convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
         w.mul_(2)

@@ -48,7 +48,7 @@ def test_without_indices_there_is_no_work_for_them():
     assert found is not None and count(found, "where", "gt") == 0
 
 
-def test_what_is_not_a_number_stays_so():
+def test_nan_is_kept():
     x = torch.randn(1, 1, 4, 4)
     x[0, 0, 1, 1] = float("nan")
     graph = recorded(pooled, x)
@@ -74,7 +74,7 @@ def test_other_layouts_stay():
     assert rewritten(lambda x: F.max_pool2d(x, 2, ceil_mode=True), x[..., :5].clone()) is None
 
 
-def test_looking_draws_no_random_numbers():
+def test_the_pass_draws_no_random_numbers():
     state = torch.get_rng_state()
     x = torch.ones(1, 2, 4, 4)
     graph = recorded(pooled, x)

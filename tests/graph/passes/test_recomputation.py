@@ -1,4 +1,4 @@
-"""Casts that are made again to lower peak memory."""
+"""The pass that recomputes casts to lower peak memory."""
 
 import torch
 import torch.nn.functional as F
@@ -54,7 +54,7 @@ def kept(x, w):
     return (x.expand(400_000).clone() * 2).sum() + first, cast
 
 
-def test_a_cast_of_what_is_alive_anyway():
+def test_a_cast_is_recomputed_if_its_input_is_alive_anyway():
     def step(x, w):
         first, cast = kept(x, w)
         return first + (cast * 2).sum()
@@ -63,7 +63,7 @@ def test_a_cast_of_what_is_alive_anyway():
     assert after == before - 400_000 and count(graph, "_to_copy") == 2
 
 
-def test_a_cast_of_what_changes_is_kept():
+def test_a_cast_of_a_mutated_input_stays():
     def step(x, w):
         first, cast = kept(x, w)
         w.add_(1)
@@ -73,7 +73,7 @@ def test_a_cast_of_what_changes_is_kept():
     assert after == before
 
 
-def test_a_cast_that_an_operation_changes_is_made_just_before_it():
+def test_a_cast_that_is_mutated_is_computed_just_before():
     def step(x, w, gradient):
         wide = gradient.to(SINGLE)
         first = (x.expand(400_000).clone() * 2).sum()
@@ -86,7 +86,7 @@ def test_a_cast_that_an_operation_changes_is_made_just_before_it():
     assert after == before - 800_000
 
 
-def test_a_view_of_a_cast_and_a_result_are_kept():
+def test_casts_with_views_and_casts_that_are_results_stay():
     def viewed(x, w):
         first, cast = kept(x, w)
         return first + cast.view(2, -1).sum()

@@ -1,4 +1,4 @@
-"""Products of a graph by the fastest kernel."""
+"""The pass that runs each matrix product by the fastest kernel."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def test_forward_and_backward_products():
 
 @pytest.mark.parametrize("ending", [torch.tanh, torch.sigmoid, F.gelu,
                                     lambda x: F.gelu(x, approximate="tanh")])
-def test_activations_on_the_way_out(ending):
+def test_activations_fused_into_products(ending):
     inputs = [torch.randn(s) for s in [(6, 5), (4, 5), (4,)]]
     graph = recorded(lambda x, w, b: ending(F.linear(x, w, b)), *inputs)
     better = improve(graph, inputs)
@@ -49,7 +49,7 @@ def test_activations_on_the_way_out(ending):
 
 @pytest.mark.parametrize("ending", [torch.relu, torch.tanh, torch.sigmoid, F.gelu,
                                     lambda x: F.gelu(x, approximate="tanh")])
-def test_what_is_not_a_number_stays_so(ending):
+def test_nan_is_kept(ending):
     inputs = [torch.randn(s) for s in [(6, 5), (4, 5), (4,)]]
     graph = recorded(lambda x, w, b: ending(F.linear(x, w, b)), *inputs)
     better = improve(graph, inputs)
@@ -59,7 +59,7 @@ def test_what_is_not_a_number_stays_so(ending):
 
 
 @pytest.mark.parametrize("bias", [lambda b: b[::2], lambda b: b[:1].expand(4)])
-def test_a_bias_that_does_not_lie_in_one_piece_keeps_the_product(bias):
+def test_products_with_a_strided_bias_stay(bias):
     inputs = [torch.randn(s) for s in [(6, 5), (4, 5), (8,)]]
     graph = recorded(lambda x, w, b: F.linear(x, w, bias(b)), *inputs)
     better = improve(graph, inputs)

@@ -1,4 +1,4 @@
-"""Dead, double, pointless and constant work."""
+"""Dead code elimination, CSE, peephole rewritings and constant folding."""
 
 import random
 import subprocess
@@ -21,17 +21,17 @@ def improved(function, *inputs):
     return graph, better
 
 
-def test_the_same_work_is_done_once():
+def test_common_subexpressions_are_computed_once():
     graph, better = improved(lambda x: x.sin() * x.cos() + x.sin(), torch.randn(4))
     assert count(graph, "sin") == 2 and count(better, "sin") == 1
 
 
-def test_equal_numbers_of_different_types_are_different_work():
+def test_equal_numbers_of_different_types_are_not_merged():
     _, better = improved(lambda x: ((x * 2), (x * 2.0)), torch.arange(4))
     assert count(better, "mul") == 2
 
 
-def test_what_is_read_before_and_after_a_change_is_not_the_same():
+def test_reads_before_and_after_a_mutation_are_not_merged():
     def function(x):
         before = x.sin()
         x.add_(1)
@@ -41,7 +41,7 @@ def test_what_is_read_before_and_after_a_change_is_not_the_same():
     assert count(better, "sin") == 2
 
 
-def test_what_is_changed_later_is_not_shared():
+def test_values_that_are_mutated_later_are_not_merged():
     def function(x):
         a, b = x.sin(), x.sin()
         a.view(2, 2).add_(1)
@@ -51,7 +51,7 @@ def test_what_is_changed_later_is_not_shared():
     assert count(better, "sin") == 2
 
 
-def test_a_view_that_does_not_say_so_is_changed_later():
+def test_a_view_that_its_schema_hides_is_mutated_later():
     def function(x):  # a product of more than two dimensions ends with `_unsafe_view`
         a, b = x @ x, x @ x
         a.add_(1)
@@ -71,7 +71,7 @@ def test_results_have_memory_of_their_own():
 @pytest.mark.parametrize("function", [
     lambda x: x.max(1), lambda x: torch.sort(x), lambda x: torch.native_layer_norm(
         x, [4], None, None, 1e-5)])
-def test_one_of_several_values_is_changed_later(function):
+def test_one_of_several_results_is_mutated_later(function):
     def step(x):
         first, second, third = function(x), function(x), function(x)
         first[0].add_(1)
@@ -83,7 +83,7 @@ def test_one_of_several_values_is_changed_later(function):
     assert count(better, "max", "sort", "native_layer_norm") == 1
 
 
-def test_random_draws_stay():
+def test_random_operations_stay():
     def function(x):
         unused = torch.rand_like(x)
         a, b = torch.rand_like(x), torch.rand_like(x)
@@ -93,7 +93,7 @@ def test_random_draws_stay():
     assert count(better, "rand_like") == count(graph, "rand_like") == 3
 
 
-def test_nothing_dead_stays():
+def test_dead_code_is_eliminated():
     def function(x):
         x.exp()
         return x.sin()
@@ -116,7 +116,7 @@ def test_nothing_dead_stays():
     (lambda x: (torch.ones_like(x) * x).sin(), "mul"),
     (lambda x: (x * torch.ones(()).expand(3, 4)).sin(), "mul"),
 ])
-def test_what_changes_nothing_goes(function, gone):
+def test_operations_without_effect_are_removed(function, gone):
     graph, better = improved(function, torch.randn(3, 4))
     assert count(graph, gone) > 0 and count(better, gone) == 0
 
@@ -127,7 +127,7 @@ def test_what_changes_nothing_goes(function, gone):
     lambda x: (x[:1] * torch.ones(3, 4)).sin(),
     lambda x: (x.transpose(0, 1).permute(0, 1)).sin(),
 ])
-def test_what_only_looks_as_if_it_changed_nothing(function):
+def test_operations_that_only_seem_to_have_no_effect_stay(function):
     improved(function, torch.randn(3, 4))
 
 
@@ -141,7 +141,7 @@ def test_infinite_complex_numbers_times_one_are_not_numbers():
     torch.testing.assert_close(improve(graph, inputs)(*inputs), graph(*inputs), equal_nan=True)
 
 
-def test_a_copy_from_before_a_change_stays():
+def test_a_copy_made_before_a_mutation_stays():
     def function(x):
         before = x.clone()
         x.mul_(2)
@@ -151,7 +151,7 @@ def test_a_copy_from_before_a_change_stays():
     assert count(better, "clone") == 1
 
 
-def test_constants_are_computed_once():
+def test_constants_are_folded():
     def function(x):
         mask = torch.ones(4, 4, dtype=torch.bool).tril()
         return torch.where(mask, x, x.new_full((), -1.0)) + torch.arange(4)
@@ -161,7 +161,7 @@ def test_constants_are_computed_once():
     assert count(better, "tril", "arange", "ones", "new_full") == 0
 
 
-def test_constants_that_are_changed_or_large_stay_computed():
+def test_mutated_and_large_constants_are_not_folded():
     def changed(x):
         buffer = torch.zeros(4)
         buffer.add_(x)
@@ -173,7 +173,7 @@ def test_constants_that_are_changed_or_large_stay_computed():
     assert count(improve(graph, [torch.randn(2)]), "ones") == 1
 
 
-def test_tensors_that_the_graph_holds_are_not_folded():
+def test_operations_on_tensors_of_the_graph_are_not_folded():
     held = torch.ones(4)
     inputs = torch.randn(4)
     graph = recorded(lambda x: x * (held * 2), inputs)
@@ -182,7 +182,7 @@ def test_tensors_that_the_graph_holds_are_not_folded():
     check_same(graph, better, [inputs])
 
 
-def test_the_graph_itself_stays():
+def test_passes_leave_the_given_graph_unchanged():
     inputs = torch.randn(4)
     graph = recorded(lambda x: x.clone() + x.clone(), inputs)
     before = str(graph.graph)
@@ -190,7 +190,7 @@ def test_the_graph_itself_stays():
     assert str(graph.graph) == before
 
 
-def test_forms_changed_in_place_are_left_alone():
+def test_values_whose_shape_is_mutated_stay():
     graph = recorded(lambda x: (x.clone().t_(), x.clone()), torch.randn(2, 3))
     improve(graph, [torch.randn(2, 3)])
 
@@ -275,7 +275,7 @@ print([name for name in ("torch._dynamo", "torch._inductor") if name in sys.modu
 @pytest.mark.parametrize(("dims", "keep", "shape", "left"), [
     ([0], True, (3,), 0), ([1], True, (2,), 0), ([-1], True, (2,), 0), ([0, 1], True, (), 0),
     ([0], True, (3, 1), 1), ([0], True, (1, 3), 0), ([0], False, (3,), 0), ([0], False, (3, 1), 1)])
-def test_a_sum_that_keeps_dimensions_only_to_lose_them(dims, keep, shape, left):
+def test_a_sum_with_kept_dimensions_that_are_squeezed(dims, keep, shape, left):
     def function(x):
         return x.sum(dims, keepdim=keep).view(shape) * 2
 
@@ -283,7 +283,7 @@ def test_a_sum_that_keeps_dimensions_only_to_lose_them(dims, keep, shape, left):
     assert count(better, "view") == left and count(better, "sum") == 1
 
 
-def test_a_sum_that_is_used_as_it_is_keeps_its_dimensions():
+def test_a_sum_with_kept_dimensions_that_are_used():
     def function(x):
         total = x.sum([0], keepdim=True)
         return total.view(3) * 2, x - total

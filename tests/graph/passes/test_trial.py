@@ -1,4 +1,4 @@
-"""Trying a rewritten graph."""
+"""Trials: whether a rewritten graph is right and faster."""
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +14,7 @@ def slow(x):
     return x
 
 
-def test_what_is_faster_pays_and_nothing_is_changed():
+def test_a_faster_graph_pays_and_a_trial_mutates_nothing():
     inputs = [torch.randn(100, 100)]
     before = inputs[0].clone()
     state = torch.get_rng_state()
@@ -26,7 +26,7 @@ def test_what_is_faster_pays_and_nothing_is_changed():
     assert torch.equal(inputs[0], before) and torch.equal(torch.get_rng_state(), state)
 
 
-def test_what_is_wrong_never_pays():
+def test_a_wrong_graph_never_pays():
     inputs = [torch.randn(100, 100)]
     assert not pays(recorded(slow, *inputs), recorded(lambda x: x * 2, *inputs), inputs)
     assert not pays(recorded(lambda x: slow(x) + 0 * x.add_(1), *inputs),
@@ -35,7 +35,7 @@ def test_what_is_wrong_never_pays():
                     recorded(lambda x: x.t().contiguous(), *inputs), inputs)
 
 
-def test_what_mutates_inputs_at_the_end_is_left_out():
+def test_final_mutations_of_inputs_are_left_out_of_a_trial():
     x, weight = torch.randn(100, 100), torch.randn(1000, 1000)
     inputs, before = [x, weight], weight.clone()
     graph = recorded(lambda x, w: w.sub_(slow(x).mul(0).sum()), *inputs)
@@ -48,7 +48,7 @@ def test_what_mutates_inputs_at_the_end_is_left_out():
     assert not pays(graph, wrong, inputs) and not pays(graph, differs, inputs)
 
 
-def test_kinks_are_no_mistakes_but_wrong_elements_are():
+def test_rounding_at_a_kink_passes_and_wrong_elements_fail():
     x, w = torch.randn(400, 64), torch.randn(64, 64)
     inputs = [x, w]
 
@@ -101,7 +101,7 @@ def test_one_trial_in_a_call(monkeypatch):
         assert not order.improve(graph, inputs, measure=True).meta["open"] and len(asked) == 2
 
 
-def test_what_took_long_is_tried_in_the_next_call(monkeypatch):
+def test_an_attempt_that_takes_long_is_tried_in_the_next_call(monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", "0")
     monkeypatch.setattr(order, "LONG", -1.0)
     made, asked, waits = [], [], [True, True]

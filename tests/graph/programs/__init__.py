@@ -1,4 +1,4 @@
-"""Small programs with state, each of which has to mean the same compiled as eagerly.
+"""Small programs with state, each of which must give the same compiled and eagerly.
 
 A program takes what compiles a function, runs one several times, changing what it depends on in
 between, and gives all that it saw.

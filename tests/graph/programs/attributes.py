@@ -1,4 +1,4 @@
-"""Programs with numbers, attributes and Tensors that programs keep from call to call."""
+"""Programs that keep numbers, attributes and Tensors from call to call."""
 
 import collections
 import copy

@@ -1,4 +1,4 @@
-"""Programs with classes and functions that change, and what a refusal leaves behind."""
+"""Programs whose classes and functions change, and state after a run that was not recorded."""
 
 import abc
 import functools

@@ -1,4 +1,4 @@
-"""Programs with lists, dicts, arrays and the like that programs read and change."""
+"""Programs that read and mutate lists, dicts, arrays and other containers."""
 
 import array
 import collections

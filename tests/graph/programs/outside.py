@@ -1,4 +1,4 @@
-"""Programs with files, queues, logs, warnings: what a program does besides computing."""
+"""Programs with side effects outside: files, queues, logs, warnings."""
 
 import contextlib
 import csv

@@ -1,4 +1,4 @@
-"""Programs with the environment, threads, modules and settings that a program looks at."""
+"""Programs that read the environment, threads, modules and settings."""
 
 import contextvars
 import ctypes

@@ -1,4 +1,4 @@
-"""Audited replays: what a graph gives is compared with what the function gives."""
+"""Audit: each replay is compared with an eager run of the function."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def every(monkeypatch):
     monkeypatch.setattr(audit, "EVERY", 1)
 
 
-def test_right_replays_pass_and_change_what_they_do_once(capsys):
+def test_right_replays_pass_and_have_their_side_effects_once(capsys):
     weight = Parameter(Tensor([1.0, 1.0, 1.0]), name="w")
     seen: list = []
 
@@ -64,7 +64,7 @@ def test_a_wrong_result_is_an_error_that_names_it():
         compiled(X)
 
 
-def test_a_wrong_change_is_an_error():
+def test_a_wrong_mutation_is_an_error():
     weight = Parameter(Tensor([1.0]), name="weight")
     compiled = jit(lambda x: ops.assign_add(weight, x.sum().reshape(1)) * 1)
     compiled(X)

@@ -12,7 +12,7 @@ from lamella.graph.runtime.capture import Captured
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
-def test_inputs_elsewhere_are_refused():
+def test_inputs_on_other_devices_are_refused():
     for values in ([], [torch.ones(2)]):
         with pytest.raises(ValueError, match="CUDA"):
             Captured(lambda given: given, values, [False] * len(values))

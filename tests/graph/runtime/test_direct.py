@@ -1,4 +1,4 @@
-"""The short way of calls: taken where a call is like the last, and never where it isn't."""
+"""The short path of calls, in C++: taken if and only if a call is like the last."""
 
 import gc
 import threading
@@ -25,7 +25,7 @@ def _there():
 
 
 def ready(fn, *args):
-    """A compiled function whose next call with such arguments goes the short way."""
+    """A compiled function whose next call with such arguments takes the short path."""
     compiled = fn if isinstance(fn, Compiled) else Compiled(fn)
     for _ in range(4):
         compiled(*args)
@@ -34,14 +34,14 @@ def ready(fn, *args):
 
 
 def long_ways(compiled, monkeypatch):
-    """A list that gets longer with each call that goes the long way."""
+    """A list that grows with each call that takes the long path."""
     seen = []
     whole = compiled._replayed
     monkeypatch.setattr(compiled, "_replayed", lambda *args: seen.append(1) or whole(*args))
     return seen
 
 
-def test_calls_go_the_short_way(monkeypatch):
+def test_calls_take_the_short_path(monkeypatch):
     x = ops.ones((3, 2))
     compiled = ready(lambda x, y: x * y + 1, x, x * 2)
     seen = long_ways(compiled, monkeypatch)
@@ -54,7 +54,7 @@ def test_calls_go_the_short_way(monkeypatch):
 @pytest.mark.parametrize("make", [
     lambda x: x[:2], lambda x: x.T, lambda x: x.astype(ms.float64), lambda x: x[0],
     lambda x: ops.ones((6, 3))[::2][:, 1:]], ids=range(5))
-def test_other_forms_go_the_long_way(make, monkeypatch):
+def test_other_shapes_and_types_take_the_long_path(make, monkeypatch):
     x = ops.ones((3, 2))
     compiled = ready(lambda x: x * 2, x)
     seen = long_ways(compiled, monkeypatch)
@@ -63,7 +63,7 @@ def test_other_forms_go_the_long_way(make, monkeypatch):
     assert compiled(x).asnumpy().tolist() == [[2.0, 2.0]] * 3 and seen
 
 
-def test_what_is_given_twice_goes_the_long_way(monkeypatch):
+def test_an_argument_given_twice_takes_the_long_path(monkeypatch):
     x, y = ops.ones((2,)), ops.zeros((2,))
     compiled = ready(lambda x, y: x + y, x, y)
     seen = long_ways(compiled, monkeypatch)
@@ -71,7 +71,7 @@ def test_what_is_given_twice_goes_the_long_way(monkeypatch):
     assert compiled(x, y).asnumpy().tolist() == [1.0, 1.0]
 
 
-def test_what_holds_for_attributes_holds_for_no_other():
+def test_attributes_of_one_argument_are_not_those_of_another():
     x, y = ops.ones((2,)), ops.ones((2,))
     x.factor = 3.0
     compiled = Compiled(lambda x, z: x * getattr(x, "factor", 1.0) + z)
@@ -82,7 +82,7 @@ def test_what_holds_for_attributes_holds_for_no_other():
     assert compiled(y, x).asnumpy().tolist() == [2.0, 2.0]
 
 
-def test_what_is_read_is_guarded(monkeypatch):
+def test_values_that_are_read_are_guarded(monkeypatch):
     net = nn.Dense(2, 2)
     net.factor = 2.0
     compiled = ready(lambda x: net(x) * net.factor * SCALE, ops.ones((1, 2)))
@@ -100,7 +100,7 @@ def test_what_is_read_is_guarded(monkeypatch):
     np.testing.assert_allclose(compiled(x).asnumpy(), net.bias.asnumpy()[None] * 16, rtol=1e-6)
 
 
-def test_data_that_is_replaced_is_seen(monkeypatch):
+def test_replaced_data_is_used(monkeypatch):
     weight = Parameter(ops.ones((2,)), name="weight")
     compiled = ready(lambda x: x * weight, ops.ones((2,)))
     seen = long_ways(compiled, monkeypatch)
@@ -112,7 +112,7 @@ def test_data_that_is_replaced_is_seen(monkeypatch):
     assert compiled(ops.ones((2,))).shape == (3, 2) and seen
 
 
-def test_what_was_replaced_is_freed():
+def test_replaced_data_is_freed():
     weight = Parameter(ops.ones((2,)), name="weight")
     compiled = ready(lambda x: x * weight, ops.ones((2,)))
     gone = weakref.ref(weight._data)
@@ -131,7 +131,7 @@ def test_tensors_that_are_held_may_change():
     assert compiled(ops.ones((2,))).asnumpy().tolist() == [6.0, 2.0]
 
 
-def test_gradients_and_attributes_and_keywords_go_the_long_way():
+def test_gradients_and_attributes_and_keywords_take_the_long_path():
     x = ops.ones((2,))
     compiled = ready(lambda x: (x * x * 3).sum(), x)
     assert ms.grad(compiled)(x).asnumpy().tolist() == [6.0, 6.0]
@@ -146,14 +146,14 @@ def test_gradients_and_attributes_and_keywords_go_the_long_way():
 @pytest.mark.parametrize("fn", [
     lambda x: (x, x * 2), lambda x: print("") or x * 2, lambda x: ops.rand_like(x),
     lambda x: x.add_(1), lambda x: x * 2 if float(x.sum()) > 0 else x], ids=range(5))
-def test_what_does_more_has_no_short_way(fn, capsys):
+def test_functions_without_a_short_path(fn, capsys):
     compiled = Compiled(fn)
     for _ in range(4):
         compiled(ops.ones((2,)))
     assert compiled._direct is None
 
 
-def test_an_interrupt_is_no_miss(monkeypatch):
+def test_an_interrupt_is_no_guard_failure(monkeypatch):
     x = ops.ones((2,))
     compiled = ready(lambda x: x * 2, x)
 
@@ -166,7 +166,7 @@ def test_an_interrupt_is_no_miss(monkeypatch):
         compiled(x)
 
 
-def test_an_error_of_a_guard_is_raised_by_the_long_way(monkeypatch):
+def test_an_error_of_a_guard_is_raised_by_the_long_path(monkeypatch):
     x = ops.ones((2,))
     compiled = ready(lambda x: x * 2, x)
     (entry,), = compiled._entries.values()
@@ -179,7 +179,7 @@ def test_an_error_of_a_guard_is_raised_by_the_long_way(monkeypatch):
         compiled(x)
 
 
-def test_an_error_of_a_kernel_is_the_functions_own():
+def test_an_error_of_a_kernel_is_that_of_an_eager_call():
     rows = ops.arange(3)
     compiled = ready(lambda x, i: x.index_select(0, i) * 2, ops.ones((4, 2)), rows)
     with pytest.raises(RuntimeError, match="index_select"):
@@ -270,7 +270,7 @@ def test_the_collector_may_run_at_any_time():
 
 
 def test_threads_that_replace_data_meanwhile():
-    """Each result is of one of the data that there have been, whole."""
+    """Each result is computed from one version of the data, never from a mixture."""
     weight = Parameter(ops.zeros((512,)), name="weight")
     x = ops.ones((512,))
     compiled = ready(lambda x: x * weight, x)
@@ -280,7 +280,7 @@ def test_threads_that_replace_data_meanwhile():
         number = 0
         while not stop.is_set():
             number += 1
-            weight._data = (ops.ones((512,)) * (number % 7))._raw  # a copy could be seen half made
+            weight._data = (ops.ones((512,)) * (number % 7))._raw  # in one write
 
     def call():
         for _ in range(300):

@@ -1,4 +1,4 @@
-"""What a compiled function holds in memory."""
+"""The memory that a compiled function keeps."""
 
 import gc
 import weakref
@@ -14,7 +14,7 @@ from lamella.machine.memory import allocator
 
 @pytest.fixture
 def no_collector():
-    """The garbage collector doesn't run: only what nothing refers to is freed."""
+    """Without the garbage collector: memory is freed by reference counts alone."""
     gc.collect()
     gc.disable()
     yield
@@ -23,7 +23,7 @@ def no_collector():
 
 @pytest.mark.parametrize("form", [tuple, list, lambda parts: {"parts": list(parts)}],
                          ids=["tuple", "list", "dict"])
-def test_results_are_freed_as_soon_as_nobody_holds_them(form, no_collector):
+def test_results_are_freed_with_their_last_reference(form, no_collector):
     @ms.jit(jit_level="O1")
     def function(x):
         return form([x * 2, x + 1])
@@ -37,7 +37,7 @@ def test_results_are_freed_as_soon_as_nobody_holds_them(form, no_collector):
     assert [part() for part in alive] == [None, None]
 
 
-def test_gradients_are_freed_as_soon_as_nobody_holds_them(no_collector):
+def test_gradients_are_freed_with_their_last_reference(no_collector):
     net = nn.Dense(3, 2)
     step = ms.jit(ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params()),
                   jit_level="O1")
@@ -53,7 +53,7 @@ def test_gradients_are_freed_as_soon_as_nobody_holds_them(no_collector):
     lambda x: ms.jvp(ops.sin, x, ops.ones_like(x))[1],
     lambda x: ops.inverse(x.astype(ms.float16)),
 ], ids=["jvp", "half"])
-def test_what_an_eager_call_needs_is_freed_when_it_is_over(function, no_collector):
+def test_the_memory_of_an_eager_call_is_freed_after_it(function, no_collector):
     shape = (17, 17)  # nothing else has it
     x = ms.Tensor(np.eye(17, dtype=np.float32))
     function(x)
@@ -82,7 +82,7 @@ def test_a_block_fits_the_hole_of_one_of_its_size(own_allocator):
     assert {b.data_ptr() for b in again} == holes
 
 
-def test_blocks_are_aligned_and_what_is_too_large_is_an_error(own_allocator):
+def test_blocks_are_aligned_and_too_large_ones_are_an_error(own_allocator):
     for size in (0, 1, 63, 64, 1000, 1 << 20):
         block = torch.empty(size, dtype=torch.uint8)
         assert block.data_ptr() % 64 == 0 and (block.data_ptr() != 0) == (size != 0)

@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 def module(build, count):
-    """A graph of what `build` makes of a graph and its inputs."""
+    """A graph with `count` inputs, whose calls `build` adds."""
     graph = torch.fx.Graph()
     inputs = [graph.placeholder(f"x{i}") for i in range(count)]
     graph.output(build(graph.call_function, *inputs))
@@ -200,7 +200,7 @@ def test_a_forked_process_replays(executor):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_what_is_no_kernel_is_left_to_python():
+def test_graphs_with_other_calls_than_kernels_run_in_python():
     graph = module(lambda call, x: [call(aten.expand.default, (
         x, [call(operator.add, (call(aten.sym_size.int, (x, 0)), 0)), 2]))], 1)
     make = getattr(program.extension.module, "make", None)
@@ -234,7 +234,7 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
     assert compiled.settled
 
 
-def test_deterministic_runs_choose_nothing_by_a_clock(monkeypatch):
+def test_deterministic_runs_are_not_autotuned(monkeypatch):
     monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
     compiled = Compiled(lambda x: (x @ x).sin().sum(), level="O1")
     x = ops.ones((64, 64))

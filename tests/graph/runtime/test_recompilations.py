@@ -1,4 +1,4 @@
-"""What `report` and a warning say of recompilations."""
+"""Recompilations in `report` and in a warning: which guard failed, at which line."""
 
 import warnings
 
@@ -73,7 +73,7 @@ def test_guards_on_values_of_tensors():
         f"a data-dependent shape {line('return x[x > 1]')}: (1,), now (2,)"]
 
 
-def test_one_warning_for_a_guard_that_fails_again_and_again():
+def test_one_warning_for_a_guard_that_keeps_failing():
     compiled = jit(lambda x, how: x * 2)
     with pytest.warns(UserWarning, match="recorded again and again, for 16 values "
                                          "so far of the argument 'how'") as warned:
@@ -82,7 +82,7 @@ def test_one_warning_for_a_guard_that_fails_again_and_again():
     assert len(warned) == 1
 
 
-def test_other_recordings_are_no_matter():
+def test_recordings_for_other_reasons_are_no_recompilations():
     compiled = jit(lambda x, count: x * count)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -36,7 +36,7 @@ def close(got, want):
 
 
 def padded(x):
-    """The mean of the tokens that are no padding, and how many there are."""
+    """The mean of the tokens that are not padding, and their number."""
     mask = x[:, 0] > -0.5
     tokens = x[mask]
     return tokens.mean(0), mask.sum()
@@ -90,7 +90,7 @@ def test_one_graph_stands_for_all_sizes(fn, executor):
     assert report["traces"] <= 8 and report["replays"] >= 17, report
 
 
-def test_what_is_chosen_may_be_nothing_or_one():
+def test_the_selected_rows_may_be_none_or_one():
     def fn(x):
         return x[x > 0] * 2, ops.nonzero(x > 0).shape
 
@@ -101,7 +101,7 @@ def test_what_is_chosen_may_be_nothing_or_one():
         assert compiled(x)[1] == fn(x)[1] == (count, 1)
 
 
-def test_a_training_step_that_selects_what_it_learns_from(executor):
+def test_a_training_step_that_selects_its_samples(executor):
     def make():
         ms.set_seed(0)
         net = nn.SequentialCell(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(),
@@ -157,7 +157,7 @@ def test_a_size_that_is_used_as_a_number_ends_in_eager_calls_that_say_why():
     assert len(warned) == 1 and compiled.report()["traces"] <= 12
 
 
-def test_before_symbols_are_there_two_sizes_have_graphs_and_a_third_runs_eagerly(monkeypatch):
+def test_without_symbolic_shapes_two_sizes_have_graphs_and_a_third_runs_eagerly(monkeypatch):
     monkeypatch.setattr(preparation, "finished", type(preparation.finished)())
     compiled = jit(lambda x: x[x > 0].sum())
     for count in (3, 4, 3, 4, 5, 3):

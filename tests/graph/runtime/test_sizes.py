@@ -25,7 +25,7 @@ def labels(count, of):
 
 
 def check(make, inputs, traces=3, rtol=2e-5):
-    """A compiled function gives what it gives eagerly, with so many graphs; returns it.
+    """Check that a compiled function agrees with eager calls, with so many graphs; returns it.
 
     `make` gives the function, and the Parameters it may change.
     """
@@ -129,7 +129,7 @@ def test_random_numbers_are_drawn_as_by_eager_calls():
         np.testing.assert_allclose(mine, wanted, rtol=1e-6)
 
 
-def test_a_branch_on_a_size_is_a_condition():
+def test_a_branch_on_a_size_is_a_guard():
     def make():
         def fn(x):
             if x.shape[0] > 10:
@@ -142,7 +142,7 @@ def test_a_branch_on_a_size_is_a_condition():
     check(make, [(data(n, 3),) for n in (5, 6, 7, 12, 8, 9, 30, 11, 10)], traces=4)
 
 
-def test_a_size_of_one_is_a_case_of_its_own():
+def test_size_one_is_specialized():
     def make():
         return (lambda x, y: x * y), []
 
@@ -175,7 +175,7 @@ def test_sizes_that_must_be_equal():
     lambda x: (x * 2, float(ops.reduce_sum(x)) > 0),
     lambda x: (x * 2, len(x)),
 ], ids=["a size as result", "text", "a value", "a length"])
-def test_what_no_graph_of_any_size_can_hold_is_recorded_for_each(fn):
+def test_programs_that_need_a_fixed_size_are_recorded_for_each_size(fn):
     compiled = ms.jit(fn)
     for n in (4, 5, 6, 7, 6, 8):
         found, more = compiled(data(n, 2))
@@ -185,7 +185,7 @@ def test_what_no_graph_of_any_size_can_hold_is_recorded_for_each(fn):
         assert type(more) is type(its)
 
 
-def test_attributes_and_prints_are_real(capsys):
+def test_attributes_and_prints_get_real_values(capsys):
     class Net(nn.Cell):
         def __init__(self):
             super().__init__()
@@ -256,7 +256,7 @@ def test_declared_sizes_need_two_of_them():
         ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
-def test_sizes_that_are_said_to_vary_need_two_of_them():
+def test_sizes_marked_as_varying_need_two_of_them():
     compiled = ms.jit(lambda x: x * 2, dynamic=1)
     for n in (4, 5, 6, 7, 8):
         np.testing.assert_array_equal(compiled(data(n)).asnumpy(), data(n).asnumpy() * 2)
@@ -291,7 +291,7 @@ def test_changed_networks_are_recorded_again():
         np.testing.assert_allclose(compiled(data(n)).asnumpy(), data(n).asnumpy() * 5)
 
 
-def test_conditions_are_as_the_run_asked():
+def test_guards_on_sizes_are_those_of_the_run():
     symbolic = Symbolic([{0}, set()])
     x, _ = symbolic.argument(torch_like(6, 2)), symbolic.argument(torch_like(4))
     with symbolic.mode:
@@ -318,7 +318,7 @@ def test_sizes_are_given_as_numbers():
     assert compiled.report()["graphs"] == 3  # the third is of any size
 
 
-def test_ever_new_sizes_of_what_is_recorded_for_each_are_bounded(monkeypatch):
+def test_graphs_for_ever_new_sizes_are_bounded(monkeypatch):
     from lamella.graph.runtime import compiled as module
 
     monkeypatch.setattr(module, "MOST_KINDS", 4)

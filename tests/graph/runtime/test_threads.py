@@ -124,7 +124,7 @@ def test_each_thread_trains_a_network_of_its_own():
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-def test_parts_of_eager_runs_meet_no_stand_ins():
+def test_eager_runs_never_see_stand_ins():
     """One graph for all sizes is recorded with stand-ins for the data of Parameters."""
     preparation.begin()
     assert preparation.finished.wait(120)
@@ -201,7 +201,7 @@ def test_a_call_is_recorded_while_another_thread_stays_inside():
     assert triple.report()["traces"] == 1
 
 
-def test_two_that_are_inside_may_both_close_the_gate():
+def test_two_readers_may_both_become_writers():
     gate = Gate()
 
     def cross():
@@ -242,7 +242,7 @@ def test_the_same_argument_twice_is_one_more_replay():
     assert compiled.report()["replays"] == 1
 
 
-def test_what_another_thread_appends_meanwhile_is_not_lost():
+def test_what_another_thread_appends_is_not_lost():
     log, count, over = [], itertools.count(), threading.Event()
 
     def change():

@@ -241,7 +241,7 @@ def test_random_numbers_are_drawn_anew():
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_gradient_goes_on_with_the_run_of_the_loss(compiled):
+def test_a_gradient_reuses_the_forward_run_of_the_loss(compiled):
     """Steps call the network for the loss, then differentiate it on the same inputs.
 
     That is one run of it, in which statistics change once, as in MindSpore 2.10 in both modes.
@@ -268,7 +268,7 @@ def test_a_gradient_goes_on_with_the_run_of_the_loss(compiled):
         assert run.report()["traces"] == 1 and not run.report()["eager"]
 
 
-def test_looking_for_faster_ways_draws_no_random_numbers(monkeypatch, tmp_path):
+def test_autotuning_draws_no_random_numbers(monkeypatch, tmp_path):
     """Rewritings that are tried, and wrong results that come of the numbers that they draw."""
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
     monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
@@ -300,7 +300,7 @@ def test_what_no_graph_can_hold_runs_eagerly_with_one_warning(use, capsys):
         jit(f.fn, fullgraph=True)(Tensor([1.0]))
 
 
-def test_the_line_is_named():
+def test_the_warning_names_the_line():
     @jit
     def f(x):
         return x * float(x.asnumpy().sum())
@@ -309,7 +309,7 @@ def test_the_line_is_named():
         f(Tensor([1.0]))
 
 
-def test_too_many_paths_run_eagerly():
+def test_too_many_recompilations_end_in_eager_runs():
     @jit
     def f(x):
         return x * float(str(int(x)))  # text needs the value

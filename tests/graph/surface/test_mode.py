@@ -92,7 +92,7 @@ def test_gradients_at_top_level_are_compiled(make):
     ran(only(net), 1, 2)
 
 
-def test_a_gradient_asked_for_anew_at_each_step_is_one_graph():
+def test_a_gradient_function_made_in_each_step_is_one_graph():
     net = dense()
 
     def loss(x):
@@ -180,7 +180,7 @@ def test_the_mode_may_change_at_any_time():
     assert net.__dict__["_graph"].traces == 1
 
 
-def test_what_can_not_be_one_graph_runs_eagerly_as_a_whole():
+def test_what_cannot_be_one_graph_runs_eagerly_as_a_whole():
     class Net(nn.Cell):
         def __init__(self):
             super().__init__()

@@ -1,4 +1,4 @@
-"""What a compiled function changes in Python's objects changes in every replay."""
+"""Side effects on Python's objects: every replay makes them."""
 
 import collections
 
@@ -50,7 +50,7 @@ def test_objects_lists_dicts_and_variables_change_in_every_call(monkeypatch):
     agree(program)
 
 
-def test_a_list_put_in_place_of_another_is_the_one_that_changes():
+def test_a_list_that_replaces_another_is_the_one_that_is_mutated():
     def program(wrap):
         thing = Plain()
 
@@ -98,7 +98,7 @@ def test_a_list_given_is_changed(change):
             assert numbers(mine) == numbers(wanted)
 
 
-def test_dicts_of_other_classes_remain_what_they_are():
+def test_dicts_of_other_classes_keep_their_class():
     def program(wrap):
         fn = wrap(lambda d: (d["a"] * len(d), type(d).__name__))
         for i in range(3):

@@ -1,4 +1,4 @@
-"""Ids and hashes of objects, which the next call may not have."""
+"""Ids and hashes of objects, which may differ in the next call."""
 
 import copy
 import gc

@@ -13,7 +13,7 @@ from lamella.graph.tracing.trace import run_traced
 
 
 def lines_of(fn, *args):
-    """By the name of the kernel: where each comes from."""
+    """The line of the program that each kernel comes from, by its name."""
     graph = run_traced(fn, args, {}, Reach.of_call(fn, args, {})).graph
     found: dict[str, list[Line]] = {}
     for node in graph.graph.nodes:
@@ -78,7 +78,7 @@ def test_code_that_was_typed():
     assert lines_of(room["f"], ms.Tensor([1.0]))["exp"] == [Line("<stdin>", 2, "forward")]
 
 
-def test_what_a_pass_puts_in_has_the_line_of_what_it_stands_for():
+def test_operations_of_passes_have_the_line_of_those_they_replace():
     def step(x):
         return ops.tanh(x)
 

@@ -1,4 +1,4 @@
-"""Side effects and the world outside: a compiled function does and sees what it does eagerly."""
+"""Side effects outside of the graph: a compiled function has those of an eager call."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ PUT, START = (("calls queue.Queue.put", "calls threading.Thread") if sys.version
     (clock, "calls time.perf_counter"), (today, "calls datetime.now"),
     (entropy, "calls posix.urandom"), (line, "calls StringIO.readline"), (opened, "open"),
     (thread, START)])
-def test_what_a_function_does_outside_makes_it_run_eagerly_and_says_why(fn, reason):
+def test_side_effects_make_a_function_run_eagerly_with_a_reason(fn, reason):
     eager, compiled = Sink(), Sink()
     want = [fn(eager, X) for _ in range(3)]
     found, said, function = called(lambda x: fn(compiled, x), X)
@@ -123,7 +123,7 @@ def test_what_a_function_does_outside_makes_it_run_eagerly_and_says_why(fn, reas
     assert function.report()["eager"]
 
 
-def test_a_function_is_told_about_once_and_run_once_a_call():
+def test_a_function_with_side_effects_warns_once_and_runs_once_a_call():
     calls = []
     items = queue.Queue()
 
@@ -172,7 +172,7 @@ def test_a_program_cannot_swallow_a_refusal(fn):
     assert len(said) == 1
 
 
-def test_what_is_asked_about_a_log_that_is_off_costs_nothing():
+def test_calls_of_a_disabled_logger_stay_compiled():
     logger = logging.getLogger("outside.quiet")
 
     def fn(x):
@@ -191,7 +191,7 @@ def pure(x):
     return x * float(np.sqrt(scale)) + isinstance(x, Tensor)
 
 
-def test_what_only_computes_stays_compiled():
+def test_pure_functions_stay_compiled():
     found, said, compiled = called(pure, X)
     assert not said and compiled.report()["replays"] == 2, str(compiled.report())
     assert np.allclose(found[2].asnumpy(), pure(X).asnumpy())
@@ -210,7 +210,7 @@ def test_arguments_whose_memory_overlaps():
         assert compiled(*apart).asnumpy().tolist() == [0, 0, 0]
 
 
-def test_one_tensor_given_twice_and_two():
+def test_one_tensor_given_twice_then_two_tensors():
     def fn(a, b):
         a.add_(1.0)
         return b * 1.0
@@ -262,7 +262,7 @@ def test_a_long_call_in_one_thread_holds_up_no_other():
             thread.join()
 
 
-def test_an_error_in_a_replay_is_the_one_of_an_eager_call():
+def test_an_error_in_a_replay_is_that_of_an_eager_call():
     table = Tensor([1.0, 2.0, 3.0])
 
     def fn(index):
@@ -278,7 +278,7 @@ def test_an_error_in_a_replay_is_the_one_of_an_eager_call():
     assert compiled(Tensor([0, 2])).asnumpy().tolist() == [2.0, 6.0]
 
 
-def test_a_raising_call_changes_no_parameter_and_is_no_second_time_run():
+def test_a_call_that_raises_changes_no_parameter_and_runs_once():
     weight = Parameter(Tensor([1.0]), name="weight")
     calls = []
 
@@ -359,7 +359,7 @@ def test_what_is_printed_appears_at_once_and_in_every_replay(capsys):
     assert compiled.report()["replays"] == 2
 
 
-def test_a_profiler_of_the_user_goes_on():
+def test_a_profiler_of_the_user_keeps_running():
     events = []
 
     def profile(frame, event, arg):
@@ -374,15 +374,15 @@ def test_a_profiler_of_the_user_goes_on():
     assert events
 
 
-def test_cprofile_goes_on():
+def test_cprofile_keeps_running():
     with cProfile.Profile() as profile:
         jit(lambda x: x * 3)(X)
         sorted([2, 1])
     assert any("sorted" in str(entry.code) for entry in profile.getstats())
 
 
-def test_garbage_is_collected_in_no_recording_of_several_threads():
-    """A collection calls functions that look at clocks; it is one switch for all threads."""
+def test_no_garbage_collection_while_several_threads_record():
+    """A collection may call functions that read clocks; all threads share its switch."""
     from lamella.graph.tracing.outside import Outside
 
     told: list[str] = []
@@ -412,7 +412,7 @@ def test_garbage_is_collected_in_no_recording_of_several_threads():
             gc.disable()
 
 
-def test_what_happens_inside_of_a_kernel_is_not_the_programs():
+def test_side_effects_inside_of_a_kernel_are_ignored():
     """PyTorch's kernels in Python import modules, and these look at Python's frames."""
     from lamella.graph.tracing.outside import Outside
 
@@ -445,7 +445,7 @@ def test_generic_types_are_no_side_effect():
     assert not any("typing_extensions" in line for line in warned)
 
 
-def test_only_registrations_that_concern_the_function_matter():
+def test_only_registrations_for_the_functions_classes_count():
     class Shape(abc.ABC):
         @abc.abstractmethod
         def area(self): ...

@@ -1,4 +1,4 @@
-"""Numbers that a program reads off its tensors stay in the graph: compiled as eagerly."""
+"""Numbers that a program reads from tensors (`item`, `float`) stay values of the graph."""
 
 import math
 import random
@@ -117,12 +117,12 @@ def best():
     appended, trained, lambda: clipped, lambda: computed, lambda: changed_afterwards,
     lambda: as_whole_tensors, best], ids="appended trained clipped computed changed whole best"
     .split())
-def test_what_is_read_stays_in_the_graph(make):
+def test_numbers_that_are_read_stay_in_the_graph(make):
     report = same(make, [tensor(3, 4, seed=i) for i in range(CALLS)])
     assert not report["eager"] and report["replays"] >= CALLS - 6
 
 
-def test_what_is_printed(capsys):
+def test_numbers_that_are_printed(capsys):
     def step(x):
         print("loss", float(x.sum()), x.argmax().item())
         return x + 1
@@ -168,7 +168,7 @@ def test_large_whole_numbers():
 
 
 @pytest.mark.filterwarnings("ignore:For 'jit'")
-def test_what_needs_the_value_means_the_same():
+def test_programs_that_need_the_value_agree_with_eager_calls():
     def step(x):
         n = int((x > 0).sum())
         return ops.arange(n) * 2, [0] * n, f"{n:03d}", round(float(x[0]), 2)

@@ -1,4 +1,4 @@
-"""What a compiled function reads from Python's objects is guarded, wherever it is kept."""
+"""Guards on everything that a compiled function reads from Python's objects."""
 
 import array
 import collections
@@ -93,7 +93,7 @@ def test_attributes_of_functions_are_read_and_changed():
     agree(program)
 
 
-def test_what_a_class_hides_of_another():
+def test_an_attribute_that_hides_one_of_a_base_class():
     class Meta(type):
         factor = 2.0
 
@@ -157,7 +157,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("kind", HELD)
-def test_what_else_may_hold_values(kind):
+def test_other_objects_that_hold_values(kind):
     def program(wrap):
         held, fn, change = HELD[kind]()
         fn = wrap(fn)
@@ -172,7 +172,7 @@ def test_what_else_may_hold_values(kind):
 @pytest.mark.parametrize("hold", [
     lambda thing: of_referent(weakref.ref(thing)), lambda thing: of_proxy(weakref.proxy(thing)),
 ], ids=["reference", "proxy"])
-def test_what_is_held_weakly_only_is_read_eagerly_and_may_vanish(hold):
+def test_functions_that_read_weak_references_run_eagerly(hold):
     """A graph would keep it alive."""
     thing = Plain()
     fn = jit(hold(thing))
@@ -188,7 +188,7 @@ def test_what_is_held_weakly_only_is_read_eagerly_and_may_vanish(hold):
     assert alive() is None
 
 
-def test_what_is_held_weakly_and_otherwise_stays_compiled():
+def test_weak_references_to_objects_held_otherwise_stay_compiled():
     class Child(nn.Cell):
         def construct(self, x):
             return x * self.parent().factor
@@ -212,7 +212,7 @@ def test_what_is_held_weakly_and_otherwise_stays_compiled():
     agree(program)
 
 
-def test_classes_of_no_module_are_the_users():
+def test_classes_without_a_module_are_the_users():
     """Such are made at run time, as protobuf makes its messages."""
     def program(wrap):
         scale = type("Scale", (), {"factor": 2.0, "__module__": None})
@@ -225,8 +225,8 @@ def test_classes_of_no_module_are_the_users():
     agree(program)
 
 
-def test_what_another_walk_has_found_is_not_walked():
-    """It knows whole modules, and through these everything there is."""
+def test_another_reach_is_not_searched():
+    """It holds whole modules, and through these every object."""
     thing = Factors()
     other = Reach(lambda: thing)
     assert other.knows(thing)
@@ -290,7 +290,7 @@ def test_the_two_zeros_differ_and_nan_is_a_value():
     agree(program)
 
 
-def test_what_learns_is_seen_outside_of_cells():
+def test_requires_grad_outside_of_cells_is_guarded():
     def program(wrap):
         weights = [Parameter(x(), name="a"), Parameter(x(), name="b")]
         fn = wrap(lambda x: [w * x for w in weights if w.requires_grad])

@@ -1,4 +1,4 @@
-"""What no graph can hold: the run goes on eagerly, with a reason."""
+"""Programs that no graph can hold run eagerly, with a reason."""
 
 import dataclasses
 import random
@@ -42,7 +42,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_refused_with_a_reason_and_right(reason):
+def test_eager_runs_with_a_reason(reason):
     def results(wrap):
         ms.set_seed(5)
         random.seed(5)
@@ -55,7 +55,7 @@ def test_refused_with_a_reason_and_right(reason):
     assert compiled == results(lambda fn: fn)
 
 
-def test_a_refused_run_leaves_nothing_behind():
+def test_a_refused_run_leaves_the_state_of_an_eager_run():
     def program(wrap):
         weight, log, array = Parameter(x(), name="w"), [], np.zeros(1)
 
@@ -85,7 +85,7 @@ def test_a_refused_run_leaves_nothing_behind():
         agree(program)
 
 
-def test_refused_for_a_few_kinds_of_arguments_it_is_not_tried_for_more():
+def test_after_a_few_refused_kinds_of_arguments_no_more_are_recorded():
     runs = []
 
     def fn(x, number):
@@ -100,7 +100,7 @@ def test_refused_for_a_few_kinds_of_arguments_it_is_not_tried_for_more():
     assert len(compiled.report()["eager"]) == 1 and compiled.report()["traces"] == 0
 
 
-def test_a_guard_on_what_has_changed_counts_once():
+def test_a_guard_on_a_mutated_value_counts_once():
     def program(wrap):
         total = Parameter(Tensor(0, ms.int32), name="n", requires_grad=False)
 
