@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
+from functools import cached_property
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .draft import Draft, Kernels
-from .operations import bases_of, is_exchange, is_random, sweep, written_by
+from .operations import bases_of, is_exchange, is_random, must_stay, written_by
 
 
 class CannotCut(Exception):
@@ -71,11 +72,54 @@ def check_guards(graph: GraphModule, guards: int) -> None:
             raise CannotCut(guard)
 
 
+class Part:
+    """A part of a graph: operations of it, from the values that they take to those that they give.
+
+    The operations are the graph's own. `module` has copies of them, which few parts need.
+
+    Args:
+        root: the graph.
+        nodes: the operations, in order.
+        inputs: the values that they take.
+        results: the values that are kept of them.
+        bases: the alias sets of the graph's values.
+
+    Attributes:
+        changes_inputs: whether an operation mutates memory of an input.
+        shares: whether that is so, or a result lies in the memory of another value.
+    """
+
+    def __init__(self, root: GraphModule, nodes: list[Node], inputs: list[Node],
+                 results: list[Node], bases: dict[Node, set[Node]]):
+        self.root, self.nodes, self.inputs, self.results = root, nodes, inputs, results
+        own = set(nodes)
+        self.changes_inputs = any(not written_by(n, bases) <= own for n in nodes)
+        self.shares = self.changes_inputs or any(bases[n] != {n} for n in results)
+
+    @classmethod
+    def whole(cls, graph: GraphModule) -> Part:
+        """A whole graph as one part."""
+        nodes = list(graph.graph.nodes)
+        return cls(graph, [n for n in nodes if n.op not in ("placeholder", "output")],
+                   [n for n in nodes if n.op == "placeholder"],
+                   list(nodes[-1].args[0]), bases_of(nodes))  # type: ignore[arg-type]
+
+    @cached_property
+    def module(self) -> GraphModule:
+        """The part as a graph of its own."""
+        graph = Kernels()
+        copies = {n: graph.placeholder(f"in_{n.name}") for n in self.inputs}
+        for node in self.nodes:
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+        graph.output([copies[n] for n in self.results])
+        return Draft(self.root, graph)
+
+
 class Cut:
     """A graph in stages.
 
-    Each stage is a `GraphModule` on tensors of a list: the graph's inputs, its constants, then the
-    results of the stages before, in order.
+    Each stage is a `Part` on tensors of a list: the graph's inputs, its constants, then the results
+    of the stages before, in order.
 
     Args:
         graph: the graph; its first results are the guards.
@@ -87,7 +131,7 @@ class Cut:
         constants: the tensors that the graph has as attributes.
         input_guards: for each guard that is an input itself, its number among the guards and among
             the inputs.
-        stages: the modules, with the places of their inputs in the list.
+        stages: the parts, with the places of their inputs in the list.
         guards: for each other guard, after how many stages it is known, and its place in the list.
         results: the places of the graph's other results, in the list.
         changing: the number of stages before those that mutate inputs.
@@ -131,7 +175,7 @@ class Cut:
                   others: list[Node]) -> None:
         place = {n: i for i, n in enumerate(self.inputs)}
         count = len(place)
-        self.stages: list[tuple[GraphModule, list[int]]] = []
+        self.stages: list[tuple[Part, list[int]]] = []
         self.exchanges: set[int] = set()
         self.changing = 0
         known_after: dict[Node, int] = {}
@@ -147,8 +191,7 @@ class Cut:
                 continue
             if any(map(is_exchange, part)):
                 self.exchanges.add(len(self.stages))
-            module, takes = self._module(part, wanted, place)
-            self.stages.append((module, takes))
+            self.stages.append(self._stage(part, wanted, place))
             for node in wanted:
                 place[node] = count
                 known_after[node] = len(self.stages)
@@ -166,32 +209,25 @@ class Cut:
         return [n for n in part if n not in free
                 and (n in wanted or any(u in users for u in n.users))]
 
-    def _module(self, part: list[Node], wanted: list[Node],
-                place: dict[Node, int]) -> tuple[GraphModule, list[int]]:
-        """A stage, and the places of its inputs."""
-        graph, takes = Kernels(), []
-        copies: dict[Node, Node] = {}
-        own = set(part)
-        start = graph.create_node("placeholder", "start")
-        last = start
-
-        def copy_of(node: Node) -> Node:
-            nonlocal last
-            if node not in copies:
-                if node in own or (node not in place and node in self.views):
-                    copies[node] = graph.node_copy(node, copy_of)
-                else:
-                    takes.append(place[node])
-                    with graph.inserting_after(last):
-                        copies[node] = last = graph.placeholder(f"in_{node.name}")
-            return copies[node]
-
-        for node in part:
-            copy_of(node)
-        graph.output([copy_of(n) for n in wanted])
-        graph.erase_node(start)
-        sweep(graph)
-        return Draft(self.root, graph), takes
+    def _stage(self, part: list[Node], wanted: list[Node], place: dict[Node, int]
+               ) -> tuple[Part, list[int]]:
+        """A stage without dead code, and the places of its inputs."""
+        own, used = set(part), set(wanted)
+        kept: list[Node] = []
+        for node in reversed(part):
+            if node in used or must_stay(node):
+                kept.append(node)
+                used.update(node.all_input_nodes)
+        again: set[Node] = set()  # views that another stage has, too
+        waiting = list(used - own - place.keys())
+        while waiting:
+            node = waiting.pop()
+            again.add(node)
+            used.update(node.all_input_nodes)
+            waiting.extend({*node.all_input_nodes} - again - place.keys())
+        inputs = sorted(used & place.keys(), key=place.__getitem__)
+        nodes = [*sorted(again), *reversed(kept)]
+        return Part(self.root, nodes, inputs, wanted, self.bases), [place[n] for n in inputs]
 
 
 def _split_at(part: list[Node], alone: set[Node]) -> list[list[Node]]:

@@ -11,9 +11,9 @@ from torch.fx import GraphModule, Node
 from ...communication.repeated import Attempt
 from ..aoti.native import Native
 from ..ir.agreement import agree_but_for_kinks, next_to
-from ..ir.operations import bases_of, written_by
+from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.shapes import ShapeGuard
-from ..ir.stages import Cut, written_inputs
+from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
 from .capture import Captured
 from .choice import Choice, Run
@@ -66,10 +66,10 @@ class Plan:
         self.results = cut.results
         self.changing, self.exchanges = cut.changing, cut.exchanges
         stays = range(arguments, len(cut.inputs))
-        self.stages = [Stage(module, takes, [i in stays for i in takes],
+        self.stages = [Stage(part, takes, [i in stays for i in takes],
                              compile and number < cut.changing and number not in cut.exchanges
                              and not self._gives_shapes(number))
-                       for number, (module, takes) in enumerate(cut.stages)]
+                       for number, (part, takes) in enumerate(cut.stages)]
         self.settled = all(stage.settled for stage in self.stages)
 
     def run(self, values: list[torch.Tensor], streams: list[torch.Generator]) -> bool:
@@ -160,7 +160,7 @@ class Stage:
     """A part of a graph, and the backend that runs it.
 
     Attributes:
-        module: the part.
+        part: the part.
         takes: the places of its inputs among the values that the path has so far.
         stays: for each of them, whether its address is the same in every run.
         run: the function that runs it now.
@@ -168,21 +168,26 @@ class Stage:
         settled: whether the choice of the backend is final.
     """
 
-    def __init__(self, module: GraphModule, takes: list[int], stays: list[bool], compile: bool):
-        self.module = module
+    def __init__(self, part: Part, takes: list[int], stays: list[bool], compile: bool):
+        self.part = part
         self.takes = takes
         self.stays = stays
-        self.replay: Run = program(module)
+        self.replay: Run = program(part)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.settled = (not compile or _kernels(module) < FEWEST or _patches(module) > MOST
-                        or bool(written_inputs(module)))
+        self.settled = (not compile or part.changes_inputs or _kernels(part) < FEWEST
+                        or _patches(part) > MOST)
         self.native: Native | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest
 
+    @property
+    def module(self) -> GraphModule:
+        """The part as a graph of its own."""
+        return self.part.module
+
     def lower(self) -> None:
         """Replay by the C++ executor."""
-        before, self.replay = self.replay, program(self.module)
+        before, self.replay = self.replay, program(self.part)
         if self.run is before:
             self.run = self.replay
 
@@ -261,14 +266,16 @@ class Stage:
         self.settled = True
 
 
-def _kernels(module: GraphModule) -> int:
-    """How many operations of a graph run a kernel."""
-    return sum(n.op == "call_function" and not _is_view(n) for n in module.graph.nodes)
+def _kernels(part: Part) -> int:
+    """How many operations of a part run a kernel."""
+    return sum(n.op == "call_function" and not _is_view(n) for n in part.nodes)
 
 
-def _patches(module: GraphModule) -> int:
+def _patches(part: Part) -> int:
     """The largest number of writes into parts of one tensor."""
-    nodes = list(module.graph.nodes)
+    if not any(n.op == "call_function" and effects_of(n.target).written for n in part.nodes):
+        return 0
+    nodes = list(part.module.graph.nodes)
     bases = bases_of(nodes)
     count = Counter(base for node in nodes for base in written_by(node, bases)
                     if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))

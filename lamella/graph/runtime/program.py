@@ -1,4 +1,4 @@
-"""A stage of a graph as a function: instructions run in C++, or Python code.
+"""A part of a graph as a function: instructions run in C++, or Python code.
 
 Both call the kernels one after another and release each buffer at its last use (liveness). The C++
 form (`program.cpp`) is used where it has been built (`extension`): its overhead per kernel is about
@@ -14,10 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Node
 
 from ...machine.extension import Extension
-from ..ir.operations import bases_of, last_uses, nodes_in, written_by
+from ..ir.operations import last_uses, nodes_in
+from ..ir.stages import Part
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
@@ -29,20 +30,19 @@ class NoProgram(Exception):
     """The graph has an operation that is not a kernel, such as arithmetic on sizes."""
 
 
-def program(module: GraphModule) -> Run:
-    """A function that runs a graph, by the fastest executor available."""
+def program(part: Part) -> Run:
+    """A function that runs a part of a graph, by the fastest executor available."""
     built = extension.load()
     if built is not None:
         with contextlib.suppress(NoProgram):
-            return in_cpp(module, built.make)
-    return in_python(module)
+            return in_cpp(part, built.make)
+    return in_python(part)
 
 
-def in_python(module: GraphModule) -> Run:
-    """A function that runs a graph, with every kernel bound to a variable."""
-    nodes = list(module.graph.nodes)
-    last = last_uses(nodes)
-    names = {node: f"v{i}" for i, node in enumerate(nodes)}
+def in_python(part: Part) -> Run:
+    """A function that runs a part of a graph, with every kernel bound to a variable."""
+    last, results = last_uses(part.nodes), set(part.results)
+    names = {node: f"v{i}" for i, node in enumerate((*part.inputs, *part.nodes))}
     bound: list[Any] = []
     lines: list[str] = []
 
@@ -60,22 +60,20 @@ def in_python(module: GraphModule) -> Run:
             return named(value)
         return repr(value) if value is None or type(value) in (bool, int) else named(value)
 
-    inputs = [names[n] for n in nodes if n.op == "placeholder"]
-    if inputs:
-        lines.append(f"{', '.join(inputs)}, = values")
-    for node in nodes:
+    if part.inputs:
+        lines.append(f"{', '.join(names[n] for n in part.inputs)}, = values")
+    for node in part.nodes:
         if node.op == "get_attr":
-            lines.append(f"{names[node]} = {named(_attribute(module, node))}")
+            lines.append(f"{names[node]} = {named(_attribute(part, node))}")
         elif node.op == "call_function":
             called = named(getattr(node.target, "_op", node.target))
             given = [*map(written, node.args),
                      *(f"{k}={written(v)}" for k, v in node.kwargs.items())]
             lines.append(f"{names[node]} = {called}({', '.join(given)})")
-        elif node.op == "output":
-            lines.append(f"return [{', '.join(map(written, node.args[0]))}]")  # type: ignore[arg-type]
-        gone = [names[n] for n in last.get(node, ())]
-        if gone and node.op != "output":
+        gone = [names[n] for n in last[node] if n not in results]
+        if gone:
             lines.append(" = ".join([*gone, "None"]))
+    lines.append(f"return [{', '.join(names[n] for n in part.results)}]")
     kept = ", ".join(f"b{i}" for i in range(len(bound)))
     code = [f"def made({kept}):", " def run(values):", *(f"  {line}" for line in lines),
             " return run"]
@@ -84,54 +82,47 @@ def in_python(module: GraphModule) -> Run:
     return space["made"](*bound)
 
 
-def in_cpp(module: GraphModule, make: Callable[..., Run]) -> Run:
+def in_cpp(part: Part, make: Callable[..., Run]) -> Run:
     """The same, run by the C++ executor.
 
     Args:
-        module: the graph.
+        part: the part.
         make: `make` of the extension.
 
     Raises:
         NoProgram: if it can't run this graph.
     """
-    lowered = _Lowered(module)
+    lowered = _Lowered(part)
     try:
         return make(lowered.instructions, lowered.results, lowered.registers, lowered.inputs,
-                    lowered.shares)
+                    part.shares)
     except (RuntimeError, TypeError, ValueError) as reason:
         raise NoProgram(str(reason)) from reason
 
 
 class _Lowered:
-    """A graph as a list of instructions on registers.
+    """A part as a list of instructions on registers.
 
     An instruction has a kind, the operation's name and overload, operands, constants, and the
     registers of its results. The operands are in the order of the schema: twice the number of a
     register, plus 1 at its last use; or ``~i`` for the instruction's i-th constant.
     """
 
-    def __init__(self, module: GraphModule):
-        self.module = module
+    def __init__(self, part: Part):
         self.values: dict[Node, Any] = {}  # of nodes: the number of a value, numbers, a constant
         self.steps: list[tuple[str, str, str, list[Any], Any, list[int]]] = []
         self.count = 0
-        self._formals: dict[Any, list[tuple[str, bool, Any, str]]] = {}  # arguments by operations
-        nodes = list(module.graph.nodes)
-        for node in nodes:
-            if node.op == "placeholder":
-                self.values[node] = self._new()
+        # the arguments of operations, by identity: an operation's hash is slow
+        self._formals: dict[int, list[tuple[str, bool, Any, str]]] = {}
+        for node in part.inputs:
+            self.values[node] = self._new()
         self.inputs = self.count
-        for node in nodes:
+        for node in part.nodes:
             if node.op == "get_attr":
-                self.values[node] = _Constant(_attribute(module, node))
+                self.values[node] = _Constant(_attribute(part, node))
             elif node.op == "call_function":
                 self._call(node)
-        given: Any = nodes[-1].args[0]
-        bases = bases_of(nodes)
-        inputs = {n for n in nodes if n.op == "placeholder"}
-        self.shares = any(bases[n] != {n} for n in given) or any(
-            written_by(n, bases) & inputs for n in nodes)
-        results = [self.values[n] for n in given]
+        results = [self.values[n] for n in part.results]
         if any(isinstance(value, _Constant) for value in results):
             raise NoProgram("a constant as a result")
         self._allocate(results)
@@ -153,9 +144,9 @@ class _Lowered:
         schema = getattr(node.target, "_schema", None)
         if schema is None:
             raise NoProgram(str(node.target))
-        formals = self._formals.get(node.target)
+        formals = self._formals.get(id(node.target))
         if formals is None:
-            formals = self._formals[node.target] = [
+            formals = self._formals[id(node.target)] = [
                 (formal.name, formal.has_default_value(), formal.default_value, str(formal.type))
                 for formal in schema.arguments]
         args, kwargs = node.args, node.kwargs
@@ -226,5 +217,5 @@ class _Constant:
         self.value = value
 
 
-def _attribute(module: GraphModule, node: Node) -> Any:
-    return getattr(module, str(node.target))
+def _attribute(part: Part, node: Node) -> Any:
+    return getattr(part.root, str(node.target))

@@ -10,6 +10,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
+from lamella.graph.ir.stages import Part
 from lamella.graph.runtime import program
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import products
@@ -23,6 +24,10 @@ def module(build, count):
     inputs = [graph.placeholder(f"x{i}") for i in range(count)]
     graph.output(build(graph.call_function, *inputs))
     return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
+def made(graph):
+    return program.program(Part.whole(graph))
 
 
 def kinds_of_arguments(call, x, y):
@@ -47,8 +52,8 @@ def kinds_of_arguments(call, x, y):
 def test_kinds_of_arguments(executor):
     graph = module(kinds_of_arguments, 2)
     values = [torch.randn(3, 5), torch.randn(4, 6)]
-    found, wanted = program.program(graph)(values), graph(*values)
-    assert (type(program.program(graph)).__name__ == "builtin_function_or_method") == (
+    found, wanted = made(graph)(values), graph(*values)
+    assert (type(made(graph)).__name__ == "builtin_function_or_method") == (
         executor == "C++")
     for a, b in zip(found, wanted, strict=True):
         assert a.dtype is b.dtype and a.stride() == b.stride()
@@ -64,7 +69,7 @@ def test_changes_in_place_and_views(executor):
 
     x, y = torch.arange(6.0).reshape(2, 3), torch.ones(3)
     version = x._version
-    row, total, again = program.program(module(build, 2))([x, y])
+    row, total, again = made(module(build, 2))([x, y])
     assert x.tolist() == [[0.0, 2.0, 4.0], [8.0, 10.0, 12.0]] and y.tolist() == [2.0, 2.0, 2.0]
     assert row.data_ptr() == again.data_ptr() == x[1].data_ptr() and total.item() == 36.0
     assert x._version > version, "who has saved x for a gradient has to notice"
@@ -87,7 +92,7 @@ def test_random_numbers_of_both_kinds_of_streams(executor):
     root.stream = own
     x = graph.placeholder("x")
     graph.output(build(graph.call_function, x))
-    run = program.program(torch.fx.GraphModule(root, graph))
+    run = made(torch.fx.GraphModule(root, graph))
     torch.manual_seed(5)
     first, second = run([torch.zeros(4)])
     torch.manual_seed(5)
@@ -104,7 +109,7 @@ def test_values_are_freed_at_their_last_use(executor):
             x = call(operator.getitem, (call(aten.split.Tensor, (x, 2**22)), 0))
         return [x]
 
-    run = program.program(module(build, 1))
+    run = made(module(build, 1))
     x = torch.zeros(2**22)  # 16 MiB
     run([x])
     with open("/proc/self/clear_refs", "w") as file:
@@ -120,10 +125,10 @@ def _peak():
 
 
 def test_errors_are_those_of_eager_calls(executor):
-    run = program.program(module(lambda call, x, y: [call(aten.mm.default, (x, y))], 2))
+    run = made(module(lambda call, x, y: [call(aten.mm.default, (x, y))], 2))
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
         run([torch.ones(2, 3), torch.ones(2, 3)])
-    index = program.program(module(lambda call, x: [call(aten.select.int, (x, 0, 7))], 1))
+    index = made(module(lambda call, x: [call(aten.select.int, (x, 0, 7))], 1))
     with pytest.raises(IndexError, match="out of range"):
         index([torch.ones(2, 3)])
     with pytest.raises(ValueError):
@@ -205,8 +210,8 @@ def test_graphs_with_other_calls_than_kernels_run_in_python():
         x, [call(operator.add, (call(aten.sym_size.int, (x, 0)), 0)), 2]))], 1)
     make = getattr(program.extension.module, "make", None)
     with pytest.raises(program.NoProgram):
-        program.in_cpp(graph, make)
-    assert program.program(graph)([torch.ones(3, 1)])[0].shape == (3, 2)
+        program.in_cpp(Part.whole(graph), make)
+    assert made(graph)([torch.ones(3, 1)])[0].shape == (3, 2)
 
 
 def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
