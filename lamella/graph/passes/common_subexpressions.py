@@ -27,7 +27,8 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
         if not memory.is_view(node) and (memory.writes(node) or memory.escapes(node)):
             continue
         version = memory.version(node.all_input_nodes, memory.place[node])
-        key = (node.target, _written_out(node.args), _written_out(node.kwargs), version)
+        # by identity: an operation's hash is slow
+        key = (id(node.target), _written_out(node.args), _written_out(node.kwargs), version)
         first = seen.setdefault(key, node)
         if first is not node:
             replacements.replace(node, first)

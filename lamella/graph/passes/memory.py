@@ -65,8 +65,8 @@ class Memory:
 
     def version(self, nodes: Iterable[Node], place: int) -> tuple[int, ...]:
         """Numbers that are equal at two positions if no mutation of the nodes lies in between."""
-        found = [self.writes(n) for n in nodes]
-        return tuple([sum(i < place for i in w) for w in found]) if any(found) else ()
+        return tuple([sum(i < place for i in found)
+                      for n in nodes if (found := self.writes(n))])
 
     def escapes(self, node: Node) -> bool:
         """Whether a result of the graph lies in the node's memory."""

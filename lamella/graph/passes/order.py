@@ -92,10 +92,13 @@ def was_measured_before(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> b
 
 
 def simplify(module: GraphModule) -> None:
-    """Remove dead code, fold constants, and run common subexpression elimination and peephole."""
+    """Remove dead code, fold constants, and run peephole and common subexpression elimination.
+
+    In this order, since each leaves less for the next one.
+    """
     graph, memory, idle = module.graph, None, 0
     sweep(graph)
-    for run in itertools.cycle((eliminate_common_subexpressions, fold, peephole)):
+    for run in itertools.cycle((fold, peephole, eliminate_common_subexpressions)):
         memory = memory or Memory(graph)
         if run(module, memory):
             memory, idle = None, 0

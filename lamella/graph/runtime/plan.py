@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -175,7 +176,7 @@ class Stage:
         self.replay: Run = program(part)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.settled = (not compile or part.changes_inputs or _kernels(part) < FEWEST
+        self.settled = (not compile or part.changes_inputs or not _is_worth_compiling(part)
                         or _patches(part) > MOST)
         self.native: Native | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest
@@ -266,9 +267,10 @@ class Stage:
         self.settled = True
 
 
-def _kernels(part: Part) -> int:
-    """How many operations of a part run a kernel."""
-    return sum(n.op == "call_function" and not _is_view(n) for n in part.nodes)
+def _is_worth_compiling(part: Part) -> bool:
+    """Whether a part has more than a few operations that run a kernel."""
+    kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
+    return len(list(itertools.islice(kernels, FEWEST))) == FEWEST
 
 
 def _patches(part: Part) -> int:
