@@ -194,14 +194,14 @@ class _Widths(enum.Enum):
 
 
 QuantDtype = _Widths("QuantDtype", {
-    f"{kind}{bits}": bits - 1 + start for start, kind in ((0, "INT"), (16, "UINT"))
+    f"{kind}{bits}": bits - 1 + start for start, kind in ((0, "INT"), (100, "UINT"))
     for bits in range(1, 17)})
 QuantDtype.__doc__ = """Whole numbers of 1 to 16 bits, by which quantized networks name their types.
 
 Examples:
     >>> import lamella as ms
     >>> print(ms.QuantDtype.INT8, ms.QuantDtype.UINT4.value())
-    INT8 19
+    INT8 103
 """
 
 

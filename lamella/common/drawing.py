@@ -1,4 +1,7 @@
-"""How the numbers of initializers are drawn, and how widely, by the sizes of a layer."""
+"""How the numbers of initializers are drawn, and how widely, by the sizes of a layer.
+
+The numbers are MindSpore's: `set_seed` gives a network the same initial weights here and there.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,37 @@ from typing import Any
 import numpy as np
 import torch
 
+from .philox import philox
+
 __all__ = ["draw_normal", "draw_truncated", "draw_uniform"]
 
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
            "conv_transpose3d")
+
+
+_AT_ONCE = 1 << 16
+_PI = float(np.float32(3.1415926))  # MindSpore's constants have the digits of float32
+_ROOT_TWO = float(np.float32(1.4142135))
+_SMALLEST = float(np.float32(1e-7))  # of the numbers whose logarithm is taken
+
+
+def _draw(raw: torch.Tensor, of_bits: Callable[[np.ndarray], torch.Tensor]) -> None:
+    """Fill `raw` with what a function makes of random 32-bit numbers, as many as it gets."""
+    seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))  # `set_seed` seeds NumPy's generator
+    flat = torch.empty(raw.numel(), dtype=torch.float32)
+    for start in range(0, len(flat), _AT_ONCE):
+        piece = flat[start:start + _AT_ONCE]
+        piece.copy_(of_bits(philox(seed, -(-len(piece) // 2) * 2, start))[:len(piece)])
+    raw.copy_(flat.view(raw.shape))
+
+
+def _uniform(bits: np.ndarray, low: float, high: float) -> torch.Tensor:
+    return torch.from_numpy(bits.astype(np.float64)).mul_((high - low) / 2**32).add_(low)
+
+
+def _single(*options: float) -> list[float]:
+    """The options as MindSpore's kernels have them, rounded to float32."""
+    return [float(np.float32(option)) for option in options]
 
 
 def _check_sigma(sigma: float) -> None:
@@ -21,52 +51,51 @@ def _check_sigma(sigma: float) -> None:
 
 
 def draw_normal(raw: torch.Tensor, mean: float, sigma: float) -> None:
-    """Fill `raw` with normal numbers."""
+    """Fill `raw` with normal numbers, of two uniform ones each two.
+
+    After Box and Muller, "A note on the generation of random normal deviates" (1958),
+    https://doi.org/10.1214/aoms/1177706645.
+    """
     _check_sigma(sigma)
-    raw.normal_(mean, sigma)
+    mean, sigma = _single(mean, sigma)
+
+    def normal(bits: np.ndarray) -> torch.Tensor:
+        uniform = torch.from_numpy((bits & np.uint32(0x7FFFFF)).astype(np.float64))
+        uniform = uniform.div_(1 << 23).clamp_(min=_SMALLEST).view(-1, 2)
+        radius = uniform[:, 0].log().mul_(-2).sqrt_().mul_(sigma)
+        angle = uniform[:, 1] * (2 * _PI)
+        return torch.stack((radius * angle.cos(), radius * angle.sin()), 1).add_(mean).view(-1)
+
+    _draw(raw, normal)
 
 
 def draw_uniform(raw: torch.Tensor, low: float, high: float) -> None:
     """Fill `raw` with numbers uniform between two bounds."""
-    if low > high:
-        low, high = high, low
-    raw.uniform_(low, high)
+    low, high = _single(low, high)
+    _draw(raw, lambda bits: _uniform(bits, low, high))
 
 
 def draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: float) -> None:
-    """Draw from a normal distribution cut to [a, b].
-
-    Where most of the distribution lies within, what falls outside is drawn again; else its
-    cumulative distribution is inverted, mirrored to the left tail, where that doesn't round to 1.
-    """
+    """Draw from a normal distribution cut to [a, b], by its inverse cumulative distribution."""
     _check_sigma(sigma)
     if not a < b:
         raise ValueError(f"For 'TruncatedNormal', 'a' must be less than 'b', "
                          f"but got a={a} and b={b}.")
+    a, b, mean, sigma = _single(a, b, mean, sigma)
     if sigma == 0:
         raw.fill_(min(max(mean, a), b))
         return
-    left, right = (a - mean) / sigma, (b - mean) / sigma
-    low, high = (0.5 * math.erfc(-x / math.sqrt(2)) for x in (left, right))
-    if high - low > 0.5:
-        raw.normal_(mean, sigma)
-        outside = ((raw < a) | (raw > b)).nonzero(as_tuple=True)
-        while len(outside[0]) or raw.dim() == 0 and not a <= raw.item() <= b:
-            again = raw[outside].normal_(mean, sigma)
-            raw[outside] = again
-            outside = tuple(place[(again < a) | (again > b)] for place in outside)
-        return
-    sign = -1.0 if left > 0 else 1.0
-    if sign < 0:
-        left, right = -right, -left
-        low, high = (0.5 * math.erfc(-x / math.sqrt(2)) for x in (left, right))
+    low, high = (0.5 * math.erfc((mean - x) / sigma / _ROOT_TWO) for x in (a, b))
     if not low < high:  # so far out that no probability is left: all of it is at the near bound
-        raw.fill_(a if sign < 0 else b)
+        raw.fill_(a if a > mean else b)
         return
-    wide = torch.empty(raw.shape, dtype=torch.float64)
-    wide.uniform_(low, high)
-    wide = torch.special.ndtri(wide).clamp_(left, right).mul_(sign * sigma).add_(mean)
-    raw.copy_(wide.clamp_(a, b))
+    scale = _ROOT_TWO / math.sqrt(2) * sigma
+
+    def truncated(bits: np.ndarray) -> torch.Tensor:
+        probability = _uniform(bits, low, high)
+        return torch.special.ndtri(probability).mul_(scale).add_(mean).clamp_(a, b)
+
+    _draw(raw, truncated)
 
 
 def _drawn(shape: Sequence[int], draw: Callable[..., None], *options: float) -> np.ndarray:

@@ -1,8 +1,9 @@
 """Initializers: how the data of new Parameters is made.
 
-`initializer` returns a Tensor whose data is made by `Tensor.init_data`. The distributions draw in
-PyTorch's kernels from the CPU's default generator, which `set_seed` seeds, so that a seed gives the
-same network on every device. An Initializer of one's own fills a NumPy array in `_initialize`.
+`initializer` returns a Tensor whose data is made by `Tensor.init_data`. The distributions draw
+MindSpore's numbers, by seeds from NumPy's generator, which `set_seed` seeds: a seed gives the same
+network on every device, and in MindSpore. An Initializer of one's own fills a NumPy array in
+`_initialize`.
 """
 
 # ruff: noqa: F401 - all of MindSpore's names can be imported from here
@@ -264,9 +265,8 @@ class Sparse(_Kernel):
         check_matrix("Sparse", raw)
         draw_normal(raw, 0.0, self.sigma)
         zeros = min(math.ceil(self.sparsity * raw.shape[0]), raw.shape[0])
-        # the places of the smallest of as many random numbers are a random choice of rows
-        rows = torch.rand(raw.shape).argsort(0)[:zeros]
-        raw.scatter_(0, rows, 0.0)
+        rows = [np.random.permutation(len(raw))[:zeros] for _ in range(raw.shape[1])]
+        raw.scatter_(0, torch.from_numpy(np.stack(rows, 1)), 0.0)
 
 
 @_register()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -110,28 +111,22 @@ class _RNNBase(Cell):
         self.rnn = _ENGINES[mode]()
         self.dropout_op = Dropout(p=dropout)
         gates, directions = _GATES[mode] * hidden_size, 2 if bidirectional else 1
-        shapes: dict[str, list[tuple[str, tuple[int, ...]]]] = {
+        bound = 1 / math.sqrt(hidden_size)
+        drawn: dict[str, list[Parameter]] = {
             "weight_ih": [], "weight_hh": [], "bias_ih": [], "bias_hh": []}
+        shapes: dict[str, list[tuple[int, ...]]] = {kind: [] for kind in drawn}
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden_size * directions
             for suffix in ("", "_reverse")[:directions]:
-                place = f"_l{layer}{suffix}"
-                shapes["weight_ih"].append((place, (gates, width)))
-                shapes["weight_hh"].append((place, (gates, hidden_size)))
-                shapes["bias_ih"].append((place, (gates,)))
-                shapes["bias_hh"].append((place, (gates,)))
-        self._shapes = [shape for kind in shapes.values() for _, shape in kind]
-        bound = 1 / math.sqrt(hidden_size)
-
-        def parameters(kind: str) -> ParameterTuple:
-            return ParameterTuple(
-                Parameter(initializer(Uniform(bound), shape, dtype), name=kind + place)
-                for place, shape in shapes[kind])
-
-        self.w_ih_list = parameters("weight_ih")
-        self.w_hh_list = parameters("weight_hh")
-        self.b_ih_list = parameters("bias_ih") if has_bias else ParameterTuple(())
-        self.b_hh_list = parameters("bias_hh") if has_bias else ParameterTuple(())
+                sizes = ((gates, width), (gates, hidden_size), (gates,), (gates,))
+                for kind, shape in zip(drawn, sizes, strict=True):
+                    shapes[kind].append(shape)
+                    if has_bias or kind.startswith("weight"):
+                        data = Tensor(np.random.uniform(-bound, bound, shape), dtype)
+                        drawn[kind].append(Parameter(data, name=f"{kind}_l{layer}{suffix}"))
+        self._shapes = [shape for kind in shapes.values() for shape in kind]
+        self.w_ih_list, self.w_hh_list, self.b_ih_list, self.b_hh_list = map(
+            ParameterTuple, drawn.values())
 
     def construct(self, x: Tensor, hx: Any = None, seq_length: Tensor | None = None) -> tuple:
         name = type(self).__name__
@@ -355,15 +350,16 @@ class RNNCellBase(Cell):
         self.input_size = checks.positive_int(input_size, "input_size", name)
         self.hidden_size = checks.positive_int(hidden_size, "hidden_size", name)
         gates = num_chunks * hidden_size
-        bound = 1 / math.sqrt(hidden_size)
 
         def parameter(*shape: int) -> Parameter:
-            return Parameter(initializer(Uniform(bound), shape, dtype))
+            # drawn again below, as in MindSpore, so that a seed gives the same numbers
+            return Parameter(Tensor(np.random.randn(*shape), dtype))
 
         self.weight_ih = parameter(gates, input_size)
         self.weight_hh = parameter(gates, hidden_size)
         self.bias_ih = parameter(gates) if has_bias else None
         self.bias_hh = parameter(gates) if has_bias else None
+        self.reset_parameters(dtype)
 
     def reset_parameters(self, dtype: Any = mstype.float32) -> None:
         """Draw the parameters again."""
