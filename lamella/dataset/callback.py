@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from . import config
@@ -137,29 +137,26 @@ class WaitedDSCallback(DSCallback):
         self._epoch_over.set()
 
 
-def notified(callbacks: list[Any], rows: Iterator[Row], run: Run,
-             size: Callable[[], int]) -> Iterator[Row]:
-    """The rows of an epoch, with the callbacks called around them."""
-    epoch, before = run.epoch + 1, run.epoch * size()
+def notified(callbacks: list[Any], rows: Iterator[Row], run: Run, size: int,
+             skip: int) -> Iterator[Row]:
+    """The rows of an epoch of `size` without the first `skip`, the callbacks called around them."""
+    epoch, before = run.epoch + 1, run.epoch * size
 
     def call(method: str, step: int) -> None:
         param = CallbackParam(epoch, step, before + step)
         for callback in callbacks:
-            if "step" in method and (before + step - 1) % callback.step_size:
+            if "step" in method and (step - 1) % callback.step_size:
                 continue
             getattr(callback, method)(param)
 
     if epoch == 1:
         call("ds_begin", 0)
     call("ds_epoch_begin", 0)
-    step = 0
-    while True:
-        call("ds_step_begin", step + 1)
-        try:
-            row = next(rows)
-        except StopIteration:
+    for step in range(skip + 1, size + 1):
+        call("ds_step_begin", step)
+        row = next(rows, None)
+        if row is None:
             break
-        step += 1
         call("ds_step_end", step)
         yield row
-    call("ds_epoch_end", step)
+    call("ds_epoch_end", size)

@@ -107,7 +107,7 @@ class MapDataset(Dataset):
         work: Any = run.keep(self, lambda: _Work(self, run))
         rows = work.rows(run, skip)
         if self.callbacks:
-            return notified(self.callbacks, rows, run, self.get_dataset_size)
+            return notified(self.callbacks, rows, run, self.get_dataset_size(), skip)
         return rows
 
     def _advance(self, run: Run) -> None:

@@ -278,15 +278,17 @@ class MixUp(PyTensorOperation):
         """The mixed batch."""
         image, label = values
         share = np.random.beta(self.alpha, self.alpha, self.batch_size)
-        order = [*range(1, self.batch_size), 0]
-        others = (image[order], label[order])
-        if not self.is_single:
-            if self._before is None:
-                share, self._before = np.ones(self.batch_size), (0, 0)
+        if self.is_single:
+            order = [*range(1, self.batch_size), 0]
+            others = (image[order], label[order])
+        elif self._before is None:
+            share, others = np.ones(self.batch_size), (0, 0)
+        else:
             others = self._before
         out = []
-        for value, other in zip((image, label), others, strict=True):
-            part = share.reshape(-1, *[1] * (value.ndim - 1))
+        for value, other, rank in zip((image, label), others, (4, 2), strict=True):
+            # one image, without a dimension for the batch, is a whole batch of it
+            part = share.reshape(-1, *[1] * (max(value.ndim, rank) - 1))
             out.append(part * value + (1 - part) * other)
         self._before = tuple(out)
         return out[0], out[1]

@@ -85,6 +85,15 @@ def test_mixing_keeps_what_is_mixed():
     np.testing.assert_allclose(mixed.reshape(4, -1).mean(1), shares @ [0, 100, 200, 40], rtol=1e-5)
 
 
+def test_mixup_of_one_image_is_a_batch_of_it():
+    image, label = np.full((5, 6, 3), 9, np.uint8), np.array([[0, 1]])
+    operation = vision.MixUp(batch_size=2, alpha=0.2, is_single=False)
+    for _ in range(2):  # the second time with what came before
+        mixed, shares = operation(image, label)
+        np.testing.assert_allclose(mixed, np.full((2, 5, 6, 3), 9.0))
+        np.testing.assert_allclose(shares, [[0, 1], [0, 1]])
+
+
 def test_boxes_go_with_their_image():
     image = np.zeros((20, 30, 3), np.uint8)
     image[5:10, 8:20] = 255
