@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import context
 from ..dtype import is_integer, to_raw
 from ..state import numbers
 from ..tensor import as_raw
@@ -144,15 +143,6 @@ def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
         raise TypeError(f"For '{where}', '{name}' must be integers, "
                         f"but got a Tensor of {raw.dtype}.")
     return raw.long()
-
-
-def device_of(*values: Any) -> torch.device:
-    """The device of the first Tensor among `values`, else the current one."""
-    for value in values:
-        raw = getattr(value, "_raw", None)
-        if raw is not None:
-            return raw.device
-    return context.current_device()
 
 
 def require(holds: bool, error: Callable[[str], Exception], message: str) -> None:

@@ -23,11 +23,6 @@ LIMITS = {
 }
 
 
-def dtype_of(text: str) -> str:
-    """The data type that a line asks for."""
-    return text[: text.index("[")]
-
-
 def _edges(kind: str) -> list[Any]:
     """Special values of a data type."""
     if kind == "bool":

@@ -48,10 +48,6 @@ class Memory:
                     found[base] = place
         return found
 
-    def is_fresh(self, node: Node) -> bool:
-        """Whether the value lies in memory that an operation of the graph allocated."""
-        return all(b.op == "call_function" for b in self.bases[node])
-
     def is_view(self, node: Node) -> bool:
         """Whether the value lies in the memory of another node."""
         return node not in self.bases[node]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -158,9 +157,3 @@ class _Inspection:
                                     tensor if isinstance(tensor, Parameter) else None)
         value.rules += parameter_rules(own)
         self.known.setdefault(name, value)
-
-
-def signature_name(fn: Any) -> str:
-    """What to call a function or Cell."""
-    fn = inspect.unwrap(fn) if inspect.isfunction(fn) else fn
-    return getattr(fn, "__name__", type(fn).__name__)

@@ -10,7 +10,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, inspect_gradients, nn, ops
 
-from ...browser import click, console_messages, opened, running, texts
+from ...browser import click, opened, running, texts
 
 
 class Block(nn.Cell):
@@ -47,13 +47,6 @@ def browser(tmp_path_factory, report):
     path = report.save(folder / "report.html")
     with running(folder / "profile") as found:
         yield opened(found, path)
-
-
-@pytest.fixture(autouse=True)
-def no_errors(request):
-    yield
-    if "browser" in request.fixturenames:
-        assert console_messages(request.getfixturevalue("browser")) == []
 
 
 LABELS = "[data-component=flow] .tree .label"

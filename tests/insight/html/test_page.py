@@ -9,7 +9,7 @@ import pytest
 
 from lamella.insight.html import Page
 
-from ...browser import click, console_messages, opened, running, texts
+from ...browser import click, opened, running, texts
 
 
 def example() -> Page:
@@ -92,13 +92,6 @@ def browser(tmp_path_factory):
     path = example().write(folder / "report.html")
     with running(folder / "profile") as found:
         yield opened(found, path)
-
-
-@pytest.fixture(autouse=True)
-def no_errors(request):
-    yield
-    if "browser" in request.fixturenames:
-        assert console_messages(request.getfixturevalue("browser")) == []
 
 
 def rows(browser):

@@ -54,13 +54,6 @@ def browser(tmp_path_factory, report):
         yield opened(found, report.save(folder / "step.html"))
 
 
-@pytest.fixture(autouse=True)
-def no_errors(request):
-    yield
-    if "browser" in request.fixturenames:
-        assert console_messages(request.getfixturevalue("browser")) == []
-
-
 ROWS = "[data-component=table] tbody tr"
 
 
