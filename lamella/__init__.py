@@ -110,17 +110,19 @@ from .log import get_level, get_log_config
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
 from .parallel.layout import Layout
-from .parallel.settings import (
-    ParallelMode,
+from .parallel.search_settings import (
     get_algo_parameters,
-    get_auto_parallel_context,
     get_ps_context,
     reset_algo_parameters,
-    reset_auto_parallel_context,
     reset_ps_context,
     set_algo_parameters,
-    set_auto_parallel_context,
     set_ps_context,
+)
+from .parallel.settings import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
 )
 from .parameter import Parameter, ParameterTuple
 from .random import (

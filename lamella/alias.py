@@ -125,8 +125,8 @@ _PLACES: dict[str, str] = {
     "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
         communication.management communication._comm_helper""",
-    "context,parallel.settings": "context",
-    "parallel.settings": """
+    "context,parallel.settings,parallel.search_settings": "context",
+    "parallel.settings,parallel.search_settings": """
         parallel._utils parallel._auto_parallel_context parallel._ps_context
         parallel._cost_model_context parallel.algo_parameter_config""",
     "parallel": """

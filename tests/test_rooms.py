@@ -21,9 +21,9 @@ ORDER = (
     "common",
     "autodiff",
     "communication",
-    "parallel.settings parallel.layout parallel.buckets parallel.on_use parallel.spread "
-    "parallel.parts parallel.slices parallel.sharding parallel.stages parallel.stage_plan "
-    "parallel.axes parallel.one_axis parallel.schedule parallel.pipeline",
+    "parallel.settings parallel.search_settings parallel.layout parallel.buckets parallel.on_use "
+    "parallel.spread parallel.parts parallel.slices parallel.sharding parallel.stages "
+    "parallel.stage_plan parallel.axes parallel.one_axis parallel.schedule parallel.pipeline",
     "ops",
     "nn parallel.auto_parallel parallel.nn",
     "graph.ir",
@@ -59,7 +59,7 @@ def rank_of(room: str) -> int:
 # files that need each other: a class whose methods give objects of classes derived from it or
 # converted to it, which other files define
 CIRCLES = (
-    {f"dataset.{name}" for name in "node batching mapping moving waiting".split()},
+    {f"dataset.{name}" for name in "node source batching mapping moving waiting".split()},
     {f"sparse.{name}" for name in "conversions coo coo_operators csr csr_operators".split()},
 )
 

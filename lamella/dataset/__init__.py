@@ -29,7 +29,7 @@ from .moving import (
     TakeDataset,
     ZipDataset,
 )
-from .node import Dataset, MappableDataset, SourceDataset
+from .node import Dataset
 from .samplers import (
     BuiltinSampler,
     DistributedSampler,
@@ -45,6 +45,7 @@ from .samplers import (
 )
 from .schema import Schema
 from .serializing import compare, serialize, show
+from .source import MappableDataset, SourceDataset
 from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
 from .waiting import SyncWaitDataset, TransferDataset

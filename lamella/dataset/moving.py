@@ -10,9 +10,10 @@ import numpy as np
 
 from .checks import LARGEST, boolean, integer
 from .errors import in_pipeline
-from .node import Dataset, MappableDataset, names
+from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
 from .samplers import RandomSampler, SequentialSampler
+from .source import MappableDataset
 from .state import Run
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from .checks import boolean
 from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
-from .order import Row, Table, flat, skipped
-from .samplers import BuiltinSampler
+from .order import Row, Table, flat
 from .serializing import serialize
-from .state import Passes, Run
+from .state import Run
 
 
 class Dataset:
@@ -420,10 +419,6 @@ class Dataset:
         return found
 
 
-class SourceDataset(Dataset):
-    """A dataset that reads rows from somewhere."""
-
-
 def names(where: str, columns: Any) -> list[str]:
     """Names of columns as a list.
 
@@ -440,54 +435,3 @@ def names(where: str, columns: Any) -> list[str]:
     if len(set(found)) != len(found):
         raise ValueError(f"For '{where}', names of columns must differ, but got {list(found)}.")
     return list(found)
-
-
-class MappableDataset(SourceDataset):
-    """A source whose rows have numbers, read in the order that a sampler gives."""
-
-    sampler: Any
-
-    def _order(self, run: Run) -> Any:
-        table = self._table()
-        assert table is not None  # every source of this kind has one
-        return run.keep(self, lambda: Passes(self.sampler.epochs(table.size, run.seed)))
-
-    def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
-        order = self._order(run).next()
-        return skipped([order], skip) if skip else iter([order])
-
-    def _advance(self, run: Run) -> None:
-        self._order(run).next()
-
-    def _count(self) -> int:
-        table = self._table()
-        return self.sampler.count(table.size) if table is not None else super()._count()
-
-    def is_shuffled(self) -> bool:
-        """Whether the order of rows is random."""
-        return self.sampler.is_shuffled()
-
-    def is_sharded(self) -> bool:
-        """Whether only a part of the source is read."""
-        return self.sampler.is_sharded()
-
-    def add_sampler(self, new_sampler: Any) -> None:
-        """Choose, with another sampler, among the rows that this source reads."""
-        if not isinstance(new_sampler, BuiltinSampler):
-            raise TypeError(f"For 'add_sampler', 'new_sampler' must be a sampler, but got "
-                            f"{type(new_sampler).__name__}.")
-        if self.sampler is not None:
-            new_sampler.add_child(self.sampler)
-        self.sampler, self._counted = new_sampler, None
-
-    def use_sampler(self, new_sampler: Any) -> None:
-        """Read in the order of another sampler instead."""
-        if new_sampler is None:
-            raise TypeError("For 'use_sampler', 'new_sampler' must not be None.")
-        if not isinstance(new_sampler, BuiltinSampler):
-            raise TypeError(f"For 'use_sampler', 'new_sampler' must be a sampler, but got "
-                            f"{type(new_sampler).__name__}.")
-        inner = self.sampler.child_sampler if self.sampler is not None else None
-        if inner is not None and new_sampler.child_sampler is None:
-            new_sampler.child_sampler = inner
-        self.sampler, self._counted = new_sampler, None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .layout import Layout
-from .settings import (
+from .search_settings import (
     get_algo_parameters,
     reset_algo_parameters,
     set_algo_parameters,

@@ -1,7 +1,7 @@
 import pytest
 
 from lamella.parallel import Layout
-from lamella.parallel.settings import (
+from lamella.parallel.search_settings import (
     _set_multi_subgraphs,
     get_cost_model_context,
     reset_cost_model_context,

@@ -12,11 +12,11 @@ import numpy as np
 from .. import config
 from ..checks import string
 from ..errors import DataError, in_pipeline
-from ..node import MappableDataset, SourceDataset
 from ..numbers import Mt19937
 from ..order import Buffer, Row, Table
 from ..rows import as_row
 from ..samplers import PKSampler, Shuffle, select_sampler
+from ..source import MappableDataset, SourceDataset
 from ..state import Run
 
 

@@ -14,11 +14,12 @@ from ...dtype import dtype_to_nptype
 from .. import config
 from ..checks import boolean
 from ..errors import DataError, in_user_code
-from ..node import MappableDataset, names
+from ..node import names
 from ..order import Row, Table, flat
 from ..rows import as_row, stacked
 from ..samplers import PKSampler, select_sampler
 from ..schema import Schema
+from ..source import MappableDataset
 from ..state import Run
 
 

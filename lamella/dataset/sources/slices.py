@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from ..node import MappableDataset, names
+from ..node import names
 from ..order import ArrayTable, Table
 from ..samplers import BuiltinSampler, PKSampler, select_sampler
+from ..source import MappableDataset
 
 
 class ArraysDataset(MappableDataset):

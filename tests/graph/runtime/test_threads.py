@@ -12,7 +12,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.graph.runtime.gate import Gate
-from lamella.graph.tracing.numbers import Growing
+from lamella.graph.tracing.growing import Growing
 from lamella.graph.tracing.recorder import CannotTrace
 from lamella.graph.tracing.symbolic import preparation
 

@@ -1,0 +1,72 @@
+"""Stand-ins for lists that a run appends to."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .recorder import CannotTrace
+
+
+class Growing:
+    """A stand-in for a list that a run appends to; any other use of it ends the rehearsal.
+
+    Other threads that meet it meanwhile use the list itself.
+
+    Attributes:
+        items: what has been appended.
+    """
+
+    __slots__ = ("items", "_own", "_thread")
+
+    def __init__(self, own: list[Any]) -> None:
+        self.items: list[Any] = []
+        self._own, self._thread = own, threading.get_ident()
+
+    def elsewhere(self) -> bool:
+        """Whether another thread uses it."""
+        return threading.get_ident() != self._thread
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return list
+
+    def append(self, item: Any) -> None:
+        (self._own if self.elsewhere() else self.items).append(item)
+
+    def extend(self, items: Any) -> None:
+        (self._own if self.elsewhere() else self.items).extend(items)
+
+    def __iadd__(self, items: Any) -> Growing:
+        self.extend(items)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if self.elsewhere():
+            return getattr(self._own, name)
+        raise CannotTrace(f"uses {name} of a list that it appends to")
+
+
+_OF_LISTS: dict[str, Callable[..., Any]] = {  # what a list has under other names
+    "__bool__": bool, "__hash__": hash, "__copy__": copy.copy, "__deepcopy__": copy.deepcopy,
+    "__radd__": lambda own, other: other + own}
+
+
+def _reading(name: str) -> None:
+    function = _OF_LISTS.get(name) or getattr(list, name)
+
+    def read(self: Growing, *args: Any) -> Any:
+        if self.elsewhere():
+            return function(self._own, *args)
+        raise CannotTrace(f"uses {name} of a list that it appends to")
+
+    setattr(Growing, name, read)
+
+
+for _name in ("__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__",
+              "__bool__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__",
+              "__repr__", "__add__", "__radd__", "__mul__", "__rmul__", "__imul__", "__reversed__",
+              "__format__", "__reduce_ex__", "__copy__", "__deepcopy__"):
+    _reading(_name)
