@@ -299,3 +299,8 @@ def is_users_code(code: types.CodeType) -> bool:
 @functools.lru_cache(1024)
 def _is_users_file(file: str) -> bool:
     return not file.startswith(_LIBRARY) or "site-packages" in file
+
+
+def form_of(raw: torch.Tensor) -> tuple:
+    """The properties of a tensor that a run's kernels depend on: shape, strides, type, device."""
+    return raw.shape, raw.stride(), raw.dtype, raw.device

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextvars
 import decimal
 import functools
@@ -16,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
-import torch
 
 from ...autodiff.tree import leaves
 from ...nn.cell_compile import OF_ONE_OBJECT
@@ -59,6 +59,7 @@ from .kinds import (
 from .places import Places
 
 REGISTRIES = ("_params", "_cells", "_buffers")
+_BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
 _OWN_KINDS = (list, dict, set, deque)
 
 
@@ -454,6 +455,8 @@ class Reach:
             for name in names:
                 if name in read:  # also one that isn't defined yet, and may hide a built-in
                     self._name(around, around, name, around.get(name))
+                    if name not in around and name in _BUILT_IN and name != "print":
+                        self._name(_BUILT_IN, _BUILT_IN, name, _BUILT_IN[name])
                 if name in imported:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it
@@ -492,8 +495,3 @@ class Reach:
                     self._name(own, own, name, value)
                 else:  # functions that ran: see `not_found`
                     self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
-
-
-def form_of(raw: torch.Tensor) -> tuple:
-    """The properties of a tensor that a run's kernels depend on: shape, strides, type, device."""
-    return raw.shape, raw.stride(), raw.dtype, raw.device

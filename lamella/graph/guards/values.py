@@ -20,8 +20,16 @@ import numpy as np
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .kinds import ATOMS, BUFFERS, CACHED, PLAIN, is_large, parts_of
-from .reach import Reach, form_of
+from .kinds import (
+    ATOMS,
+    BUFFERS,
+    CACHED,
+    PLAIN,
+    form_of,
+    is_large,
+    parts_of,
+)
+from .reach import Reach
 from .spots import ABSENT, Free, content_of, relevant_attributes
 
 LONGEST = 1024  # of a container that is compared part by part

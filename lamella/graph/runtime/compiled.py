@@ -16,8 +16,8 @@ from ...communication.repeated import started_over
 from ...forking import Lock
 from ...machine.collector import collecting_seldom
 from ...state import state
-from ..guards.kinds import FunctionWrapper, compares_identities
-from ..guards.reach import Reach, form_of
+from ..guards.kinds import FunctionWrapper, compares_identities, form_of
+from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot

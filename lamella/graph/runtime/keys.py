@@ -11,7 +11,7 @@ from ... import context
 from ...autodiff.tree import tensors
 from ...parameter import Parameter
 from ...tensor import Tensor
-from ..guards.reach import form_of
+from ..guards.kinds import form_of
 from ..guards.values import comparable
 from .varying import with_numbers_replaced
 

@@ -22,8 +22,8 @@ from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor, wrap
 from ..guards import identity
-from ..guards.kinds import compares_identities
-from ..guards.reach import Reach, form_of
+from ..guards.kinds import compares_identities, form_of
+from ..guards.reach import Reach
 from ..guards.spots import found_at
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard

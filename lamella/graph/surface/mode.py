@@ -1,7 +1,8 @@
 """`GRAPH_MODE`: a Cell or a gradient function that is called at top level runs compiled.
 
 In this mode `Cell.__call__` is replaced, and gradient functions call this module. In PYNATIVE_MODE
-there is no check, so eager calls cost nothing extra. The compiled form of a Cell is kept by the
+there is no check, so eager calls cost nothing extra. A `__call__` that a program puts there stays;
+if it calls the one of PYNATIVE_MODE, Cells run eagerly. The compiled form of a Cell is kept by the
 Cell, and that of a gradient by the function it differentiates, so both have the same lifetime.
 """
 
@@ -24,7 +25,8 @@ _eager_call = Cell.__call__
 
 
 def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
-    if state.trace is not None or state.level is not None or state.whole:
+    if (state.trace is not None or state.level is not None or state.whole
+            or reverse.graph_call is None):  # a program's own `__call__` calls it in either mode
         return _eager_call(self, *args, **kwargs)
     return compiled_cell(self)(*args, **kwargs)
 
@@ -40,7 +42,8 @@ def _graph_gradient(request: Any, args: tuple, kwargs: dict) -> Any:
 
 def _switch(mode: int) -> None:
     graph = mode == context.GRAPH_MODE
-    Cell.__call__ = _graph_call if graph else _eager_call  # type: ignore[method-assign]
+    if Cell.__call__ in (_graph_call, _eager_call):  # else a program has put its own there
+        Cell.__call__ = _graph_call if graph else _eager_call  # type: ignore[method-assign]
     reverse.graph_call = _graph_gradient if graph else None
 
 

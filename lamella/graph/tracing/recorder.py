@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...communication.functional import ANSWERS
 from ...state import state
-from ..guards.reach import form_of
+from ..guards.kinds import form_of
 from ..ir.draft import Draft, Kernels
 from ..ir.forms import Form, form_of_value
 from ..ir.operations import Effects, effects_of

@@ -31,6 +31,16 @@ def helper(x, depth=1):
     return x * SCALE * depth
 
 
+def test_functions_of_python_that_a_program_replaces(monkeypatch):
+    pair, own = [1, 2], len
+    compiled = jit(lambda x: x * float(len(pair)))
+    for factor in (2, 2, 12, 12, 2):
+        if factor == 12:
+            monkeypatch.setattr("builtins.len", lambda thing: own(thing) + 10 * (thing is pair))
+        close(compiled(X), X * factor)
+        monkeypatch.undo()
+
+
 def test_globals_and_defaults_of_functions_that_are_called():
     def outer(x):
         return helper(x) + 1

@@ -180,6 +180,24 @@ def test_the_mode_may_change_at_any_time():
     assert net.__dict__["_graph"].traces == 1
 
 
+@pytest.mark.parametrize("first", [context.PYNATIVE_MODE, context.GRAPH_MODE])
+def test_a_call_that_a_program_assigns_stays_in_both_modes(first, monkeypatch):
+    ms.set_context(mode=first)
+    calls, own = [], nn.Cell.__call__
+
+    def noted(cell, *args):
+        calls.append(type(cell).__name__)
+        return own(cell, *args)
+
+    monkeypatch.setattr(nn.Cell, "__call__", noted)
+    net = nn.ReLU()
+    for mode in (context.GRAPH_MODE, context.PYNATIVE_MODE, context.GRAPH_MODE):
+        ms.set_context(mode=mode)
+        assert net(Tensor([-1.0, 1.0])).asnumpy().tolist() == [0.0, 1.0]
+    assert calls == ["ReLU"] * 3
+    ms.set_context(mode=first)  # where `own` is what stands there
+
+
 def test_what_cannot_be_one_graph_runs_eagerly_as_a_whole():
     class Net(nn.Cell):
         def __init__(self):
