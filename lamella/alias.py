@@ -62,7 +62,8 @@ _PLACES: dict[str, str] = {
         ops.function.sparse_unary_func ops.function.spectral_func
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func""",
-    "mint.distributed": "ops.communication",
+    "mint.distributed.in_place": "ops.communication",
+    "parallel.distributed": "parallel.distributed.distributed_data_parallel",
     "ops,ops.attention,ops.attention_parts": "ops.function.nn_func",
     "ops,ops.primitive,": """
         ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops

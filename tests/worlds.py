@@ -44,7 +44,7 @@ def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[s
     """What each process of a world prints, after all have succeeded."""
     processes = start_world(script, size, *arguments, **options)
     try:
-        answers = [process.communicate(timeout=300) for process in processes]
+        answers = [process.communicate(timeout=900) for process in processes]
     finally:
         for process in processes:
             process.kill()

@@ -1,4 +1,4 @@
-"""Collectives as functions that never change their input.
+"""Collectives as functions that never change their input; `all_to_all_v_c` writes its result.
 
 Where MindSpore returns a handle to wait for, so do these: None, unless ``async_op=True``.
 Collectives have finished when they return; only `isend` and `irecv` are asynchronous.
@@ -12,15 +12,17 @@ from typing import Any
 import torch
 
 from ..dtype import to_raw
+from ..errors import describe
+from ..inplace import in_place
 from ..tensor import Tensor, wrap
 from . import exchange, messages, rules
 from .groups import HCCL_WORLD_COMM_GROUP, Group, group_of
 
 __all__ = [
     "CommHandle", "P2POp", "all_gather_into_tensor", "all_reduce",
-    "all_to_all_single_with_output_shape", "all_to_all_with_output_shape", "barrier",
-    "batch_isend_irecv", "broadcast", "gather_into_tensor", "irecv", "isend", "recv", "reduce",
-    "reduce_scatter_tensor", "scatter_tensor", "send",
+    "all_to_all_single_with_output_shape", "all_to_all_v_c", "all_to_all_with_output_shape",
+    "barrier", "batch_isend_irecv", "broadcast", "gather_into_tensor", "irecv", "isend", "recv",
+    "reduce", "reduce_scatter_tensor", "scatter_tensor", "send",
 ]
 
 _WORLD = HCCL_WORLD_COMM_GROUP
@@ -45,6 +47,15 @@ def raw_of(name: str, tensor: Any) -> torch.Tensor:
         raise TypeError(f"For '{name}', the argument 'tensor' must be a Tensor, "
                         f"but got {type(tensor).__name__}.")
     return tensor._raw
+
+
+def write_into(name: str, target: Any, value: torch.Tensor) -> None:
+    """Put a result into the Tensor that is to have it."""
+    raw = raw_of(name, target)
+    if raw.shape != value.shape:
+        raise ValueError(f"For '{name}', the result has shape {list(value.shape)}, but the Tensor "
+                         f"that it is to be written into is {describe(target)}.")
+    in_place(target, lambda own: own.copy_(value))
 
 
 def as_handle(name: str, async_op: Any) -> CommHandle | None:
@@ -230,6 +241,51 @@ def all_to_all_single_with_output_shape(output_shape: Any, tensor: Tensor,
     taken = _split_sizes(name, "output_split_sizes", output_split_sizes, shape, found)
     parts = rules.all_to_all(name, list(raw.split(given)), [(n, *shape[1:]) for n in taken], found)
     return wrap(torch.cat(parts)), as_handle(name, async_op)
+
+
+def all_to_all_v_c(output: Tensor, input: Tensor, send_count_matrix: list[int],
+                   group: str | None = None, async_op: bool = False) -> CommHandle | None:
+    """Write what comes from the processes, of parts of their Tensors, into `output`.
+
+    Args:
+        output: takes what comes, joined along its first dimension.
+        input: what is sent, in parts along its first dimension.
+        send_count_matrix: row by row, how much of that process i sends to process j.
+        group: the group's name; None for the world.
+        async_op: whether to return a handle.
+
+    Returns:
+        The handle or None.
+
+    Raises:
+        TypeError: if an argument is of the wrong type, or the matrix isn't square.
+        ValueError: if the counts don't add up.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.communication.comm_func import all_to_all_v_c
+        >>> x = ms.ops.zeros(2)
+        >>> all_to_all_v_c(x, ms.Tensor([1.0, 2.0]), [2])
+        >>> print(x)
+        [1. 2.]
+    """
+    name = "all_to_all_v_c"
+    found, raw = group_of(group, name), raw_of(name, input).detach()
+    exchange.check_member(name, found)
+    if not isinstance(send_count_matrix, list) or not all(
+            isinstance(n, int) and not isinstance(n, bool) for n in send_count_matrix):
+        raise TypeError(f"For '{name}', 'send_count_matrix' must be a list of int, but got "
+                        f"{send_count_matrix!r}.")
+    if len(send_count_matrix) != found.size ** 2:
+        raise TypeError(f"For '{name}', 'send_count_matrix' must have a number for each pair of "
+                        f"the {found.size} processes, but got {len(send_count_matrix)}.")
+    row = send_count_matrix[found.rank * found.size:(found.rank + 1) * found.size]
+    given = _split_sizes(name, "send_count_matrix", row, raw.shape, found)
+    taken = send_count_matrix[found.rank::found.size]
+    parts = rules.all_to_all(name, list(raw.split(given)), [(n, *raw.shape[1:]) for n in taken],
+                             found)
+    write_into(name, output, torch.cat(parts))
+    return as_handle(name, async_op)
 
 
 def _split_sizes(name: str, argument: str, sizes: Sequence[int] | None, shape: Sequence[int],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -29,6 +30,7 @@ RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK")
 SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
 LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
 LOCAL_SIZE = ("LOCAL_WORLD_SIZE", "LOCAL_RANK_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
+_store: Any = None  # where processes meet, as a program said
 _patience: datetime.timedelta | None = None  # how long an exchange may wait, as a program set it
 
 
@@ -36,6 +38,12 @@ def wait_for(patience: datetime.timedelta | None) -> None:
     """Set the timeout of exchanges for the groups made from now on; None: the default."""
     global _patience
     _patience = patience
+
+
+def meet_in(store: Any) -> None:
+    """Have the processes meet in a store of torch.distributed's when they are joined."""
+    global _store
+    _store = store
 
 
 def patience() -> datetime.timedelta:
@@ -56,9 +64,12 @@ def join(size: int) -> None:
         here = number(*LOCAL_RANK, "DEVICE_ID", default=rank) % torch.cuda.device_count()
         context.set_device(context.get_context("device_target"), here)
         library = "cpu:gloo,cuda:nccl"
+    meeting: dict[str, Any] = {"init_method": f"tcp://{host}:{port}"}
+    if _store is not None:
+        meeting = {"store": _store}
+    meet_in(None)
     try:
-        dist.init_process_group(library, init_method=f"tcp://{host}:{port}", rank=rank,
-                                world_size=size, timeout=patience())
+        dist.init_process_group(library, **meeting, rank=rank, world_size=size, timeout=patience())
     except Exception as error:
         raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
                            f"{host}:{port}: {error}") from error

@@ -99,3 +99,6 @@ from .split import *
 from .statistics import *
 from .trigonometry import *
 from .window import *
+
+# the file `reduce` has taken the name of this function
+from .elsewhere import reduce as reduce  # isort: skip

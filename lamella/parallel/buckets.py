@@ -22,17 +22,22 @@ LARGEST = 25 << 20  # bytes at which a message is full; small gradients travel t
 _FIRST = 1 << 20  # the first, so that something travels soon
 
 
-def cut(raws: Sequence[torch.Tensor | None]) -> list[list[int]]:
+def cut(raws: Sequence[torch.Tensor | None], largest: int | None = None) -> list[list[int]]:
     """Which tensors travel together, as their places; the last ones first, as backward passes
-    reach them."""
+    reach them.
+
+    Args:
+        largest: bytes at which a message is full; default `LARGEST`.
+    """
     found: list[list[int]] = []
     size, limit, kind = 0, 0, None
+    largest = largest or LARGEST
     for place in reversed(range(len(raws))):
         raw = raws[place]
         if raw is None:
             continue
         if raw.dtype is not kind or size >= limit:
-            limit = LARGEST if found else _FIRST
+            limit = largest if found else min(largest, _FIRST)
             found.append([])
             size, kind = 0, raw.dtype
         found[-1].append(place)
@@ -52,13 +57,14 @@ class Reduction:
         likes: a tensor of the shape and type of each gradient; None for one that is left alone.
         group: the processes.
         divisor: what gradients are divided by, on their way into the messages.
+        largest: see `cut`.
     """
 
     def __init__(self, name: str, likes: Sequence[torch.Tensor | None], group: Group,
-                 divisor: int = 1):
+                 divisor: int = 1, largest: int | None = None):
         self.name, self.group, self.divisor = name, beside(group), divisor
         self.likes: Any = likes
-        self.buckets = cut(likes)
+        self.buckets = cut(likes, largest)
         self.bucket_of = {place: i for i, bucket in enumerate(self.buckets) for place in bucket}
         self.missing = [set(bucket) for bucket in self.buckets]
         self.flats: dict[int, torch.Tensor] = {}  # messages that are being filled

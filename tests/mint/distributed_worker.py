@@ -5,6 +5,58 @@ import json
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.mint import distributed as dist
+from lamella.mint.distributed import in_place as switched
+from tests.worlds import error_of
+
+
+def in_place_or_not(rank, mine, listed):
+    """What functions give that can write or give, with errors of those that only write."""
+    switched.set_comm_ops_inplace(False)
+    weight = Tensor([[1.0, 2.0], [3.0, 4.0]]) * (rank + 1)
+    found = {
+        "all_reduce": listed(switched.all_reduce(mine)[0]),
+        "gradient": listed(ms.grad(lambda x: (switched.all_reduce(x)[0] * weight).sum())(mine)),
+        "all_gather": listed(switched.all_gather_into_tensor(None, mine)[0]),
+        "reduce_scatter": listed(switched.reduce_scatter_tensor(None, mine)[0]),
+        "broadcast": error_of(switched.broadcast, mine),
+        "mint": error_of(dist.broadcast, mine.copy(), 0)}
+    switched.set_comm_ops_inplace(True, ["send", "isend"])
+    if rank == 0:
+        switched.send(mine, 1)
+        found["recv"] = listed(switched.recv(mine, 1))
+    else:
+        found["recv"] = listed(switched.recv(mine, 0))
+        switched.send(mine, 0)
+    given, handle = switched.irecv(mine, 1 - rank) if rank else (mine, switched.isend(mine, 1))
+    handle.wait()
+    found["irecv"] = listed(given)
+    switched.set_comm_ops_inplace(True)
+    written = mine.copy()
+    found["again"] = [switched.all_reduce(written), listed(written)]
+    return found
+
+
+def stored(rank):
+    """What two processes share in a store; then they meet in it once more."""
+    place = [None]
+    if rank == 0:
+        store = switched.TCPStore("127.0.0.1", 0, is_master=True)
+        place = [store.port]
+    dist.broadcast_object_list(place)
+    if rank == 1:
+        store = switched.TCPStore("127.0.0.1", place[0])
+    store.set(f"from {rank}", b"b\0" if rank else "a")
+    found = [store.get(f"from {1 - rank}").hex()]
+    dist.barrier()
+    store.add("count", 10 + rank)
+    dist.barrier()
+    found += [store.add("count", 0), store.delete_key(f"from {rank}"), store.delete_key("other")]
+    dist.barrier()
+    dist.destroy_process_group()
+    dist.init_process_group(world_size=2, rank=rank, store=store)
+    x = Tensor([1.0 + rank])
+    dist.all_reduce(x)
+    return [*found, x.asnumpy().tolist()]
 
 
 def main():
@@ -112,6 +164,14 @@ def main():
     places = [Tensor([0.5, 1.5])] if rank == 0 else [None]
     dist.broadcast_object_list(places)
     found["tensor"] = listed(places[0])
+
+    out = empty(3, 1) if rank == 0 else empty(2, 1)
+    counts = [1, 1, 2, 1]
+    rows = ops.arange(2 + rank).astype(ms.float32).reshape(-1, 1) + 10 * rank
+    switched.all_to_all_v_c(out, rows, counts)
+    found["by counts"] = listed(out)
+    found["in place or not"] = in_place_or_not(rank, fresh(), listed)
+    found["store"] = stored(rank)
     print(json.dumps(found))
     dist.destroy_process_group()
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor
 from lamella.mint import distributed as dist
-from lamella.mint.distributed import objects
+from lamella.mint.distributed import in_place, objects
 
 from ..communication.test_world import run_world
 
@@ -47,6 +48,7 @@ def test_two_processes(found, rank):
         "dealt": ["for 0", "for 1"][rank], "received": ["hello", 3] if rank == 1 else [],
         "tensor": [0.5, 1.5],
     }
+    want["by counts"] = [[0.0], [10.0], [11.0]] if rank == 0 else [[1.0], [12.0]]
     for name, value in want.items():
         got = found[rank][name]
         if isinstance(value, (np.ndarray, float)) or name.startswith(("uneven", "all_", "gather_")):
@@ -54,6 +56,25 @@ def test_two_processes(found, rank):
         else:
             assert got == value, name
     assert found[rank]["of one"] == ([0, 1] if rank == 0 else [-1, -1])
+
+
+def test_functions_that_give_or_write(found):
+    mine = np.array([[1.0, 2], [3, 4]]), np.array([[10.0, 20], [30, 40]])
+    for rank, answer in enumerate(found):
+        got = answer["in place or not"]
+        for name, want in (("all_reduce", mine[0] + mine[1]), ("gradient", 3 * mine[0]),
+                           ("all_gather", np.concatenate(mine)), ("recv", mine[1 - rank]),
+                           ("reduce_scatter", (mine[0] + mine[1])[rank:rank + 1]),
+                           ("irecv", mine[0])):
+            np.testing.assert_allclose(got[name], want, err_msg=name)
+        assert got["again"] == [None, (mine[0] + mine[1]).tolist()]
+        assert got["broadcast"].startswith("ValueError: For 'broadcast', there is no form that")
+        assert got["mint"] == "nothing"
+
+
+def test_processes_share_a_store_and_meet_in_it(found):
+    assert [answer["store"] for answer in found] == [
+        ["6200", 21, True, False, [3.0]], ["61", 21, True, False, [3.0]]]
 
 
 def test_alone():
@@ -71,7 +92,25 @@ def test_alone():
     assert places[0]["a"][0] == 1 and places[0]["a"][1].asnumpy().tolist() == [1.0]
 
 
+def test_a_store_of_one_process():
+    store = in_place.TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=0.1))
+    with pytest.raises(RuntimeError, match="absent"):
+        store.get("absent")
+    with pytest.raises(RuntimeError, match=f"127.0.0.1:{store.port} could not be opened"):
+        in_place.TCPStore("127.0.0.1", store.port, is_master=True)
+
+
 @pytest.mark.parametrize(("call", "error", "text"), [
+    (lambda: in_place.set_comm_ops_inplace(1), TypeError, "'is_enable' must be type of bool"),
+    (lambda: in_place.set_comm_ops_inplace(True, "send"), TypeError, "must be a list of names"),
+    (lambda: in_place.set_comm_ops_inplace(True, ["bogus"]), ValueError, "but got 'bogus'"),
+    (lambda: in_place.all_to_all_v_c(Tensor([1.0]), Tensor([1.0]), [1, 1]), TypeError, "each pair"),
+    (lambda: in_place.all_to_all_v_c(Tensor([1.0]), Tensor([1.0]), 1), TypeError, "list of int"),
+    (lambda: in_place.all_to_all_v_c(Tensor([1.0]), Tensor([1.0]), [2]), ValueError, "add up to 1"),
+    (lambda: in_place.TCPStore(1, 0), TypeError, "'host_name' must be type of str"),
+    (lambda: in_place.TCPStore("h", 70000), ValueError, "but got 70000"),
+    (lambda: in_place.TCPStore("h", 0, 0), ValueError, "must be above 0, but got 0"),
+    (lambda: dist.init_process_group(store="s"), TypeError, "must be a TCPStore, but got 's'"),
     (lambda: dist.all_reduce([1.0]), TypeError, "must be a Tensor, but got list"),
     (lambda: dist.all_reduce(Tensor([1.0]), op="mean"), ValueError, "'op' must be one of"),
     (lambda: dist.all_gather([], Tensor([1.0])), ValueError, "for each of the 1 processes, but"),
@@ -84,7 +123,7 @@ def test_alone():
     (lambda: dist.init_process_group(init_method="file:///x"), ValueError, "'tcp://host:port'"),
     (lambda: dist.init_process_group(rank=1), ValueError, "must be given together"),
     (lambda: dist.P2POp("push", Tensor([1.0]), 0), ValueError, "must be isend or irecv"),
-], ids=range(10))
+], ids=range(20))
 def test_wrong_arguments(call, error, text):
     with pytest.raises(error, match=text):
         call()

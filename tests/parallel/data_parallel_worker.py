@@ -9,6 +9,7 @@ import lamella as ms
 from lamella import Tensor, communication, dataset, nn, ops
 from lamella.communication import comm_func
 from lamella.parallel import buckets
+from lamella.parallel.distributed import DistributedDataParallel
 from tests.worlds import error_of
 
 
@@ -55,6 +56,31 @@ def train(kind, rows, compiled=False, spare_on=(0, 1), rank=0, steps=4):
     for number in range(steps):
         step(*batch(number, rows))
     return weights_of(net)
+
+
+def wrapped(rows, rank=0, compiled=False, **options):
+    """Train a network in `DistributedDataParallel`, by a loop of one's own."""
+    net = Net()
+    net.first.weight.set_data(net.first.weight * (rank + 1))  # begins alike even so
+    net = DistributedDataParallel(net, **options)
+    weights, loss = net.trainable_params(), nn.MSELoss()
+    optimizer = nn.Momentum(weights, 0.05, 0.9)
+    gradient = ms.value_and_grad(lambda x, y: loss(net(x), y), None, weights)
+    call = ms.jit(gradient) if compiled else gradient
+    for number in range(4):
+        optimizer(call(*batch(number, rows))[1])
+        net.zero_grad()
+    return weights_of(net)
+
+
+def added_up(rows):
+    """Gradients of a batch that add up: alone, then over the processes, then once more."""
+    net = DistributedDataParallel(Net())
+    gradient = ms.grad(lambda x: net(x).sum(), None, net.trainable_params()[0])
+    with net.no_sync():
+        first = gradient(batch(0, rows)[0])
+    found = [first, gradient(batch(1, rows)[0]), gradient(batch(2, rows)[0])]
+    return [each.asnumpy().tolist() for each in found]
 
 
 def fit(shards, size):
@@ -149,6 +175,11 @@ def main():
         for kind in ("Adam", "Momentum"):
             found[kind] = train(kind, rows)
             found[f"{kind} compiled"] = train(kind, rows, compiled=True)
+    for name, options in (("wrapped", {}), ("wrapped late", {"average_in_collective": True}),
+                          ("wrapped small", {"bucket_cap_mb": 1e-4, "reducer_mode":
+                                             "PythonReducer"})):
+        found[name] = wrapped(rows, rank, **options)
+    found["added up"] = added_up(rows)
     if size == 2:
         of_two(rank, rows, found)
     print(json.dumps(found))
@@ -168,6 +199,7 @@ def of_two(rank, rows, found):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found["diverging"] = diverging(rank, rows)
+        found["wrapped compiled"] = wrapped(rows, rank, compiled=True)
     found["clipped"] = clipped(rows, reduces=True)
     found["disagreeing"] = disagreeing(rank)
     ms.set_auto_parallel_context(parameter_broadcast=True)

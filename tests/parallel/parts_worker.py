@@ -9,7 +9,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 import lamella as ms
 from lamella import Tensor, communication, nn, ops
 from lamella.communication import exchange
-from lamella.parallel import parts
+from lamella.parallel import parts, strategy
 from lamella.parallel.on_use import Uses
 from tests.worlds import error_of
 
@@ -125,8 +125,21 @@ def most_wholes():
     return len(alive), max(most)
 
 
+def told_layouts(step):
+    """How all processes hold Parameters, as the program is told."""
+    before = strategy.get_strategy_metadata(step)
+    strategy.enable_save_strategy_online()
+    found = [{rank: {name: [layout.to_dict(), kind, shape] for name, (layout, kind, shape)
+                     in named.items()} for rank, named in told.items()}
+             for told in (strategy.get_strategy_metadata(step),
+                          strategy.get_current_strategy_metadata(step))]
+    strategy.clear_strategy_metadata()
+    return [before, *found, strategy.get_current_strategy_metadata(step)]
+
+
 def on_use(found, rows):
     """The same cases at levels 1 and 3, where weights are gathered on use."""
+    found["layouts"] = told_layouts(train("Momentum", rows, steps=1))
     for level in ("level1", "level3"):
         ms.set_auto_parallel_context(parallel_optimizer_config={"optimizer_level": level})
         for kind in ("Adam", "Momentum"):

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lamella.parallel import buckets
+from lamella.parallel.distributed import DistributedDataParallel
 
 from ..worlds import run_world
 from . import data_parallel_worker as worker
@@ -42,6 +43,37 @@ def test_steps_are_those_of_the_whole_batch(request, world, case):
     kind = "Momentum" if case.startswith("Momentum") else "Adam"
     check(answers, case, worker.train(kind, slice(None)))
     assert all(answer[case] == answers[0][case] for answer in answers)
+
+
+@pytest.mark.parametrize("world, case", [
+    *((world, case) for world in ("found", "four")
+      for case in ("wrapped", "wrapped late", "wrapped small")), ("found", "wrapped compiled")])
+def test_a_wrapped_network_has_gradients_of_the_whole_batch(request, world, case):
+    answers = request.getfixturevalue(world)
+    check(answers, case, worker.wrapped(slice(None)))
+    assert all(answer[case] == answers[0][case] for answer in answers)
+
+
+@pytest.mark.parametrize("world", ["found", "four"])
+def test_gradients_of_a_wrapped_network_add_up(request, world):
+    answers = request.getfixturevalue(world)
+    size = len(answers)
+    one, two, three = [np.array(each) for each in worker.added_up(slice(None))]
+    for rank, answer in enumerate(answers):
+        rows = slice(8 // size * rank, 8 // size * (rank + 1))
+        alone = worker.added_up(rows)[0]
+        for got, want in zip(answer["added up"], (alone, two / size, three / size), strict=True):
+            np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: DistributedDataParallel(3), TypeError, "'module' must be a Cell, but got int"),
+    (lambda: DistributedDataParallel(worker.Net(), bucket_cap_mb=0), ValueError, "above 0"),
+    (lambda: DistributedDataParallel(worker.Net(), reducer_mode="x"), ValueError, "but got 'x'"),
+], ids=["module", "bucket_cap_mb", "reducer_mode"])
+def test_wrong_arguments_of_a_wrapper(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
 
 
 def test_a_weight_that_one_process_does_not_use(found):

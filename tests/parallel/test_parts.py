@@ -83,6 +83,23 @@ def test_each_process_holds_its_part_of_weights_and_states(found):
         assert "name=twice, shape=(6, 6)" in answer["printed"]
 
 
+@pytest.mark.parametrize("world", ["found", "four"])
+def test_layouts_are_told(request, world):
+    for answer in request.getfixturevalue(world):
+        before, every, own, after = answer["layouts"]
+        assert before is None and after is None
+        size = len(every)
+        assert list(every) == [str(rank) for rank in range(size)] and list(own) == ["0"]
+        devices = [size] if size == 2 else [2, 2]
+        for named in (*every.values(), *own.values()):
+            layout, kind, shape = named["twice"]
+            assert layout["device_matrix"] == devices and layout["tensor_map"] == [0, -1]
+            assert layout["rank_list"] == list(range(size))
+            assert (kind, shape) == ("Float32", [6, 6])
+            assert named["moments.twice"] == named["twice"]
+            assert named["last.bias"][0]["tensor_map"] == [-1]
+
+
 def test_a_network_predicts_with_the_whole(found):
     net = worker.train("Adam", slice(None)).network._backbone
     for answer in found:

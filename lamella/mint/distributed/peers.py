@@ -7,9 +7,8 @@ from typing import Any
 import torch
 
 from ...communication import comm_func
-from ...communication.comm_func import CommHandle, isend, send
+from ...communication.comm_func import CommHandle, isend, send, write_into
 from ...tensor import Tensor
-from .tensors import _write
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
@@ -26,7 +25,7 @@ class _Arrival(CommHandle):
         arriving = self._work is not None
         super().wait()
         if arriving:
-            _write("irecv", self._target, self._found)
+            write_into("irecv", self._target, self._found)
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:

@@ -11,10 +11,9 @@ from typing import Any
 import torch
 
 from ...communication import exchange, rules
-from ...communication.comm_func import CommHandle, as_handle, member, raw_of
+from ...communication.comm_func import CommHandle, as_handle, member, raw_of, write_into
 from ...communication.groups import Group, group_of
 from ...errors import describe
-from ...inplace import in_place
 from ...tensor import Tensor
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_reduce",
@@ -48,7 +47,7 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None,
     """
     raw, found = raw_of("all_reduce", tensor), group_of(group, "all_reduce")
     exchange.check_op("all_reduce", op)
-    _write("all_reduce", tensor, exchange.all_reduce("all_reduce", raw, op, found))
+    write_into("all_reduce", tensor, exchange.all_reduce("all_reduce", raw, op, found))
     return as_handle("all_reduce", async_op)
 
 
@@ -60,7 +59,7 @@ def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str | None = None,
     exchange.check_op("reduce", op)
     total = exchange.all_reduce("reduce", raw, op, found)
     if found.rank == place:
-        _write("reduce", tensor, total)
+        write_into("reduce", tensor, total)
     return as_handle("reduce", async_op)
 
 
@@ -69,7 +68,7 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None,
     """Write the Tensor of process `src` into that of every process."""
     raw, found = raw_of("broadcast", tensor), group_of(group, "broadcast")
     member("broadcast", "src", src, found)
-    _write("broadcast", tensor, exchange.broadcast("broadcast", raw, src, found))
+    write_into("broadcast", tensor, exchange.broadcast("broadcast", raw, src, found))
     return as_handle("broadcast", async_op)
 
 
@@ -80,7 +79,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: str | None = No
     raw, found = raw_of(name, tensor), group_of(group, name)
     _check_list(name, "tensor_list", tensor_list, found.size)
     for target, part in zip(tensor_list, exchange.all_gather(name, raw, found), strict=True):
-        _write(name, target, part)
+        write_into(name, target, part)
     return as_handle(name, async_op)
 
 
@@ -89,7 +88,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: s
     """Write the Tensors of all processes, joined along the first dimension."""
     name = "all_gather_into_tensor"
     parts = exchange.all_gather(name, raw_of(name, input_tensor), group_of(group, name))
-    _write(name, output_tensor, parts.reshape(-1, *parts.shape[2:]))
+    write_into(name, output_tensor, parts.reshape(-1, *parts.shape[2:]))
     return as_handle(name, async_op)
 
 
@@ -103,7 +102,7 @@ def all_gather_into_tensor_uneven(output: Tensor, input: Tensor,
     sizes = _sizes(name, "output_split_sizes", output_split_sizes, output.shape, found)
     parts = exchange.all_to_all(name, [raw] * found.size,
                                 [(size, *raw.shape[1:]) for size in sizes], found)
-    _write(name, output, torch.cat(parts))
+    write_into(name, output, torch.cat(parts))
     return as_handle(name, async_op)
 
 
@@ -113,7 +112,7 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: str = "sum",
     name = "reduce_scatter_tensor"
     raw, found = raw_of(name, input).detach(), group_of(group, name)
     exchange.check_op(name, op)
-    _write(name, output, rules.reduce_scatter(name, raw, op, found))
+    write_into(name, output, rules.reduce_scatter(name, raw, op, found))
     return as_handle(name, async_op)
 
 
@@ -127,7 +126,7 @@ def reduce_scatter_tensor_uneven(output: Tensor, input: Tensor,
     exchange.check_op(name, op)
     sizes = _sizes(name, "input_split_sizes", input_split_sizes, raw.shape, found)
     total = exchange.all_reduce(name, raw, op, found)
-    _write(name, output, total.split(sizes)[found.rank])
+    write_into(name, output, total.split(sizes)[found.rank])
     return as_handle(name, async_op)
 
 
@@ -139,7 +138,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: str = "sum",
     _check_list(name, "input_list", input_list, found.size)
     exchange.check_op(name, op)
     total = exchange.all_reduce(name, torch.stack([t._raw for t in input_list]), op, found)
-    _write(name, output, total[found.rank])
+    write_into(name, output, total[found.rank])
     return as_handle(name, async_op)
 
 
@@ -152,7 +151,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor], src: int = 0, group: str
     if found.rank == place:
         _check_list(name, "scatter_list", scatter_list, found.size)
         parts = [t._raw for t in scatter_list]
-    _write(name, tensor, _from_one(name, parts, raw, place, found))
+    write_into(name, tensor, _from_one(name, parts, raw, place, found))
     return as_handle(name, async_op)
 
 
@@ -165,7 +164,7 @@ def scatter_tensor(output_tensor: Tensor, input_tensor: Tensor, src: int = 0,
     if found.rank == place:
         rules.check_divisible(name, input_tensor.shape, 0, found.size)
         parts = list(raw_of(name, input_tensor).chunk(found.size))
-    _write(name, output_tensor, _from_one(name, parts, raw, place, found))
+    write_into(name, output_tensor, _from_one(name, parts, raw, place, found))
     return as_handle(name, async_op)
 
 
@@ -179,7 +178,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor], dst: int = 0, group: str |
         _check_list(name, "gather_list", gather_list, found.size)
     parts = _to_one(name, raw, place, found)
     for target, part in zip(gather_list if parts else (), parts, strict=True):
-        _write(name, target, part)
+        write_into(name, target, part)
     return as_handle(name, async_op)
 
 
@@ -190,7 +189,7 @@ def gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, dst: int = 0
     raw, found = raw_of(name, input_tensor), group_of(group, name)
     parts = _to_one(name, raw, member(name, "dst", dst, found), found)
     if parts:
-        _write(name, output_tensor, torch.cat(parts))
+        write_into(name, output_tensor, torch.cat(parts))
     return as_handle(name, async_op)
 
 
@@ -204,7 +203,7 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     parts = exchange.all_to_all(name, [t._raw for t in input_tensor_list],
                                 [t.shape for t in output_tensor_list], found)
     for target, part in zip(output_tensor_list, parts, strict=True):
-        _write(name, target, part)
+        write_into(name, target, part)
     return as_handle(name, async_op)
 
 
@@ -217,7 +216,7 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = N
     given = _sizes(name, "input_split_sizes", input_split_sizes, raw.shape, found)
     taken = _sizes(name, "output_split_sizes", output_split_sizes, output.shape, found)
     parts = exchange.all_to_all(name, raw.split(given), [(n, *raw.shape[1:]) for n in taken], found)
-    _write(name, output, torch.cat(parts))
+    write_into(name, output, torch.cat(parts))
     return as_handle(name, async_op)
 
 
@@ -249,15 +248,6 @@ def _to_one(name: str, raw: torch.Tensor, place: int, group: Group) -> list[torc
         name, [raw if i == place else nothing for i in range(group.size)],
         [raw.shape if here else (0,)] * group.size, group)
     return parts if here else []
-
-
-def _write(name: str, target: Any, value: torch.Tensor) -> None:
-    """Put a result into the Tensor that is to have it."""
-    raw = raw_of(name, target)
-    if raw.shape != value.shape:
-        raise ValueError(f"For '{name}', the result has shape {list(value.shape)}, but the Tensor "
-                         f"that it is to be written into is {describe(target)}.")
-    in_place(target, lambda own: own.copy_(value))
 
 
 def _check_list(name: str, argument: str, tensors: Any, size: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...communication import groups, joining
+from ...communication.store import TCPStore
 
 __all__ = ["destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
            "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group",
@@ -36,12 +37,13 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
         world_size, rank: how many there are, and which this is; given together.
         timeout: a timedelta: how long an exchange may wait for another process; default 30 minutes.
         group_name, pg_options, device_id: accepted, without effect.
-        store: not supported; must be None.
+        store: a `TCPStore` in which the processes meet, in place of `init_method`; needs
+            `world_size` and `rank`.
 
     Raises:
         ValueError: if `init_method` is of another form, only one of `world_size` and `rank` is
-            given, or `store` is.
-        TypeError: if `timeout` is no timedelta.
+            given, or both or neither of them with a `store`.
+        TypeError: if `timeout` is no timedelta, or `store` no `TCPStore`.
         RuntimeError: if the processes can't be joined.
 
     Examples:
@@ -52,8 +54,13 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
         >>> distributed.destroy_process_group()
     """
     if store is not None:
-        raise ValueError("For 'init_process_group', a 'store' is not supported; give 'init_method' "
-                         "or use a launcher.")
+        if not isinstance(store, TCPStore):
+            raise TypeError(f"For 'init_process_group', 'store' must be a TCPStore, but got "
+                            f"{store!r}.")
+        if init_method is not None or world_size <= 0:
+            raise ValueError("For 'init_process_group', a 'store' comes with 'world_size' and "
+                             "'rank', and without 'init_method'.")
+        joining.meet_in(store.store)
     if timeout is not None:
         if not isinstance(timeout, datetime.timedelta):
             raise TypeError(f"For 'init_process_group', 'timeout' must be a timedelta, "
