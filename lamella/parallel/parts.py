@@ -19,6 +19,7 @@ import torch
 from ..communication import exchange, rules
 from ..communication.functional import install, joined
 from ..communication.groups import Group, create_group, group_of
+from ..construction import Waiting
 from ..errors import describe
 from ..parameter import Parameter
 from ..state import state
@@ -188,7 +189,7 @@ class PartParameter(SpreadParameter):
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
         """As `Parameter.init_data`: all processes make the whole, and each keeps its part."""
         if self.init is not None:
-            self._data = self._data.new_zeros(()).expand(self.shape)
+            self._data = torch.zeros((), dtype=self._data.dtype).expand(self.shape)
             super().init_data()
             self._data = self.placement.part(self._data).clone()
         return self
@@ -257,8 +258,11 @@ def shard(parameter: Parameter, placement: Placement) -> None:
     """Keep only this process's part of a Parameter, which remains the same object."""
     global in_use
     in_use = True
-    part = placement.part(parameter._data)
-    parameter._data = part if parameter.init is not None else part.clone()
+    if parameter.init is None:
+        parameter._data = placement.part(parameter._data).clone()
+    else:
+        with torch._C.DisableTorchFunctionSubclass():  # which refuses all but its form
+            parameter._data = placement.part(parameter._data).as_subclass(Waiting)
     parameter.__dict__["placement"] = placement
     parameter.__class__ = PartParameter
 
