@@ -42,10 +42,11 @@ def ready() -> None:
     """Have what is in C++ built, so that what is measured is what there is after a while."""
     from lamella.graph.guards import identity
     from lamella.graph.runtime import program
+    from lamella.graph.tracing import outside
     from lamella.machine.extension import is_wanted
     from lamella.machine.memory import allocator
 
-    for extension in (allocator, identity.extension, program.extension):
+    for extension in (allocator, identity.extension, outside.extension, program.extension):
         if is_wanted() and extension.load() is None:
             extension.build(lambda command, folder, patience: not subprocess.run(
                 command, cwd=folder, timeout=patience).returncode)

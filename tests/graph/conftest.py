@@ -8,9 +8,10 @@ import pytest
 
 from lamella.graph.guards import identity
 from lamella.graph.runtime import program
+from lamella.graph.tracing import outside
 from lamella.machine import cache, extension, memory
 
-EXTENSIONS = (identity.extension, program.extension, memory.allocator)
+EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,9 +40,9 @@ def _run(command, folder, patience):
 
 @pytest.fixture(params=["C++", "Python"])
 def executor(request, monkeypatch):
-    """Each executor in turn, and guards in the same language."""
+    """Each executor in turn, and guards and the profiler in the same language."""
     if request.param == "Python":
-        for left_out in (identity.extension, program.extension):
+        for left_out in (identity.extension, outside.extension, program.extension):
             monkeypatch.setattr(left_out, "module", None)
             monkeypatch.setattr(left_out, "_ready", False)
     elif program.extension.module is None:

@@ -21,6 +21,7 @@ class Effects(NamedTuple):
     """The side effects of an operation, for all arguments.
 
     Attributes:
+        namespace: the library that it belongs to, such as ``"aten"``.
         shared: the arguments, by position and name, that its results may alias.
         written: the arguments that it mutates.
         is_random: whether it draws random numbers.
@@ -32,6 +33,7 @@ class Effects(NamedTuple):
         gives_python: whether it turns a tensor into a Python value.
     """
 
+    namespace: str = ""
     shared: tuple[tuple[int, str], ...] = ()
     written: tuple[tuple[int, str], ...] = ()
     is_random: bool = False
@@ -62,6 +64,7 @@ def _effects_by_schema(target: Any) -> Effects:
     arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
                  if a.alias_info is not None]
     return Effects(
+        namespace=target.namespace,
         shared=tuple([(i, name) for i, name, _ in arguments]),
         written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
         is_random=torch.Tag.nondeterministic_seeded in tags,

@@ -31,6 +31,7 @@ from ..ir.sharing import Sharing
 from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import generators_restored, streams_of
 from ..passes import improve, was_measured_before
+from ..tracing import outside
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
@@ -275,7 +276,7 @@ class Path:
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor once it is built, which a hot path requests."""
         if hot:
-            for wanted in (allocator, identity.extension, extension):
+            for wanted in (allocator, identity.extension, outside.extension, extension):
                 wanted.request()
         allocator.load()
         identity.extension.load()

@@ -1,7 +1,8 @@
 """Side effects of a run, detected from the calls that Python reports to a profiler.
 
 If the program calls a function written in C that isn't in the table of pure functions (`purity`),
-no graph can hold the run. Calls that Lamella and PyTorch make themselves don't count.
+no graph can hold the run. Calls that Lamella and PyTorch make themselves don't count: they are
+passed over in C++ (`outside.cpp`) where that has been built.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 import torch
 
 from ... import context
+from ...machine.extension import Extension
 from .purity import is_pure, is_pure_library, name_of
 
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
@@ -41,6 +43,8 @@ _INSTALLED = ("site-packages", "dist-packages")
 # packages that PyTorch itself calls
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
+
+extension = Extension("lamella_outside", pathlib.Path(__file__).with_name("outside.cpp"))
 
 OURS, TRANSPARENT, USERS, SETTINGS = range(4)
 _SWITCHES_FAST = sys.version_info < (3, 12)  # whether a profiler is set and removed in no time
@@ -106,13 +110,15 @@ class Outside:
         self._active = False
         self._is_paused = False
         # kept alive: Python holds no reference while it calls it
-        self._profiler = _quick(self._origins.get, self._event)
+        built = extension.load()
+        self._profiler: Any = (_quick(self._origins.get, self._event) if built is None else
+                               (self._event, self._is_ours, built.known()))
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
         self._active = True
         _pause_collection()
-        sys.setprofile(self._profiler)
+        _set_profiler(self._profiler)
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -122,11 +128,7 @@ class Outside:
         """Detect nothing from now on."""
         if self._active:
             self._active = False
-            if self._before is None or callable(self._before):
-                sys.setprofile(self._before)
-            else:  # before Python 3.12, cProfile's own profiler, which is not a function
-                sys.setprofile(None)
-                self._before.enable()
+            _set_profiler(self._before)
             _resume_collection()
 
     def pause(self) -> None:
@@ -144,7 +146,7 @@ class Outside:
         """Detect side effects again, unless it was stopped."""
         self._is_paused = False
         if self._active and _SWITCHES_FAST:
-            sys.setprofile(self._profiler)
+            _set_profiler(self._profiler)
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
         if self._is_paused:
@@ -190,6 +192,10 @@ class Outside:
         self._met.append(code)
         kind = self._origins[id(code)] = origin_of(code.co_filename)
         return kind
+
+    def _is_ours(self, code: CodeType) -> bool:
+        """Whether this is Lamella's or PyTorch's code, which is passed over."""
+        return self._origin(code) == OURS
 
     def _is_called_by_user(self, frame: FrameType) -> bool:
         caller = frame.f_back
@@ -253,6 +259,18 @@ def _quick(origin: Callable[[int], int | None], event: Callable[..., None]
             event(frame, what, arg)
 
     return profiler
+
+
+def _set_profiler(profiler: Any) -> None:
+    """Let this thread use a profiler: a function, ours in C++, or None."""
+    if profiler is None or callable(profiler):
+        sys.setprofile(profiler)
+    elif type(profiler) is tuple:
+        assert extension.module is not None
+        extension.module.enable(profiler)
+    else:  # before Python 3.12, cProfile's own profiler, which is not a function
+        sys.setprofile(None)
+        profiler.enable()
 
 
 _pausing = threading.RLock()  # a finalizer may record, too

@@ -75,27 +75,26 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:
-        trace = state.trace
-        if trace is None or func.namespace != "aten":  # others may be the user's, in Python
-            return self._dispatched(func, types, args, kwargs or {})
+        trace, known = state.trace, effects_of(func)
+        if trace is None or known.namespace != "aten":  # others may be the user's, in Python
+            return self._dispatched(func, known, types, args, kwargs or {})
         trace.outside.pause()
         try:
-            return self._dispatched(func, types, args, kwargs or {})
+            return self._dispatched(func, known, types, args, kwargs or {})
         finally:
             trace.outside.resume()
 
-    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict) -> Any:
+    def _dispatched(self, func: Any, known: Effects, types: Any, args: Any, kwargs: dict) -> Any:
         """What a kernel gives; it is recorded, if it can be."""
         if types and any(map(_calls_others, types)):
             return NotImplemented
-        if self._paused or func.namespace == "prim":
+        if self._paused or known.namespace == "prim":
             return func(*args, **kwargs)
-        known = effects_of(func)
         if self._stopped:
             if self._draws and known.is_random:
                 return self._drawn(func, args, kwargs)
             return func(*args, **kwargs)
-        if func.namespace in _MESSAGES:
+        if known.namespace in _MESSAGES:
             return self._message(func, args, kwargs)
         if known.shaped_by_values and not _by_positions(func, args):
             return self._shaped_by_values(func, args, kwargs)
@@ -171,7 +170,7 @@ class Recorder(TorchDispatchMode):
             self._give(found, self._node_of(args[0]))
             return found
         given, named = self._described(args), self._described(kwargs)
-        node = self.graph.call_function(func, given, named)
+        node = self.graph.create_node("call_function", func, given, named)
         node.meta["line"] = self._lines.here()
         known = effects_of(func)
         if known.written or known.is_impure:

@@ -25,6 +25,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, Tensor, from_numpy, jit, nn, ops
 from lamella.autodiff.tree import tensors
+from lamella.graph.tracing import outside
 
 X = Tensor([1.0, 2.0])
 
@@ -357,6 +358,60 @@ def test_what_is_printed_appears_at_once_and_in_every_replay(capsys):
         compiled(X)
     assert capsys.readouterr().out == "sum 3.0\n" * 3
     assert compiled.report()["replays"] == 2
+
+
+@pytest.mark.usefixtures("executor")
+def test_side_effects_are_seen_by_the_profiler_in_either_language():
+    waiting = queue.Queue()
+
+    def counted(gradient):
+        waiting.put(1)
+        return gradient
+
+    def hooked(x):
+        return (ops.HookBackward(counted)(x) ** 2).sum()
+
+    found, warned, _ = called(lambda x: (hooked(x), ms.grad(hooked)(x)), X)
+    assert waiting.qsize() == 3 and len(warned) == 1 and "Queue.put" in warned[0]
+    assert [f[1].asnumpy().tolist() for f in found] == [[2.0, 4.0]] * 3
+    assert called(lambda x: ms.grad(lambda y: (y ** 2).sum())(x), X)[2].report()["replays"] == 2
+    assert sys.getprofile() is None
+
+
+def test_the_profiler_in_cpp_calls_python_for_other_code_only():
+    built = outside.extension.module
+    if built is None:
+        pytest.skip("it isn't there")
+    events, asked = [], []
+
+    def ours():
+        return len([])
+
+    def users():
+        return abs(-1)
+
+    def event(frame, what, arg):
+        events.append((frame.f_code, what, arg))
+
+    def passes_over(code):
+        asked.append(code)
+        return code is ours.__code__
+
+    profiler = event, passes_over, built.known()
+    built.enable(profiler)
+    ours(), users(), users(), ours()
+    assert sys.getprofile() is profiler
+    sys.setprofile(None)
+    assert ([e for e in events if e[0] is users.__code__]
+            == 2 * [(users.__code__, "call", None), (users.__code__, "c_call", abs)])
+    assert all(code is not ours.__code__ for code, *_ in events)
+    assert asked.count(ours.__code__) == asked.count(users.__code__) == 1
+    with pytest.raises(ZeroDivisionError):
+        built.enable((lambda *_: 1 / 0, passes_over, built.known()))
+        users()
+    assert sys.getprofile() is None
+    with pytest.raises(TypeError, match="not a profiler"):
+        built.enable((event, passes_over))
 
 
 def test_a_profiler_of_the_user_keeps_running():
