@@ -348,10 +348,7 @@ def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
         RuntimeError: before `init`, or if there is no such group.
     """
     name = "get_world_rank_from_group_rank"
-    _check_name(name, group)
-    _check_rank(name, "group_rank_id", group_rank_id)
-    _check_ready(name)
-    ranks = group_of(group, name).ranks
+    ranks = _ranks_of(name, group, "group_rank_id", group_rank_id)
     if not 0 <= group_rank_id < len(ranks):
         raise ValueError(f"For '{name}', 'group_rank_id' must be in [0, {len(ranks)}), "
                          f"but got {group_rank_id}.")
@@ -371,20 +368,21 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
         RuntimeError: before `init`, or if there is no such group.
     """
     name = "get_group_rank_from_world_rank"
-    _check_name(name, group)
-    _check_rank(name, "world_rank_id", world_rank_id)
-    _check_ready(name)
-    ranks = group_of(group, name).ranks
+    ranks = _ranks_of(name, group, "world_rank_id", world_rank_id)
     if world_rank_id not in ranks:
         raise ValueError(f"For '{name}', process {world_rank_id} is not in group {group!r}, "
                          f"which has {ranks}.")
     return ranks.index(world_rank_id)
 
 
-def _check_rank(function: str, argument: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
+def _ranks_of(function: str, group: Any, argument: str, rank: Any) -> tuple[int, ...]:
+    """The ranks of a group, for a function that is given its name and a rank."""
+    _check_name(function, group)
+    if not isinstance(rank, int) or isinstance(rank, bool):
         raise TypeError(f"For '{function}', the argument '{argument}' must be type of int, "
-                        f"but got '{argument}' type : {type(value)}.")
+                        f"but got '{argument}' type : {type(rank)}.")
+    _check_ready(function)
+    return group_of(group, function).ranks
 
 
 def get_process_group_ranks(group: str = HCCL_WORLD_COMM_GROUP) -> list[int]:

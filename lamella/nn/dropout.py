@@ -136,7 +136,24 @@ class Dropout3d(_KeepingDropout):
     _drop = "dropout3d"
 
 
-class DropoutExt(Cell):
+class _DroppingDropout(Cell):
+    """A dropout as `mint.nn` has it: the probability to drop comes first, and may act in place."""
+
+    _drop: str
+
+    def __init__(self, p: float = 0.5, inplace: bool = False):
+        super().__init__()
+        self.p = p
+        self.inplace = inplace
+
+    def construct(self, input: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return input
+        out = getattr(ops, self._drop)(input, self.p)
+        return ops.assign(input, out) if self.inplace else out
+
+
+class DropoutExt(_DroppingDropout):
     """`Dropout` as `mint.nn` has it: the probability `p` to zero an element comes first.
 
     Args:
@@ -149,19 +166,10 @@ class DropoutExt(Cell):
         [1. 2.]
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False):
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-
-    def construct(self, input: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
-            return input
-        out = ops.dropout(input, self.p)
-        return ops.assign(input, out) if self.inplace else out
+    _drop = "dropout"
 
 
-class Dropout2dExt(Cell):
+class Dropout2dExt(_DroppingDropout):
     """`Dropout2d` as `mint.nn` has it.
 
     Args:
@@ -174,13 +182,4 @@ class Dropout2dExt(Cell):
         (2, 3, 4, 4)
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False):
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-
-    def construct(self, input: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
-            return input
-        out = ops.dropout2d(input, self.p)
-        return ops.assign(input, out) if self.inplace else out
+    _drop = "dropout2d"

@@ -54,6 +54,19 @@ def _reached(pairs: Pairs, lengths: Any, kernel: Any, stride: Any) -> list[int] 
     return [a for a, _ in pairs]
 
 
+def _windows(name: str, input: Tensor, kernel_size: Any, stride: Any
+             ) -> tuple[torch.Tensor, int, tuple[int, ...], tuple[int, ...]]:
+    """The raw input, its spatial rank, and the windows' sizes and strides along each dimension."""
+    raw = raw_of(input, name)
+    rank = raw.dim() - 2
+    if rank not in _MAX:
+        raise ValueError(f"For '{name}', the input must have a rank from 3 to 5, "
+                         f"but got shape {input.shape}.")
+    kernel = each(name, "kernel_size", kernel_size, rank)
+    stride = kernel if stride is None else each(name, "stride", stride, rank)
+    return raw, rank, kernel, stride
+
+
 def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pad_mode: str,
                      padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
                      return_indices: bool = False) -> Any:
@@ -62,13 +75,7 @@ def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pa
     Returns:
         The maxima, or with `return_indices` a pair with their indices in the flattened input plane.
     """
-    raw = raw_of(input, name)
-    rank = raw.dim() - 2
-    if rank not in _MAX:
-        raise ValueError(f"For '{name}', the input must have a rank from 3 to 5, "
-                         f"but got shape {input.shape}.")
-    kernel = each(name, "kernel_size", kernel_size, rank)
-    stride = kernel if stride is None else each(name, "stride", stride, rank)
+    raw, rank, kernel, stride = _windows(name, input, kernel_size, stride)
     gaps = each(name, "dilation", dilation, rank)
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, gaps)
     if any(a != b for a, b in pairs):
@@ -89,13 +96,7 @@ def mean_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, p
                       padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
                       divisor_override: int | None = None) -> Tensor:
     """The mean over windows with a pad mode. The rank is that of `input`."""
-    raw = raw_of(input, name)
-    rank = raw.dim() - 2
-    if rank not in _MAX:
-        raise ValueError(f"For '{name}', the input must have a rank from 3 to 5, "
-                         f"but got shape {input.shape}.")
-    kernel = each(name, "kernel_size", kernel_size, rank)
-    stride = kernel if stride is None else each(name, "stride", stride, rank)
+    raw, rank, kernel, stride = _windows(name, input, kernel_size, stride)
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, (1,) * rank)
     pads: list[int] | None = [a for a, _ in pairs]
     if any(a != b for a, b in pairs):
