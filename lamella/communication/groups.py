@@ -375,12 +375,16 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     return ranks.index(world_rank_id)
 
 
-def _ranks_of(function: str, group: Any, argument: str, rank: Any) -> tuple[int, ...]:
+def _check_rank(function: str, argument: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"For '{function}', the argument '{argument}' must be type of int, "
+                        f"but got '{argument}' type : {type(value)}.")
+
+
+def _ranks_of(function: str, group: Any, argument: str, rank: Any) -> list[int]:
     """The ranks of a group, for a function that is given its name and a rank."""
     _check_name(function, group)
-    if not isinstance(rank, int) or isinstance(rank, bool):
-        raise TypeError(f"For '{function}', the argument '{argument}' must be type of int, "
-                        f"but got '{argument}' type : {type(rank)}.")
+    _check_rank(function, argument, rank)
     _check_ready(function)
     return group_of(group, function).ranks
 

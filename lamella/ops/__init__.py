@@ -31,6 +31,7 @@ from .elsewhere import name_of_another_room as __getattr__
 from .embedding import *
 from .experts import *
 from .extrema import *
+from .flash_attention import *
 from .fourier import *
 from .fourier_axes import *
 from .gather import *

@@ -9,7 +9,8 @@ import torch
 
 from ...errors import op
 from ...tensor import Tensor, wrap
-from ..attention import flash_attention_score, rotary_position_embedding, scaled_dot_product
+from ..attention import rotary_position_embedding, scaled_dot_product
+from ..flash_attention import flash_attention_score
 from ..primitive import primitive
 from .attributed import Attributed
 
