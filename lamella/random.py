@@ -8,11 +8,14 @@ each other, and `set_seed` starts all streams again, so the program repeats them
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import secrets
+import threading
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +39,8 @@ _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 # those that objects keep, by when they were made
 _own: weakref.WeakValueDictionary[int, torch.Generator] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
+# what initializers have drawn from NumPy's generator: the thread, and the positions around it
+_initial: deque[tuple[int, int, int]] = deque(maxlen=4096)
 
 
 def set_seed(seed: int) -> None:
@@ -71,6 +76,39 @@ def set_seed(seed: int) -> None:
         np.random.seed(seed)
         for listener in _listeners:
             listener()
+
+
+@contextlib.contextmanager
+def drawing_from_numpy() -> Iterator[None]:
+    """What initializers draw from NumPy's generator, as MindSpore's do, is drawn in this context.
+
+    So a thread whose run is being recorded can tell it from what that run draws.
+    """
+    with _lock:
+        before = _position_of_numpy()
+        yield
+        _initial.append((threading.get_ident(), before, _position_of_numpy()))
+
+
+def is_as_before(position: Any) -> bool:
+    """Whether NumPy's generator is where it was, but for what other threads' initializers drew.
+
+    Args:
+        position: what ``numpy.random.get_state`` gave before.
+    """
+    place, now = _position_of_numpy(position), _position_of_numpy()
+    if place == now:
+        return True
+    for thread, before, after in list(_initial):
+        if before == place and thread != threading.get_ident():
+            place = after
+    return place == now
+
+
+def _position_of_numpy(state: Any = None) -> int:
+    position: Any = state or np.random.get_state()
+    _, numbers, *rest = position
+    return hash((numbers.tobytes(), *rest))
 
 
 def when_seeded(listener: Callable[[], None]) -> None:

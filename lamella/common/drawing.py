@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..random import drawing_from_numpy
 from .philox import philox
 
 __all__ = ["draw_normal", "draw_truncated", "draw_uniform"]
@@ -28,7 +29,8 @@ _SMALLEST = float(np.float32(1e-7))  # of the numbers whose logarithm is taken
 
 def _draw(raw: torch.Tensor, of_bits: Callable[[np.ndarray], torch.Tensor]) -> None:
     """Fill `raw` with what a function makes of random 32-bit numbers, as many as it gets."""
-    seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))  # `set_seed` seeds NumPy's generator
+    with drawing_from_numpy():
+        seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))
     flat = torch.empty(raw.numel(), dtype=torch.float32)
     for start in range(0, len(flat), _AT_ONCE):
         piece = flat[start:start + _AT_ONCE]

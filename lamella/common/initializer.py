@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from .. import dtype as mstype
+from ..random import drawing_from_numpy
 from ..tensor import Tensor
 from .drawing import (
     _calculate_correct_fan,
@@ -265,7 +266,8 @@ class Sparse(_Kernel):
         check_matrix("Sparse", raw)
         draw_normal(raw, 0.0, self.sigma)
         zeros = min(math.ceil(self.sparsity * raw.shape[0]), raw.shape[0])
-        rows = [np.random.permutation(len(raw))[:zeros] for _ in range(raw.shape[1])]
+        with drawing_from_numpy():
+            rows = [np.random.permutation(len(raw))[:zeros] for _ in range(raw.shape[1])]
         raw.scatter_(0, torch.from_numpy(np.stack(rows, 1)), 0.0)
 
 

@@ -13,6 +13,7 @@ from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Uniform, initializer
 from ..parameter import Parameter, ParameterTuple
+from ..random import drawing_from_numpy
 from ..tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
@@ -122,8 +123,10 @@ class _RNNBase(Cell):
                 for kind, shape in zip(drawn, sizes, strict=True):
                     shapes[kind].append(shape)
                     if has_bias or kind.startswith("weight"):
-                        data = Tensor(np.random.uniform(-bound, bound, shape), dtype)
-                        drawn[kind].append(Parameter(data, name=f"{kind}_l{layer}{suffix}"))
+                        with drawing_from_numpy():
+                            numbers = np.random.uniform(-bound, bound, shape)
+                        drawn[kind].append(Parameter(Tensor(numbers, dtype),
+                                                     name=f"{kind}_l{layer}{suffix}"))
         self._shapes = [shape for kind in shapes.values() for shape in kind]
         self.w_ih_list, self.w_hh_list, self.b_ih_list, self.b_hh_list = map(
             ParameterTuple, drawn.values())
@@ -353,7 +356,9 @@ class RNNCellBase(Cell):
 
         def parameter(*shape: int) -> Parameter:
             # drawn again below, as in MindSpore, so that a seed gives the same numbers
-            return Parameter(Tensor(np.random.randn(*shape), dtype))
+            with drawing_from_numpy():
+                numbers = np.random.randn(*shape)
+            return Parameter(Tensor(numbers, dtype))
 
         self.weight_ih = parameter(gates, input_size)
         self.weight_hh = parameter(gates, hidden_size)

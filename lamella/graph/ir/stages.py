@@ -57,6 +57,14 @@ def late_nodes(body: list[Node], inputs: set[Node], bases: dict[Node, set[Node]]
     return late
 
 
+def ending_of(graph: GraphModule) -> set[Node]:
+    """The operations of a graph that mutate its inputs, such as weights, and those after them."""
+    nodes = list(graph.graph.nodes)
+    inputs = {n for n in nodes if n.op in ("placeholder", "get_attr")}
+    return late_nodes([n for n in nodes if n not in inputs and n.op != "output"], inputs,
+                      bases_of(nodes))
+
+
 def check_guards(graph: GraphModule, guards: int) -> None:
     """Check that a graph's first results, its guards, are known before it mutates its inputs.
 

@@ -1,7 +1,8 @@
 """Convolutions, pools and the operations around them with the channels last in memory.
 
-The graph is run on copies of its inputs while it is rewritten, so each layout is known and not
-guessed. A value keeps the layout of its kernel until an operation that depends on strides reads it.
+The graph is run while it is rewritten, up to where it mutates its inputs, so each layout is known
+and not guessed. A value keeps the layout of its kernel until an operation that depends on strides
+reads it.
 
 Each kernel that gets another layout is compared with the recorded one on the same values. Results
 of whole graphs would differ by more than rounding: that of one kernel decides on which side of a
@@ -21,6 +22,7 @@ from ..ir.agreement import OTHER_ORDER, agree_but_for_kinks, next_to
 from ..ir.draft import Kernels
 from ..ir.forms import form_of, form_of_value
 from ..ir.operations import all_written_by, last_uses
+from ..ir.stages import ending_of
 from ..ir.streams import generators_restored, streams_of
 from .memory import Memory
 from .trial import copies
@@ -84,6 +86,8 @@ class _Rewriting:
     """One rewriting of a graph, node by node.
 
     Attributes:
+        ending: the nodes that aren't run: those from where inputs are mutated, if no operation
+            is to be rewritten there.
         new: for each node, its replacement.
         values: for each node, its value in this run, in the layout that it has in the new graph.
     """
@@ -99,7 +103,9 @@ class _Rewriting:
         self.restored: dict[Node, tuple[Node, Any]] = {}
         self.last = last_uses(module.graph.nodes)
         self.streams = streams_of(module)
-        given = iter(copies(module, inputs))
+        ending = ending_of(module)
+        self.ending = set() if any(_planes(n, wanting) for n in ending) else ending
+        given = iter([x.detach() for x in inputs] if self.ending else copies(module, inputs))
         # nothing requires a gradient
         with torch.enable_grad(), generators_restored(self.streams):
             for node in module.graph.nodes:
@@ -110,6 +116,8 @@ class _Rewriting:
                 elif node.op == "output":
                     found = torch.fx.map_arg(node.args[0], lambda n: self._as_recorded(n)[0])
                     self.graph.output(found)
+                elif node in self.ending:
+                    self._copy(node)
                 else:
                     self._call(node)
                 for dead in self.last[node]:  # frees them, as a usual run does
@@ -157,6 +165,13 @@ class _Rewriting:
                   else self._compared(node, given, written))
         self._keep(node, new, result)
 
+    def _copy(self, node: Node) -> None:
+        """Add a node that isn't run; it gets its arguments in their recorded layouts."""
+        changed = all_written_by(node, self.memory.bases)
+        self.new[node] = self.graph.node_copy(node, lambda n: self._as_recorded(n)[0]
+                                              if changed.isdisjoint(self.memory.bases[n])
+                                              else self.new[n])
+
     def _compared(self, node: Node, given: dict[Node, Any], written: list[Node]) -> Any:
         """The result of a kernel on arguments in a new layout, if it equals the recorded one's."""
         before = {n: given[n].clone() for n in written}
@@ -183,6 +198,8 @@ class _Rewriting:
 
     def _as_recorded(self, node: Node) -> tuple[Node, Any]:
         """A value in the layout that it had when the graph was recorded."""
+        if node in self.ending:
+            return self.new[node], None
         if node not in self.restored:
             self.restored[node] = self._in_layout_of(node, self.new[node], self.values[node])
         return self.restored[node]

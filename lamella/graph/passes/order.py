@@ -12,6 +12,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...machine import cache
+from ...machine.memory import release
 from ..ir.draft import copied
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
@@ -139,6 +140,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
             except NotYet:
                 graph.meta["open"] = True
                 return graph
+            release()  # the memory that it took, before the next one takes its own
             if other is None:
                 known[name] = False
                 continue

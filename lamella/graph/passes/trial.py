@@ -14,8 +14,8 @@ from ...machine.timing import Rounds
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.draft import copied
 from ..ir.forms import copy_of
-from ..ir.operations import bases_of, nodes_in
-from ..ir.stages import late_nodes, written_inputs
+from ..ir.operations import nodes_in
+from ..ir.stages import ending_of, written_inputs
 from ..ir.streams import generators_restored, streams_of
 
 HOPELESS = 1.1  # a graph this many times slower than before is given up
@@ -67,13 +67,11 @@ def _without_ending(graph: GraphModule) -> tuple[GraphModule, list[Any]]:
     It gives what these compute with, and the other results: to run it, nothing has to be copied.
     """
     short = copied(graph)
-    nodes = list(short.graph.nodes)
-    inputs = {n for n in nodes if n.op in ("placeholder", "get_attr")}
-    body = [n for n in nodes if n not in inputs and n.op != "output"]
-    late = late_nodes(body, inputs, bases_of(nodes))
-    ending = [n for n in body if n in late]
+    late, nodes = ending_of(short), list(short.graph.nodes)
+    ending = [n for n in nodes if n in late]
     read = [n for node in (*ending, nodes[-1])
-            for n in nodes_in([*node.args, *node.kwargs.values()]) if n not in late | inputs]
+            for n in nodes_in([*node.args, *node.kwargs.values()])
+            if n not in late and n.op not in ("placeholder", "get_attr")]
     nodes[-1].args = (read,)
     for node in reversed(ending):
         short.graph.erase_node(node)

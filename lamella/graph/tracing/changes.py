@@ -15,7 +15,7 @@ import torch
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
-from ...random import kept
+from ...random import is_as_before, kept
 from ...tensor import Tensor
 from ..guards.kinds import (
     PLAIN,
@@ -132,9 +132,8 @@ class Snapshot:
                 yield Change(thing, name), now
 
     def _check(self) -> None:
-        streams = [(np.random.get_state(), self.of_numpy),
-                   *[(_position(stream), before) for stream, before in self.streams]]
-        if random.getstate() != self.random or any(_differ(*positions) for positions in streams):
+        if (random.getstate() != self.random or not is_as_before(self.of_numpy)
+                or any(_differ(_position(stream), before) for stream, before in self.streams)):
             raise CannotTrace("draws random numbers that are not Lamella's")
         if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
                for array, before in self.arrays):
