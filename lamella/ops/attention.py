@@ -39,10 +39,6 @@ def _differentiable() -> Any:
     return sdpa_kernel(SDPBackend.MATH)
 
 
-def _raw(tensor: Tensor | None) -> torch.Tensor | None:
-    return None if tensor is None else tensor._raw
-
-
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, heads: int,
                      given: dict[str, Any]) -> None:
     """Refuse shapes that PyTorch's function refuses by `assert`."""

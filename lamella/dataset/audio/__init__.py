@@ -1,6 +1,7 @@
 """Operations on sounds: filters, effects, spectra."""
 
 from .activity import Vad
+from .cepstra import LFCC, MFCC, create_dct
 from .effects import (
     ComputeDeltas,
     Contrast,
@@ -56,9 +57,8 @@ from .pitch import (
     PitchShift,
     TimeStretch,
 )
+from .resampling import Resample
 from .spectra import (
-    LFCC,
-    MFCC,
     AmplitudeToDB,
     Angle,
     ComplexNorm,
@@ -67,10 +67,8 @@ from .spectra import (
     Magphase,
     MelScale,
     MelSpectrogram,
-    Resample,
     SpectralCentroid,
     Spectrogram,
-    create_dct,
     linear_fbanks,
     melscale_fbanks,
 )

@@ -12,7 +12,8 @@ from ..checks import boolean, choice, integer, number
 from ..transforms.operation import Streams, Values
 from .enums import MelType, NormType, WindowType
 from .operation import AudioOperation
-from .spectra import InverseSpectrogram, Resample, Spectrogram, melscale_fbanks
+from .resampling import Resample
+from .spectra import InverseSpectrogram, Spectrogram, melscale_fbanks
 
 
 def vocoded(spectrum: torch.Tensor, rate: float, advance: torch.Tensor) -> torch.Tensor:

@@ -12,9 +12,7 @@ from ..checks import choice, integer, number
 from .enums import (
     BorderType,
     MelType,
-    NormMode,
     NormType,
-    ResampleMethod,
     ScaleType,
     WindowType,
 )
@@ -70,15 +68,6 @@ def _triangles(frequencies: np.ndarray, points: np.ndarray) -> np.ndarray:
     slopes = points[None, :] - frequencies[:, None]
     widths = np.diff(points)
     return np.maximum(0, np.minimum(-slopes[:, :-2] / widths[:-1], slopes[:, 2:] / widths[1:]))
-
-
-def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
-    """The matrix of a cosine transform (DCT-II), of shape (n_mels, n_mfcc)."""
-    matrix = np.cos(math.pi / n_mels * (np.arange(n_mels) + 0.5)[:, None] * np.arange(n_mfcc))
-    if norm is NormMode.ORTHO:
-        matrix[:, 0] *= 1 / math.sqrt(2)
-        return (matrix * math.sqrt(2 / n_mels)).astype(np.float32)
-    return (matrix * 2).astype(np.float32)
 
 
 class Spectrogram(AudioOperation):
@@ -286,83 +275,6 @@ class Magphase(_Complex):
         return size.astype(wide), np.arctan2(imaginary, real).astype(wide)
 
 
-def _settings(given: dict[str, Any] | None, known: dict[str, Any]) -> dict[str, Any]:
-    return {**known, **(given or {})}
-
-
-class MFCC(AudioOperation):
-    """Cepstral coefficients of the mel scale, (..., n_mfcc, time).
-
-    Args:
-        sample_rate: in hertz.
-        n_mfcc: how many.
-        dct_type: 2.
-        norm: how the cosine transform is scaled.
-        log_mels: whether logarithms are taken; else decibels.
-        melkwargs: arguments of `MelSpectrogram`.
-    """
-
-    _single = True
-
-    def __init__(self, sample_rate: int = 16000, n_mfcc: int = 40, dct_type: int = 2,
-                 norm: NormMode = NormMode.ORTHO, log_mels: bool = False,
-                 melkwargs: dict[str, Any] | None = None):
-        if dct_type != 2:
-            raise ValueError(f"For 'MFCC', 'dct_type' must be 2, but got {dct_type!r}.")
-        settings = _settings(melkwargs, {})
-        self._mel = MelSpectrogram(sample_rate, **settings)
-        mels = settings.get("n_mels", 128)
-        if integer(self, "n_mfcc", n_mfcc, 1) > mels:
-            raise ValueError(f"For 'MFCC', 'n_mfcc' must be at most 'n_mels', {mels}, but got "
-                             f"{n_mfcc}.")
-        self._dct = create_dct(n_mfcc, mels, choice(self, "norm", norm, NormMode))
-        self.log_mels, self._decibels = log_mels, AmplitudeToDB()
-
-    def _changed(self, signal: np.ndarray) -> np.ndarray:
-        mel = self._mel._changed(signal)
-        mel = np.log(mel + 1e-6) if self.log_mels else self._decibels._changed(mel)
-        return np.swapaxes(np.swapaxes(mel, -1, -2) @ self._dct, -1, -2)
-
-
-class LFCC(AudioOperation):
-    """Cepstral coefficients of a linear scale, (..., n_lfcc, time).
-
-    Args:
-        sample_rate: in hertz.
-        n_filter: how many filters.
-        n_lfcc: how many coefficients.
-        f_min, f_max: between which frequencies; default: up to half the rate.
-        dct_type: 2.
-        norm: how the cosine transform is scaled.
-        log_lf: whether logarithms are taken; else decibels.
-        speckwargs: arguments of `Spectrogram`.
-    """
-
-    _single = True
-
-    def __init__(self, sample_rate: int = 16000, n_filter: int = 128, n_lfcc: int = 40,
-                 f_min: float = 0.0, f_max: float | None = None, dct_type: int = 2,
-                 norm: NormMode = NormMode.ORTHO, log_lf: bool = False,
-                 speckwargs: dict[str, Any] | None = None):
-        if dct_type != 2:
-            raise ValueError(f"For 'LFCC', 'dct_type' must be 2, but got {dct_type!r}.")
-        self._spectrum = Spectrogram(**_settings(speckwargs, {}))
-        top = float(sample_rate // 2) if f_max is None else f_max
-        self._banks = linear_fbanks(self._spectrum.n_fft // 2 + 1, f_min, top, n_filter,
-                                    sample_rate)
-        self._dct = create_dct(integer(self, "n_lfcc", n_lfcc, 1), n_filter,
-                               choice(self, "norm", norm, NormMode))
-        self.log_lf, self._decibels = log_lf, AmplitudeToDB()
-
-    def _changed(self, signal: np.ndarray) -> np.ndarray:
-        rows = np.swapaxes(self._spectrum._changed(signal), -1, -2) @ self._banks
-        if self.log_lf:
-            rows = np.log(rows + 1e-6)
-        else:
-            rows = np.swapaxes(self._decibels._changed(np.swapaxes(rows, -1, -2)), -1, -2)
-        return np.swapaxes(rows @ self._dct, -1, -2)
-
-
 class SpectralCentroid(AudioOperation):
     """The centroid of each frame's spectrum in hertz, (..., 1, time).
 
@@ -418,50 +330,3 @@ class InverseSpectrogram(AudioOperation):
                           onesided=of.onesided, length=length)
         out = out[:, of.pad:out.shape[-1] - of.pad] if of.pad else out
         return out.reshape(*signal.shape[:-3], -1).numpy()
-
-
-class Resample(AudioOperation):
-    """Changes the sample rate, by a windowed sinc filter (Smith).
-
-    Args:
-        orig_freq, new_freq: the rates.
-        resample_method: the window.
-        lowpass_filter_width: how many zeros of the sinc are used.
-        rolloff: the cut-off, as a share of half the rate.
-        beta: of the Kaiser window.
-    """
-
-    def __init__(self, orig_freq: float = 16000, new_freq: float = 16000,
-                 resample_method: ResampleMethod = ResampleMethod.SINC_INTERPOLATION,
-                 lowpass_filter_width: int = 6, rolloff: float = 0.99, beta: float | None = None):
-        self.orig_freq = number(self, "orig_freq", orig_freq, 0, above=True)
-        self.new_freq = number(self, "new_freq", new_freq, 0, above=True)
-        self.resample_method = choice(self, "resample_method", resample_method, ResampleMethod)
-        self.width = integer(self, "lowpass_filter_width", lowpass_filter_width, 1)
-        self.rolloff = number(self, "rolloff", rolloff, 0, 1, above=True)
-        self.beta = 14.769656459379492 if beta is None else number(self, "beta", beta)
-
-    def _changed(self, signal: np.ndarray) -> np.ndarray:
-        if self.orig_freq == self.new_freq:
-            return signal
-        common = math.gcd(int(self.orig_freq), int(self.new_freq))
-        old, new = int(self.orig_freq) // common, int(self.new_freq) // common
-        base = min(old, new) * self.rolloff
-        width = math.ceil(self.width * old / base)
-        place = torch.arange(-width, width + old, dtype=torch.float64)[None] / old
-        time = (torch.arange(0, -new, -1, dtype=torch.float64)[:, None] / new + place) * base
-        time = time.clamp(-self.width, self.width)
-        if self.resample_method is ResampleMethod.SINC_INTERPOLATION:
-            window = torch.cos(time * math.pi / self.width / 2) ** 2
-        else:
-            inside = torch.sqrt(1 - (time / self.width) ** 2)
-            window = torch.i0(self.beta * inside) / torch.i0(torch.tensor(self.beta))
-        turned = time * math.pi
-        sinc = torch.where(turned == 0, torch.ones(()).double(), torch.sin(turned) / turned)
-        kernel = (sinc * window * base / old)[:, None].to(torch.from_numpy(signal).dtype)
-        flat = torch.from_numpy(signal).reshape(-1, 1, signal.shape[-1])
-        out = torch.nn.functional.conv1d(torch.nn.functional.pad(flat, (width, width + old)),
-                                         kernel, stride=old)
-        out = out.transpose(1, 2).reshape(len(flat), -1)
-        length = math.ceil(new * signal.shape[-1] / old)
-        return out[:, :length].reshape(*signal.shape[:-1], -1).numpy()
