@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import os
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,12 @@ class Vocab:
             delimiter: what ends the word on a line; default: the end of the line.
             vocab_size: read at most this many.
             special_tokens, special_first: as for `from_list`.
+
+        Raises:
+            RuntimeError: if there is no such file.
         """
-        existing_file(file_path)
+        if not os.path.isfile(file_path):
+            raise RuntimeError(f"For 'Vocab.from_file', there is no file {file_path!r}.")
         if vocab_size is not None and (isinstance(vocab_size, bool) or not isinstance(
                 vocab_size, int) or vocab_size < 1):
             raise ValueError(f"For 'Vocab.from_file', 'vocab_size' must be a positive int, but got "

@@ -53,13 +53,13 @@ from .attributes import with_attributes
 
 __all__ = [
     "IndexAdd", "IndexFill", "IndexPut", "InplaceAdd", "InplaceIndexAdd", "InplaceSub",
-    "InplaceUpdate", "InplaceUpdateV2", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin",
-    "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin",
-    "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate", "ScatterNonAliasingAdd", "ScatterSub",
-    "ScatterUpdate", "TensorScatterAdd", "TensorScatterDiv", "TensorScatterElements",
-    "TensorScatterMax", "TensorScatterMin", "TensorScatterMul", "TensorScatterSub",
-    "TensorScatterUpdate", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
-    "UnsortedSegmentSum",
+    "InplaceUpdate", "InplaceUpdateV2", "ScatterAdd", "ScatterAddWithAxis", "ScatterDiv",
+    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdDiv",
+    "ScatterNdMax", "ScatterNdMin", "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate",
+    "ScatterNonAliasingAdd", "ScatterSub", "ScatterUpdate", "TensorScatterAdd",
+    "TensorScatterDiv", "TensorScatterElements", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterMul", "TensorScatterSub", "TensorScatterUpdate", "UnsortedSegmentMax",
+    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
 ]
 
 ScatterNd = primitive("ScatterNd", scatter_nd)
@@ -122,6 +122,19 @@ class TensorScatterElements(Primitive):
 
     def __call__(self, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
         return tensor_scatter_elements(data, indices, updates, self.axis, self.reduction)
+
+
+class ScatterAddWithAxis(Primitive):
+    """`ops.tensor_scatter_elements` that adds, with the axis as an attribute."""
+
+    @prim_attr_register
+    def __init__(self, axis: int = 0):
+        if isinstance(axis, bool) or not isinstance(axis, int):
+            raise TypeError(f"For 'ScatterAddWithAxis', 'axis' must be an int, but got {axis!r} of "
+                            f"type {type(axis).__name__}.")
+
+    def __call__(self, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        return tensor_scatter_elements(data, indices, updates, self.axis, "add")
 
 
 class IndexAdd(Primitive):
@@ -187,7 +200,7 @@ def _index_put(x1: Tensor, x2: Tensor, indices: Any, accumulate: Any) -> Tensor:
 
 
 class InplaceIndexAdd(Attributed):
-    """Adds slices to those of a Parameter at given indices; returns the Parameter.
+    """Adds slices to those of a Parameter at given indices; returns its new value.
 
     Args:
         axis: the dimension of the indices.
@@ -203,7 +216,7 @@ class InplaceIndexAdd(Attributed):
 
     def __call__(self, var: Any, indices: Tensor, updates: Tensor) -> Any:
         var._raw = var._raw.index_add(self.axis, indices._raw.long(), updates._raw)
-        return var
+        return wrap(var._raw)
 
 
 IndexPut = with_attributes("IndexPut", _index_put, accumulate=0)

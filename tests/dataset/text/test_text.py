@@ -75,6 +75,8 @@ def test_vocabularies(tmp_path):
     assert next(looked.create_tuple_iterator(output_numpy=True))[0].tolist() == [1, 2, 1]
     with pytest.raises(ValueError, match="contains duplicate word: a"):
         T.Vocab.from_list(["a", "a"])
+    with pytest.raises(RuntimeError, match="no file"):
+        T.Vocab.from_file(str(tmp_path / "none.txt"))
 
 
 def test_vectors(tmp_path):
