@@ -162,6 +162,17 @@ def _stride(self: Tensor, dim: int | None = None) -> Any:
     return steps[dim]
 
 
+def _format(self: Tensor, spec: str) -> str:
+    """The text of the tensor, or of its one number in a format."""
+    if spec and self._raw.numel() != 1:
+        raise TypeError(f"The format {spec!r} is for one number, but the Tensor has shape "
+                        f"{self.shape}; format its elements, or str() of it.")
+    text = None if state.trace is None else state.trace.printed_text(self, spec)
+    if text is not None:
+        return text
+    return format(self.item(), spec) if spec else str(self)
+
+
 def _storage_offset(self: Tensor) -> int:
     """Where in the memory that it shares the tensor starts, in elements."""
     return int(self._raw.storage_offset())
@@ -385,7 +396,8 @@ tensor_methods(
     short=_as(torch.int16), byte=_as(torch.uint8), bool=_as(torch.bool),
     clone=_clone, copy=_clone, copy_=_copy_, value=_value, contiguous=_contiguous,
     is_contiguous=_is_contiguous, stride=_stride, storage_offset=_storage_offset,
-    data_ptr=_data_ptr, dim=_dim, ndimension=_dim, numel=_numel, nelement=_numel,
+    __format__=_format, data_ptr=_data_ptr, dim=_dim, ndimension=_dim, numel=_numel,
+    nelement=_numel,
     element_size=_element_size, itemset=_itemset, requires_grad_=_requires_grad_,
     move_to=_move_to, to_=_to_, pin_memory=_pin_memory, is_pinned=_is_pinned,
     is_shared=_is_shared, untyped_storage=_untyped_storage, storage=_untyped_storage,

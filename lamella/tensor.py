@@ -341,14 +341,6 @@ class Tensor:
             state.trace.refuse("makes text of a tensor")
         return printing.to_repr(self._raw, self.dtype)
 
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        if self._raw.numel() != 1:
-            raise TypeError(f"The format {spec!r} is for one number, but the Tensor has shape "
-                            f"{self.shape}; format its elements, or str() of it.")
-        return format(self.item(), spec)
-
     # -- as a Python value -----------------------------------------------------------------------
 
     def __bool__(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state
 from .copies import copied
+from .texts import forget, parts_of_text, printing, texts_of
 
 
 class DeferredCall:
@@ -21,7 +23,8 @@ class DeferredCall:
     def __init__(self, function: Callable[..., None], args: tuple, kwargs: dict,
                  keep: Callable[[Any], Any] | None = None):
         self.function = function
-        self.args = [(keep or kept)(arg) for arg in args]
+        keep, texts = keep or kept, texts_of(function)
+        self.args = [[*map(keep, arg)] if i in texts else keep(arg) for i, arg in enumerate(args)]
         self.kwargs = kwargs
 
     def __call__(self, args: list[Any]) -> None:
@@ -49,10 +52,20 @@ def _printed(*args: Any, **kwargs: Any) -> None:
     trace = state.trace
     if trace is not None:
         trace.outside.depend(printer)
-    if trace is None or not isinstance(_original, types.BuiltinFunctionType):
-        _original(*args, **kwargs)  # a function of the program's is recorded like any other
+    texts = {i: pieces for i, pieces in enumerate(map(parts_of_text, args)) if pieces is not None}
+    function: Any = _original
+    if texts:
+        function = functools.partial(printing, _original, frozenset(texts))
+        args = tuple([texts.get(i, arg) for i, arg in enumerate(args)])
+    if trace is None or not can_defer():
+        function(*args, **kwargs)  # a function of the program's is recorded like any other
     else:
-        trace.defer(_original, args, kwargs)
+        trace.defer(function, args, kwargs)
+
+
+def can_defer() -> bool:
+    """Whether `print` is Python's own, while a thread is recording."""
+    return isinstance(_original, types.BuiltinFunctionType)
 
 
 @contextmanager
@@ -70,3 +83,4 @@ def prints_recorded() -> Iterator[None]:
             _recording -= 1
             if not _recording:
                 builtins.print = _original
+                forget()

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from ...autodiff.tree import of_its_kind
+from ...state import state
 from ...tensor import Tensor
 from ..guards.reach import Reach
 from ..guards.spots import Spot
@@ -319,12 +320,17 @@ for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "
     _comparison(_name, _sign)
 for _name, _function in {
         "float": float, "int": int, "index": operator.index, "complex": complex, "str": str,
-        "repr": repr, "format": format, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
+        "repr": repr, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
         "and": operator.and_, "or": operator.or_, "xor": operator.xor, "invert": operator.invert,
         "lshift": operator.lshift, "rshift": operator.rshift,
         "reduce_ex": lambda value, protocol: value.__reduce_ex__(protocol),
         "deepcopy": lambda value, memo: value, "copy": lambda value: value}.items():
     _reads_value(_name, _function)
+
+
+def _format(self: Number, spec: str) -> str:
+    text = None if state.trace is None else state.trace.printed_text(self, spec)
+    return format(self.plain(), spec) if text is None else text
 
 
 def _neg(self: Number) -> Any:
@@ -348,6 +354,7 @@ for _name, _function in {"round": round, "math.trunc": math.trunc, "math.floor":
                          "math.ceil": math.ceil}.items():
     _rounding(_name, _function)
 
+Number.__format__ = _format  # type: ignore[method-assign]
 Number.__neg__ = _neg  # type: ignore[attr-defined]
 Number.__pos__ = lambda self: self  # type: ignore[attr-defined]
 Number.__abs__ = _abs  # type: ignore[attr-defined]

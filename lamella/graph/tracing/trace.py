@@ -30,12 +30,13 @@ from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
 from .changes import APPENDED, Change, Snapshot, check_givable, given_unchanged
-from .effects import DeferredCall, prints_recorded
+from .effects import DeferredCall, can_defer, prints_recorded
 from .identities import identities_checked
 from .lines import Line, nearest_line
-from .outside import Outside, settings_of_decimals
+from .outside import OURS, Outside, origin_of, settings_of_decimals
 from .recorder import CannotTrace, Recorder
 from .results import Results
+from .texts import is_only_printed, marked
 
 if TYPE_CHECKING:
     from .symbolic import Symbolic
@@ -165,6 +166,15 @@ class Trace:
         finally:
             state.trace = self
             self.outside.__enter__()
+
+    def printed_text(self, value: Any, spec: str) -> str | None:
+        """A mark in a text that is only printed; None if the program may use the text."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and origin_of(frame.f_code.co_filename) == OURS:
+            frame = frame.f_back
+        if torch._C._are_functorch_transforms_active() or not can_defer():
+            return None
+        return marked(value, spec) if is_only_printed(frame) else None
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""

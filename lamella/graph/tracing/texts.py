@@ -1,0 +1,119 @@
+"""Text that a program makes of tensors and varying numbers, only to print it.
+
+In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text. So a recorded run puts a mark
+into it, and each replay prints the text with the value that it has then. In any other place the
+program could compute with the text, which no graph can hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import linecache
+import re
+import string
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+_MARK = re.compile("\0(\\d+)\0")
+_numbers = itertools.count()
+_waiting: dict[int, tuple[Any, str]] = {}  # values and formats, by the numbers in their marks
+
+
+def marked(value: Any, spec: str) -> str:
+    """A mark that stands for a value in a text to be printed."""
+    number = next(_numbers)
+    _waiting[number] = value, spec
+    return f"\0{number}\0"
+
+
+def parts_of_text(text: Any) -> list[Any] | None:
+    """A text with marks in pieces: text, value, format, text, ...; None if it has no marks."""
+    if not isinstance(text, str) or "\0" not in text:
+        return None
+    pieces = _MARK.split(text)
+    found: list[Any] = [pieces[0]]
+    for number, after in zip(pieces[1::2], pieces[2::2], strict=True):
+        found += [*_waiting.pop(int(number)), after]
+    return found
+
+
+def printing(function: Callable[..., None], texts: frozenset[int], *args: Any, **kwargs: Any
+             ) -> None:
+    """Print; the arguments with the numbers in `texts` are pieces of texts."""
+    function(*[_joined(arg) if i in texts else arg for i, arg in enumerate(args)], **kwargs)
+
+
+def forget() -> None:
+    """Drop the values of texts that were never printed, such as after an error."""
+    _waiting.clear()
+
+
+def texts_of(function: Any) -> frozenset[int]:
+    """Which arguments are pieces of texts, in a call that prints."""
+    made = isinstance(function, functools.partial) and function.func is printing
+    return function.args[1] if made else frozenset()
+
+
+def _joined(pieces: list[Any]) -> str:
+    values = [format(value, spec) for value, spec in zip(pieces[1::3], pieces[2::3], strict=True)]
+    return "".join([pieces[0], *itertools.chain(*zip(values, pieces[3::3], strict=True))])
+
+
+def is_only_printed(frame: FrameType) -> bool:
+    """Whether a text that a frame makes at its line is an argument of Python's `print`."""
+    code = frame.f_code
+    if "print" in frame.f_globals or "print" in (*code.co_varnames, *code.co_freevars,
+                                                 *code.co_cellvars):
+        return False
+    statements = _statements(code.co_filename).get(frame.f_lineno, ())
+    return len(statements) == 1 and _prints_texts(statements[0])
+
+
+@functools.lru_cache(64)
+def _statements(file: str) -> dict[int, list[ast.stmt]]:
+    """The simple statements, and the heads of compound ones, at each line of a file."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return {}
+    found: dict[int, list[ast.stmt]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+            for line in range(node.lineno, last + 1):
+                found.setdefault(line, []).append(node)
+    return found
+
+
+def _prints_texts(statement: ast.stmt) -> bool:
+    """Whether a statement is a call of `print`, and makes text for its arguments only."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    call = statement.value
+    if not isinstance(call.func, ast.Name) or call.func.id != "print":
+        return False
+    allowed = {id(part) for arg in call.args for part in _of_text(arg)}
+    return all(id(node) in allowed for node in ast.walk(statement)
+               if isinstance(node, (ast.JoinedStr, ast.Lambda))
+               or isinstance(node, ast.Attribute) and node.attr in ("format", "format_map")
+               or isinstance(node, ast.Name) and node.id == "format")
+
+
+def _of_text(arg: ast.expr) -> list[ast.expr]:
+    """The nodes of an f-string, or of `format` of a constant, whose formats are constant."""
+    if isinstance(arg, ast.JoinedStr):
+        specs = [v.format_spec for v in arg.values
+                 if isinstance(v, ast.FormattedValue) and v.format_spec is not None]
+        if all(isinstance(part, ast.Constant) for s in specs for part in s.values):  # type: ignore
+            return [arg, *specs]
+    if (isinstance(arg, ast.Call) and isinstance(arg.func, ast.Attribute)
+            and arg.func.attr == "format" and isinstance(arg.func.value, ast.Constant)
+            and isinstance(arg.func.value.value, str)):
+        fields = string.Formatter().parse(arg.func.value.value)
+        if not any("{" in (spec or "") for _, _, spec, _ in fields):
+            return [arg.func]
+    return []
