@@ -78,7 +78,7 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
 
 def note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
          alike: bool = True, gives: bool = True) -> str:
-    """Count an exchange, and put it in words.
+    """Count an exchange, and describe it.
 
     Args:
         gives: whether this process gives the tensor, and doesn't only take one like it.
@@ -94,7 +94,7 @@ def note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
 
 
 class Divergence(RuntimeError):
-    """Processes of a group are about to exchange different things."""
+    """Processes of a group are about to make different exchanges."""
 
 
 def failure(name: str, group: Group, error: Exception) -> RuntimeError:
@@ -329,7 +329,7 @@ def has_come(out: torch.Tensor) -> bool:
 
 
 def wait_for(name: str, works: Sequence[Any], group: Group) -> None:
-    """Wait until exchanges are over."""
+    """Wait until exchanges have finished."""
     try:
         for work in works:
             work.wait()
@@ -348,7 +348,7 @@ def compare(name: str, what: str, group: Group) -> None:
 
 
 def check_all_well(name: str, error: Exception | None, group: Group) -> None:
-    """Raise an error in all processes, if there is one in some.
+    """Raise an error in all processes if any of them has one.
 
     Args:
         error: this process's, or None.

@@ -66,7 +66,7 @@ def fitted_costs(nbytes: Sequence[float], seconds: Sequence[float]) -> Costs:
 
 
 class Simulation:
-    """What some processes of a world would do.
+    """The result of a simulation: what processes of a world would send and hold.
 
     Attributes:
         size: the number of processes of the world.

@@ -63,7 +63,8 @@ class AutoParallel(Cell):
                 return pipeline.staged(self.network, "AutoParallel")(*args, **kwargs)
             if self._trains is None:
                 self._trains = trains(self.network)
-            if not sharding.splits() or self._trains:  # what it differentiates is spread
+            # a network that trains shards the function that it differentiates
+            if not sharding.splits() or self._trains:
                 return self.network(*args, **kwargs)
             return sharding.region(self.network, "AutoParallel")(*args, **kwargs)
 
@@ -90,7 +91,7 @@ class AutoParallel(Cell):
             raise
 
     def dataset_strategy(self, config: Any) -> None:
-        """Say what this process is given of each input.
+        """Declare which part of each input this process is given.
 
         Args:
             config: ``"data_parallel"`` (its rows, the default), ``"full_batch"`` (all), or for each
@@ -126,7 +127,7 @@ class AutoParallel(Cell):
 
     def pipeline(self, stages: int = 1, output_broadcast: bool = False, interleave: bool = False,
                  scheduler: str = "1f1b") -> None:
-        """Say in how many stages of a pipeline the network is cut; see `nn.PipelineCell`.
+        """Set the number of pipeline stages; see `nn.PipelineCell`.
 
         Args:
             stages: how many; the number of processes must be a multiple.

@@ -1,4 +1,4 @@
-"""In which axes all processes are arranged: as few as strategies can be laid over.
+"""The axes of the device mesh: as few as the strategies need.
 
 What DTensor considers for an operator grows exponentially with the number of axes.
 """
@@ -13,7 +13,7 @@ __all__ = ["arranged", "counts_of", "subset"]
 
 
 def counts_of(strategy: Any) -> list[tuple[int, ...]]:
-    """In how many parts each Tensor's dimensions are cut, of a strategy in any form."""
+    """The number of parts along each dimension of each Tensor, for a strategy in any form."""
     if hasattr(strategy, "to_dict"):  # a Layout
         return [tuple(strategy.to_dict()["device_matrix"])]
     if not isinstance(strategy, (tuple, list)):
@@ -68,7 +68,7 @@ def _refined(lengths: list[int], counts: Sequence[int]) -> list[int]:
             cut = next((axis for axis in free if 1 < math.gcd(count, lengths[axis])
                         < lengths[axis]), None)
             if cut is None:
-                return lengths  # this can't be laid over the processes, which is said later
+                return lengths  # no mesh fits; the error is raised later
             part = math.gcd(count, lengths[cut])
             lengths = [*lengths[:cut], part, lengths[cut] // part, *lengths[cut + 1:]]
             free = [axis + (axis > cut) for axis in free]

@@ -19,11 +19,11 @@ from ..state import state
 __all__ = ["LARGEST", "Reduction", "cut"]
 
 LARGEST = 25 << 20  # bytes at which a message is full; small gradients travel together
-_FIRST = 1 << 20  # the first, so that something travels soon
+_FIRST = 1 << 20  # of the first message, so that sending begins early
 
 
 def cut(raws: Sequence[torch.Tensor | None], largest: int | None = None) -> list[list[int]]:
-    """Which tensors travel together, as their places; the last ones first, as backward passes
+    """Which tensors share a message, by their places; the last ones first, as backward passes
     reach them.
 
     Args:
@@ -123,13 +123,13 @@ class Reduction:
         self.sums.append(exchange.begin_sum(self.name, flat, self.group))
 
     def _digest(self) -> str:
-        """What is in which message, in few letters."""
+        """A checksum of which gradients are in which message."""
         forms = [[(like.dtype, tuple(like.shape)) for like in map(self.likes.__getitem__, bucket)]
                  for bucket in self.buckets]
         return f"{zlib.crc32(repr(forms).encode()):08x}"
 
     def finish(self, raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The sums, when all have come.
+        """The sums, after all messages have arrived.
 
         Args:
             raws: all gradients; those that `ready` was told of are there already.

@@ -45,7 +45,7 @@ class _Use:
 
 
 class _Saved:
-    """A view of a whole, which the tape keeps in its place."""
+    """A view of a gathered weight, which the tape keeps instead of its data."""
 
     def __init__(self, use: _Use, raw: torch.Tensor):
         self.use = use
@@ -74,7 +74,7 @@ class Uses:
         self.goes_on = True  # whether a backward pass has begun, or may
 
     def whole(self, parameter: PartParameter, alias: torch.Tensor) -> torch.Tensor:
-        """The whole of a Parameter, on the tape."""
+        """The gathered Parameter, recorded on the tape."""
         if not (alias.requires_grad and torch.is_grad_enabled()):
             return self._gather(parameter)
         use = _Use(parameter)
@@ -85,7 +85,7 @@ class Uses:
         return exchange.all_gather(_NAME, parameter._data, self.group).flatten(0, 1)
 
     def note(self, use: _Use, whole: torch.Tensor) -> None:
-        """Remember a whole of the forward pass, and its memory."""
+        """Remember a weight gathered in the forward pass, and its memory."""
         from torch.multiprocessing.reductions import StorageWeakRef
 
         if torch._C._current_autograd_node() is not None:  # type: ignore[attr-defined]
@@ -96,7 +96,7 @@ class Uses:
         self.known[storage._cdata] = StorageWeakRef(storage), use
 
     def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function; of wholes the tape keeps no more than how to gather them again."""
+        """Call a function; of gathered weights the tape keeps only how to gather them again."""
         with torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack):
             return function(*args, **kwargs)
 
@@ -117,7 +117,7 @@ class Uses:
         return whole.as_strided(*kept.form)
 
     def _gather_again(self, until: _Use | None) -> None:
-        """Gather what the forward pass did, last first, as far as one use, or all."""
+        """Gather the weights of the forward pass again, last first, up to one use, or all."""
         while self.gathered:
             use = self.gathered.pop()
             whole = self._gather(use.parameter)
@@ -127,7 +127,7 @@ class Uses:
                 return
 
     def scatter(self, use: _Use, gradient: torch.Tensor) -> None:
-        """A gradient is there: it leaves when those of later uses have left."""
+        """Send a gradient, once those of later uses have been sent."""
         use.gradient, self.goes_on = gradient, True
         while self.scattered and self.scattered[-1].gradient is not None:
             self._send(self.scattered.pop())
@@ -154,7 +154,7 @@ class Uses:
         self.sums[place] = self.sums[place] + part if place in self.sums else part
 
     def gradient(self, parameter: PartParameter) -> torch.Tensor:
-        """This process's part of the gradient of a Parameter, added up over the group."""
+        """This process's part of a Parameter's gradient, reduced over the group."""
         if self.goes_on:
             self._end()
         found = self.sums.pop(id(parameter), None)

@@ -68,7 +68,7 @@ class _StageRun:
         self.sent: dict[int, Tensor] = {}
 
     def stand_in(self, parameter: Parameter) -> torch.Tensor:
-        """What there is of a Parameter of another stage: a copy, or a tensor without data."""
+        """The value here of a Parameter of another stage: a copy, or a tensor without data."""
         return self.borrowed.get(parameter, self.plan.stand_ins[parameter])
 
     def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
@@ -108,7 +108,7 @@ def _form(raw: torch.Tensor) -> tuple[Any, ...]:
 
 
 class _Step:
-    """What this process does for a batch.
+    """The training step of this process's stage, for one batch.
 
     Args:
         asked: the Parameters of all stages to differentiate by.
@@ -173,7 +173,7 @@ class _Step:
         return [gradient * factor.to(gradient.dtype) for gradient in self.gradients]
 
     def _gather(self) -> None:
-        """Have the wholes of Parameters that the processes of this stage hold in parts."""
+        """Gather the Parameters that the processes of this stage hold in parts."""
         cut = [p for p, stage in self.plan.owners.items()
                if stage == self.stage and isinstance(p, StagePartParameter)]
         if cut:
@@ -194,7 +194,7 @@ class _Step:
         exchange.check_all_well(self.name, self.error, group_of(None, self.name))
 
     def _borrow(self) -> None:
-        """Have the Parameters of other stages that this one uses, and lend its own."""
+        """Receive the Parameters of other stages that this one uses, and send its own to them."""
         borrowed = self.plan.borrowed[self.stage]
         came = self._exchanged(
             [(self.wholes.get(parameter, parameter._data), to) for parameter, to in self.lends],
@@ -203,7 +203,7 @@ class _Step:
         self.copies = dict(zip(borrowed, came, strict=True))
 
     def _give_back(self) -> None:
-        """Add up the gradients by Parameters that are lent, in the stage that holds them."""
+        """Add up the gradients by shared Parameters, in the stage that holds them."""
         count = len(self.borrowed)
         found, self.gradients = self.gradients[:count], self.gradients[count:]
         places = {weight: place for place, weight in enumerate(self.weights)}
@@ -223,7 +223,7 @@ class _Step:
         return self.plan.result.device
 
     def _wanted(self, action: Action) -> list[Parcel]:
-        """The forms of what comes before an action, with where from."""
+        """The forms of the tensors that an action receives, each with the stage that sends it."""
         if action.forward:
             return [(_zeros(value.like), value.stage) for value in self.needs]
         return [(_zeros(value.like), to) for value, to in self.sends if _smooth(value)]
@@ -244,7 +244,7 @@ class _Step:
         return [(raw, to) for raw, (_, to) in zip(found, ways, strict=True)]
 
     def _forward(self, part: int, came: list[torch.Tensor]) -> list[torch.Tensor]:
-        """Run this stage's Cells; what other stages need."""
+        """Run this stage's Cells; returns the tensors that other stages need."""
         smooth = [i for i, value in enumerate(self.needs) if _smooth(value)]
         by = [i for i, p in enumerate(self.copies, len(came)) if p in self.asked]
         given = tuple(wrap(raw) for raw in [*came, *self.copies.values()])
@@ -280,7 +280,7 @@ class _Step:
         return {number: t for number, t in stage_run.sent.items() if number in wanted}, out
 
     def _backward(self, part: int, came: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The gradients of what came from other stages; the others are added up."""
+        """The gradients by tensors of other stages; those by weights are added up."""
         made, stage_run = self.runs.pop(part)
         sent, out = made.value
         starts: dict[int, torch.Tensor] = {}
@@ -313,7 +313,7 @@ def _zeros(like: torch.Tensor, device: torch.device | None = None) -> torch.Tens
 
 
 class _Gradients(torch.autograd.Function):
-    """The loss of a step, whose gradients are known when it is, or follow."""
+    """The loss of a step; its gradients are known with it, or are computed later."""
 
     @staticmethod
     def forward(ctx: Any, step: _Step, places: Sequence[int], *aliases: torch.Tensor) -> Any:
@@ -341,12 +341,12 @@ def _outside() -> Iterator[None]:
 
 
 def from_one(loss: Tensor) -> Tensor:
-    """What the gradient of a loss starts from that nothing scales."""
+    """The start of the backward pass of a loss that is not scaled."""
     return wrap(torch.ones_like(loss._raw))
 
 
 def _start(found: Plan) -> torch.Tensor | None:
-    """What gradients start from; None if only the program's own backward pass tells it.
+    """The gradient by the loss, or None if only the program's own backward pass gives it.
 
     In other types than float16 they may start from one, and are multiplied in the end.
     """
@@ -393,7 +393,7 @@ def staged(network: Callable[..., Any], name: str,
 
 
 class _Count(threading.local):
-    """How often this thread has run stages."""
+    """The number of pipeline steps that this thread has run."""
 
     runs: int = 0
 
@@ -470,7 +470,7 @@ def _plan_of(network: Any, part: tuple, pipeline: Pipeline, name: str) -> Plan:
 
 
 def _told(found: Plan) -> str:
-    """A plan in few words."""
+    """A plan as a short text."""
     sent = [(value.number, value.stage, _form(value.like)) for needs in found.needs
             for value in needs]
     owners = [(parameter.name, stage) for parameter, stage in found.owners.items()]

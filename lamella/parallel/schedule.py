@@ -28,7 +28,7 @@ class Action(NamedTuple):
 
 
 def order(kind: str, stage: int, stages: int, parts: int, backward: bool = True) -> list[Action]:
-    """What a stage does, in order.
+    """The actions of a stage, in order.
 
     Args:
         kind: ``"1f1b"`` or ``"gpipe"``.
@@ -54,7 +54,7 @@ def order(kind: str, stage: int, stages: int, parts: int, backward: bool = True)
 
 def run(name: str, actions: Sequence[Action], wanted: Callable[[Action], Sequence[Parcel]],
         act: Callable[[Action, list[torch.Tensor]], Sequence[Parcel]], group: Group) -> None:
-    """Do what a stage has to, each time with what has come for it, and send what it makes.
+    """Run the actions of a stage: each gets the tensors received for it, and sends its results.
 
     Messages between two stages are received in the order in which they are sent, as all parts pass
     each stage in their order, both forward and backward.

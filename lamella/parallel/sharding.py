@@ -78,7 +78,7 @@ def world_mesh() -> Any:
 
 
 def _note(*strategies: Any) -> None:
-    """Remember strategies; if they don't fit, processes are arranged anew for the next region."""
+    """Remember strategies; if they don't fit the mesh, the next region gets a new one."""
     known = _strategies.setdefault(ended(), {})
     new = [counts for strategy in strategies for counts in counts_of(strategy)
            if max(counts) > 1 and counts not in known]
@@ -208,7 +208,7 @@ class _Overlay(dict[Any, torch.Tensor]):
         return found
 
     def _outside(self, key: Parameter) -> torch.Tensor:
-        """What a Parameter holds outside of the region."""
+        """The data of a Parameter outside of the region."""
         state.overlay = self.around
         try:
             return key._raw
@@ -216,7 +216,7 @@ class _Overlay(dict[Any, torch.Tensor]):
             state.overlay = self
 
     def _slice_of(self, key: Parameter) -> torch.Tensor | None:
-        """What this process holds of a Parameter that strategies cut, as a DTensor."""
+        """This process's slice of a Parameter that strategies cut, as a DTensor."""
         if not isinstance(key, PartParameter) or not isinstance(key.placement, Slices):
             return None
         if key.placement.mesh is not world_mesh():  # cut before processes were arranged anew
@@ -291,7 +291,7 @@ def _keep_slices(laid: dict[Parameter, Any]) -> None:
 
 
 def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
-    """An input of a region, as this process was given it."""
+    """An input of a region: this process's part of it, as a DTensor."""
     from torch.distributed.tensor import DTensor
 
     if isinstance(tensor, Parameter):
@@ -401,7 +401,7 @@ class _Sharded:
         return _laid_out(found, attrs["out_strategy"][0], name, {})
 
     def _keys(self, place: int, value: Any) -> list[Any] | None:
-        """What the dimensions of a product's factor are."""
+        """The role of each dimension of a product's factor."""
         product = self.name in ("MatMul", "BatchMatMul")  # type: ignore[attr-defined]
         if not product or place > 1 or not isinstance(value, Tensor):
             return None

@@ -66,7 +66,7 @@ class Slices(Placement):
 
     def reduced(self, weights: list[PartParameter], raws: list[torch.Tensor], level: Any
                 ) -> list[torch.Tensor]:
-        """Gradients by slices, as they are: a region adds up what has to be.
+        """The gradients by slices, unchanged: a region has already added them up.
 
         They are by wholes, which all processes have, in the run that cuts the Parameters.
         """
@@ -78,7 +78,7 @@ class Slices(Placement):
         return self.gather(alias)
 
     def gather(self, part: torch.Tensor) -> torch.Tensor:
-        """The whole, on the tape."""
+        """The full Parameter, recorded on the tape."""
         return self.around(part).full_tensor()  # type: ignore[attr-defined]
 
     def around(self, part: torch.Tensor) -> torch.Tensor:

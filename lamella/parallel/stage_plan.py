@@ -94,7 +94,7 @@ def _stage_of(cell: Any) -> int | None:
 
 
 def _mark_cells(network: Any, stages: int, name: str) -> None:
-    """Have the Cells that stages run as a whole tell of their calls.
+    """Report the calls of the Cells that stages run as a whole.
 
     Raises:
         ValueError: if no Cell has a stage, or one has a stage that isn't there.
@@ -149,7 +149,7 @@ class _Overlay(dict):
 
 
 class _Planning:
-    """A run of the network without data, that notes who needs what."""
+    """A run of the network without data, which records what each stage needs."""
 
     plans = True
     borrowed: dict[Parameter, torch.Tensor] = {}  # as a stage's run has them
@@ -235,7 +235,7 @@ class _Planning:
                 self.needs[stage][each.number] = each
 
     def finish(self, output: Any) -> Plan:
-        """What has been found, for a network that gave `output`."""
+        """The plan that was found, for a network that returned `output`."""
         if not isinstance(output, Tensor):
             raise TypeError(f"For '{self.name}', the network must give a Tensor, but got "
                             f"{describe(output)}.")

@@ -30,7 +30,7 @@ _latest: Pipeline | None = None  # in whose stages Parameters live
 
 
 class _Here(threading.local):
-    """What this thread is doing.
+    """The state of this thread.
 
     Attributes:
         run: the run of a network by one stage, or the one that plans it; None outside of both.
@@ -110,7 +110,7 @@ def latest() -> Pipeline | None:
 
 
 class Elsewhere(torch.Tensor):
-    """The shape and type of what a process of another stage holds.
+    """A tensor that only processes of another stage hold: its shape and type, without data.
 
     Attributes:
         stage: that stage; what is computed from one has it too.
@@ -142,7 +142,7 @@ def _like_given(out: Any, stage: int) -> Any:
 
 
 def stand_in(raw: torch.Tensor, stage: int) -> Elsewhere:
-    """What stands here for a tensor of another stage's."""
+    """A placeholder for a tensor of another stage."""
     return _like_given(torch.empty_like(raw, device="meta"), stage)
 
 
@@ -180,7 +180,7 @@ class StageParameter(SpreadParameter):
         return exchange.broadcast("Parameter", whole, chain.ranks[self.stage], chain)
 
     def _mine(self) -> torch.Tensor:
-        """The whole, in a process of its stage."""
+        """The full value, in a process of its stage."""
         return self._data
 
     @_raw.setter
@@ -195,7 +195,7 @@ class StageParameter(SpreadParameter):
         super().assign_raw(raw)
 
     def begin(self, weights: list[StageParameter], level: Any) -> list[torch.Tensor]:
-        """What a gradient call by several such Parameters takes aliases of.
+        """The tensors of which a gradient call by these Parameters takes aliases.
 
         Outside of a step the values of parts are nobody's to read.
         """
@@ -203,7 +203,7 @@ class StageParameter(SpreadParameter):
                                 w._data.flatten()[:1].expand(w.shape)) for w in weights]
 
     def recorded(self, function: Any, level: Any) -> Any:
-        """The function of a gradient call, as it has to be called."""
+        """The function that a gradient call records."""
         return function
 
     def gradient_of(self, weights: list[StageParameter], raws: list[torch.Tensor], level: Any
@@ -246,7 +246,7 @@ _placements: dict[Any, Placement] = {}  # by the stage's group
 
 
 def placement_in(pipeline: Pipeline, parameter: Parameter) -> Placement | None:
-    """How the settings have the processes of a stage cut a Parameter of theirs; None: not."""
+    """How the processes of a stage cut one of its Parameters, by the settings; None: not at all."""
     alike = pipeline.alike
     if (alike.size == 1 or not settings._get_enable_parallel_optimizer()
             or not parameter.requires_grad or stays_whole(parameter)):
@@ -260,7 +260,7 @@ def placement_in(pipeline: Pipeline, parameter: Parameter) -> Placement | None:
 
 def place(parameter: Parameter, stage: int, pipeline: Pipeline,
           cut: Callable[[Parameter], Placement | None]) -> None:
-    """Have a Parameter, which remains the same object, live in a stage.
+    """Move a Parameter to a stage; it remains the same object.
 
     Args:
         cut: how the processes of the stage cut it, if they do.
@@ -289,7 +289,7 @@ def place(parameter: Parameter, stage: int, pipeline: Pipeline,
 
 
 def place_states(parameters: Iterable[Parameter], states: Iterable[Iterable[Parameter]]) -> None:
-    """Have states of an optimizer live where their Parameters do, cut as those are."""
+    """Move an optimizer's states to the stages of their Parameters, cut in the same way."""
     for parameter, *theirs in zip(parameters, *states, strict=True):
         if isinstance(parameter, StageParameter):
             placement = parameter.__dict__.get("placement")
