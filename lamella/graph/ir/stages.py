@@ -299,6 +299,6 @@ def written_inputs(graph: GraphModule) -> list[int]:
     """The numbers of the inputs that a graph mutates."""
     nodes = list(graph.graph.nodes)
     bases = bases_of(nodes)
-    written = set().union(*(written_by(n, bases) for n in nodes))
+    written = {base for n in nodes for base in written_by(n, bases)}
     inputs = [n for n in nodes if n.op == "placeholder"]
     return [i for i, n in enumerate(inputs) if n in written]

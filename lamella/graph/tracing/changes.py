@@ -230,6 +230,8 @@ def _parts_of_function(function: types.FunctionType) -> tuple[Any, ...]:
 def _copy_of(thing: Any) -> Any:
     if isinstance(thing, types.CellType):
         return thing.cell_contents if has_value(thing) else _DELETED
+    if type(thing) is dict:
+        return thing.copy()
     return dict(parts_of(thing)) if isinstance(thing, dict) else parts_of(thing)
 
 
@@ -254,7 +256,7 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
         if now is not before:
             yield _WHOLE, now
     elif isinstance(thing, dict):
-        now = dict(parts_of(thing))
+        now = _copy_of(thing)
         if len(now) == len(before) and all(map(is_, now, before)) and all(
                 map(is_, now.values(), before.values())):
             return

@@ -66,8 +66,10 @@ class Recorder(TorchDispatchMode):
         self._last: Node | None = None
         inputs = list(inputs)
         self._given = {raw.untyped_storage()._cdata for raw in inputs}
-        for raw in inputs:
-            self._give(raw, self._placeholder(f"input_{len(self.graph.nodes)}", raw))
+        for number, raw in enumerate(inputs):
+            self._last = self.graph.create_node("placeholder", f"input_{number}")
+            self._last.meta["form"] = form_of_value(raw)
+            self._give(raw, self._last)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -169,7 +171,7 @@ class Recorder(TorchDispatchMode):
             found = func(*args)
             self._give(found, self._node_of(args[0]))
             return found
-        given, named = self._described(args), self._described(kwargs)
+        given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
         node.meta["line"] = self._lines.here()
         known = effects_of(func)
@@ -251,6 +253,8 @@ class Recorder(TorchDispatchMode):
 
     def _described(self, value: Any) -> Any:
         """Arguments with their tensors replaced by nodes."""
+        if value is None or type(value) in (int, float, bool):
+            return value
         if isinstance(value, torch.Tensor):
             return self._node_of(value)
         if isinstance(value, tuple):
@@ -292,17 +296,13 @@ class Recorder(TorchDispatchMode):
         known = self._nodes.get(id(raw))
         if known is not None and known[0]() is raw:
             return known[1]
-        node = self._placeholder(f"constant_{len(self.constants)}", raw)
+        before = self._last.next if self._last is not None else next(iter(self.graph.nodes), None)
+        with self.graph.inserting_before(before):
+            node = self._last = self.graph.placeholder(f"constant_{len(self.constants)}")
+        node.meta["form"] = form_of_value(raw)
         self._give(raw, node)
         self.constants.append(raw)
         return node
-
-    def _placeholder(self, name: str, raw: torch.Tensor) -> Node:
-        before = self._last.next if self._last is not None else next(iter(self.graph.nodes), None)
-        with self.graph.inserting_before(before):
-            self._last = self.graph.placeholder(name)
-        self._last.meta["form"] = form_of_value(raw)
-        return self._last
 
 
 def _calls_others(kind: type) -> bool:
