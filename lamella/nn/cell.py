@@ -20,6 +20,8 @@ from .cell_compile import CellCompile, without_graphs
 from .cell_marks import CellMarks
 from .cell_state import CellState
 
+_FLOATING_FLAGS = {"fp16": mstype.float16, "fp32": mstype.float32, "bf16": mstype.bfloat16}
+
 
 class Cell(CellState, CellHooks, CellCompile, CellMarks):
     """The base of all networks and layers. A subclass computes in `construct`.
@@ -197,10 +199,8 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         if dst_type not in (mstype.float16, mstype.float32, mstype.bfloat16):
             raise ValueError(f"For 'to_float', 'dst_type' must be float16, float32 or bfloat16, "
                              f"but got {dst_type!r}.")
-        for _, cell in self.cells_and_names():
-            cell.__dict__["_float_type"] = to_raw(dst_type)
-            cell._refresh_plain()
-        return self
+        return self.add_flags_recursive(**{
+            flag: kind == dst_type for flag, kind in _FLOATING_FLAGS.items()})
 
     def recompute(self, *, use_reentrant: bool = True, output_recompute: bool = False,
                   early_stop: bool = True, context_fn: Any = None, **kwargs: Any) -> None:
@@ -209,10 +209,21 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         self._refresh_plain()
 
     def add_flags(self, **flags: Any) -> Cell:
-        """Set attributes of this Cell."""
+        """Set attributes of this Cell. ``fp16``, ``fp32`` and ``bf16`` let it compute in that type.
+
+        Examples:
+            >>> import lamella as ms
+            >>> net = ms.nn.Dense(3, 2).add_flags(fp16=True)
+            >>> net(ms.ops.ones((1, 3))).dtype, net.fp16
+            (mindspore.float16, True)
+        """
         for name, value in flags.items():
             self._flags[name] = value
             setattr(self, name, value)
+        for flag, kind in _FLOATING_FLAGS.items():
+            if flags.get(flag):
+                self.__dict__["_float_type"] = to_raw(kind)
+                self._refresh_plain()
         return self
 
     def add_flags_recursive(self, **flags: Any) -> Cell:

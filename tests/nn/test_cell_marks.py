@@ -54,3 +54,18 @@ def test_marks_do_not_disturb_compiled_calls():
         assert (net.set_train()(ops.ones((1, 2))).asnumpy() == first).all()
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def test_flags_of_types_are_precisions():
+    x = ms.Tensor(np.ones((2, 3), np.float32))
+    for flags, kind in [({"fp16": True}, ms.float16), ({"bf16": True}, ms.bfloat16),
+                        ({"fp16": False}, ms.float32), ({"fp16": True, "fp32": True}, ms.float32)]:
+        net = nn.SequentialCell(nn.Dense(3, 4), nn.Dense(4, 2))
+        assert net.add_flags_recursive(**flags)(x).dtype == kind
+        assert net.get_flags() == flags and net[0].get_flags() == flags
+        net = nn.SequentialCell(nn.Dense(3, 4), nn.Dense(4, 2))
+        net[1].add_flags(**flags)
+        assert net[0](x).dtype == ms.float32 and net(x).dtype == kind
+    net = nn.Dense(3, 2).to_float(ms.float16)
+    assert net.get_flags() == {"fp16": True, "fp32": False, "bf16": False} and net.fp16
+    assert net.to_float(ms.float32)(x).dtype == ms.float32 and not net.fp16
