@@ -101,5 +101,5 @@ def test_a_process_that_is_killed_ends_the_others(tmp_path):
 def test_wrong_calls(arguments, text):
     done = subprocess.run([sys.executable, "-m", "lamella", "msrun", *arguments],
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
-                          text=True, timeout=300)
+                          text=True, timeout=600)
     assert done.returncode == 2 and text in done.stderr

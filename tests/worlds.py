@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import datetime
 import os
-import random
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from torch.distributed import TCPStore, distributed_c10d
+
 ROOT = Path(__file__).parents[1]
-
-
-def free_port() -> int:
-    """A port below the ephemeral range, so that other connections don't take it."""
-    for port in random.SystemRandom().sample(range(10_000, 32_000), 100):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise OSError("no port is free")
 
 
 def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
@@ -32,25 +24,40 @@ def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK"
         rank_name, size_name: the environment variables that tell each which it is.
         **variables: more of them.
     """
+    # kept by this process, where it has chosen its port itself: nobody else can take that
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     common = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
-    common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), size_name: str(size),
-               "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **variables}
-    return [subprocess.Popen([sys.executable, str(script), *arguments],
+    common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), size_name: str(size),
+               "TORCHELASTIC_USE_AGENT_STORE": "True", "OMP_NUM_THREADS": "1",
+               "PYTHONPATH": str(ROOT), **variables}
+    processes = [subprocess.Popen([sys.executable, str(script), *arguments],
                              env={**common, rank_name: str(rank)}, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True) for rank in range(size)]
+    processes[0].store = store  # type: ignore[attr-defined] # lasts as long as the processes
+    return processes
 
 
 def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[str]:
     """What each process of a world prints, after all have succeeded."""
     processes = start_world(script, size, *arguments, **options)
     try:
-        answers = [process.communicate(timeout=900) for process in processes]
+        with ThreadPoolExecutor(size) as pool:  # none waits until another's output is read
+            answers = list(pool.map(lambda process: process.communicate(timeout=900), processes))
     finally:
         for process in processes:
             process.kill()
     for process, (_, errors) in zip(processes, answers, strict=True):
         assert process.returncode == 0, errors
     return [out for out, _ in answers]
+
+
+def wait_no_longer_than(seconds: float) -> None:
+    """Have collectives of this process fail after some seconds from now on.
+
+    So a test that one fails doesn't depend on how slowly processes start.
+    """
+    for group in list(distributed_c10d._world.pg_map):
+        distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=seconds), group)
 
 
 def error_of(call: Callable[..., Any], *arguments: Any) -> str:

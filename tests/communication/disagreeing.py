@@ -3,6 +3,7 @@ shapes; each prints its errors as JSON."""
 
 import datetime
 import json
+import os
 
 import torch.distributed as dist
 
@@ -36,11 +37,14 @@ def spread(rank, found):
 
 def nothing_comes(rank, found):
     store = dist.distributed_c10d._get_default_store()
+    comm_func.barrier()
+    os.environ["HCCL_EXEC_TIMEOUT"] = "15"  # not before, as processes may start slowly
+    communication.create_group("impatient", [0, 1])
     if rank == 0:
-        found["hang"] = error_of(lambda: comm_func.recv(ops.ones(3), 1))
+        found["hang"] = error_of(lambda: comm_func.recv(ops.ones(3), 1, "impatient"))
         store.set("told", "")
     else:
-        store.wait(["told"], datetime.timedelta(seconds=240))
+        store.wait(["told"], datetime.timedelta(seconds=800))
 
 
 def main():

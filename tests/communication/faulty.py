@@ -8,6 +8,7 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, communication, nn
+from tests.worlds import wait_no_longer_than
 
 STEPS, LOST = 6, 3
 
@@ -30,6 +31,8 @@ def main(folder, how):
     for number in range(first, STEPS):
         if number == LOST and rank == 1 and how in ("SIGKILL", "SIGSTOP"):
             os.kill(os.getpid(), getattr(signal, how))
+        if number == LOST and rank == 0 and how == "SIGSTOP":
+            wait_no_longer_than(5)
         if number == LOST and rank == 1 and how == "error":
             raise ValueError("the data of process 1 are damaged")
         rng = np.random.default_rng((number, rank))

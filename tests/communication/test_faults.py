@@ -26,9 +26,9 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGSTOP", "error"])
 def test_the_others_raise_an_error_and_training_resumes_after_a_restart(how, tmp_path,
                                                                          undisturbed):
-    processes = start_world(SCRIPT, 2, str(tmp_path), how, HCCL_EXEC_TIMEOUT="8")
+    processes = start_world(SCRIPT, 2, str(tmp_path), how)
     try:
-        out, errors = processes[0].communicate(timeout=120)
+        out, errors = processes[0].communicate(timeout=600)
         assert processes[0].returncode == 1
         assert losses(out) == undisturbed[0][:LOST]
         for part in ("For 'DistributedGradReducer', exchange ", " of process 0, in group '",
@@ -36,7 +36,7 @@ def test_the_others_raise_an_error_and_training_resumes_after_a_restart(how, tmp
             assert part in errors
         if how == "SIGSTOP":
             os.kill(processes[1].pid, signal.SIGKILL)
-        assert processes[1].wait(60) == (1 if how == "error" else -signal.SIGKILL)
+        assert processes[1].wait(300) == (1 if how == "error" else -signal.SIGKILL)
     finally:
         for process in processes:
             process.kill()
@@ -52,8 +52,8 @@ def test_no_process_is_left_when_one_hangs(tmp_path):
         [sys.executable, "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2",
          "--local_worker_num=2", f"--log_dir={tmp_path}", str(SCRIPT), str(tmp_path), "SIGSTOP"],
         env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-             "HCCL_EXEC_TIMEOUT": "8", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "5"},
-        capture_output=True, text=True, timeout=300)
+             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "5"},
+        capture_output=True, text=True, timeout=900)
     assert done.returncode == 1
     assert "process 0 ended with status 1" in done.stderr and "exchange" in done.stderr
     left = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline")

@@ -209,6 +209,6 @@ def test_a_program_under_msrun(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "lamella", "msrun", "--worker_num=1024", "--sim_level=0",
          "--sim_rank_id=3", f"--log_dir={tmp_path}", str(program)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300)
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "worker_3.log").read_text() == "3 1024 (2048,)\n"

@@ -125,7 +125,7 @@ def test_when_batches_differ_all_raise_and_go_on(world):
 def test_when_a_process_dies_the_other_raises():
     processes = start_world(SCRIPT, 2, "lost")
     try:
-        out = processes[0].communicate(timeout=300)[0]
+        out = processes[0].communicate(timeout=900)[0]
     finally:
         for process in processes:
             process.kill()

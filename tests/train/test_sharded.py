@@ -45,7 +45,7 @@ def four(folder, straight):
 def killed(folder, four):
     processes = start_world(SCRIPT, 2, "killed", folder)
     try:
-        answers = [process.communicate(timeout=300)[0].splitlines() for process in processes]
+        answers = [process.communicate(timeout=900)[0].splitlines() for process in processes]
     finally:
         for process in processes:
             process.kill()
