@@ -56,6 +56,8 @@ def test_a_branch_on_a_number_is_a_guard():
 
 
 FORMULAS = {
+    "float": lambda x, b: x * float(b) / (1 + b),
+    "int": lambda x, b: x * int(b * 0.7) + int(float(b)),
     "power": lambda x, b: ops.abs(x) ** b, "exponent": lambda x, b: x * (1 - 0.9 ** b),
     "power of a number": lambda x, b: b ** x,
     "Tensor": lambda x, b: x * Tensor(b, ms.float32), "tensor": lambda x, b: x * ms.tensor(b),

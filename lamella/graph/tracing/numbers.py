@@ -162,6 +162,12 @@ class Number:
         found = Number(self.run, value, text)
         return found.plain() if len(text) > LONGEST else found
 
+    def converted(self, kind: type) -> Any:
+        """`float` or `int` of it."""
+        if type(self.value) is kind:
+            return self
+        return self.made(_result(kind, self), f"{kind.__name__}({self.text})")
+
     def __getattr__(self, name: str) -> Any:
         if not hasattr(self.value, name):
             raise AttributeError(f"'{type(self.value).__name__}' object has no attribute '{name}'")

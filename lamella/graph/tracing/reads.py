@@ -194,6 +194,8 @@ class _AsNumbers(type):
                 if type(arg.value) is cls.own:
                     return arg
                 return arg.as_float() if cls.own is float else arg.as_int()
+            if type(arg) is Number:
+                return arg.converted(cls.own)
         return cls.own(*args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -219,7 +221,7 @@ def _running_elsewhere() -> set[int]:
 
 @contextmanager
 def conversions_recorded(reach: Reach) -> Iterator[None]:
-    """A block in which the program's `float` and `int` keep the stand-ins of what was read.
+    """A block in which the program's `float` and `int` of stand-ins give stand-ins.
 
     Not in a module whose code another thread is running: `float` would not be the class of its
     numbers.
