@@ -47,11 +47,11 @@ class RunCheckpoint(Callback):
         ...     model = Model(net, ms.nn.MSELoss(), ms.nn.Adam(net.trainable_params()))
         ...     model.train(epochs, data, [RunCheckpoint(folder, 2), LossMonitor()])
         >>> train(1)
-        epoch: 1 step: 1, loss is 1.374240756034851
-        epoch: 1 step: 2, loss is 1.3682661056518555
+        epoch: 1 step: 1, loss is 1.6118412017822266
+        epoch: 1 step: 2, loss is 1.604236125946045
         >>> train(2)
-        epoch: 2 step: 1, loss is 1.3623098134994507
-        epoch: 2 step: 2, loss is 1.356372356414795
+        epoch: 2 step: 1, loss is 1.5966495275497437
+        epoch: 2 step: 2, loss is 1.5890815258026123
         >>> sorted(os.listdir(folder))
         ['run-2.ckpt', 'run-4.ckpt']
     """
