@@ -110,9 +110,10 @@ class Path:
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
         self.changes_arguments = any(i < self.arguments for i in self._sharing.written)
         values = [*inputs, *trace.data, *self.constants]
-        if self._sharing.is_beside_arguments(values):
+        shares = self._sharing.found(values)
+        if shares and self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")
-        self.applies_again = not trace.applies_once and not self._sharing.found(values)
+        self.applies_again = not trace.applies_once and not shares
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.spent = 0.0
