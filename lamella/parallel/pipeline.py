@@ -445,7 +445,8 @@ def _planned(network: Any, cut: Callable[[], list[tuple]], pipeline: Pipeline, n
         found = _plan_of(network, parts[0], pipeline, name)
     except Exception as raised:  # noqa: BLE001 - told to the other processes first
         error = raised
-    told = f"raises {error!r}" if found is None else f"cuts {len(parts)} parts, {_told(found)}"
+    told = (f"raises {error!r}" if found is None else
+            f"cuts {len(parts)} parts, {_told(found)}, {_told_gradients(found)}")
     try:
         exchange.compare(name, told, group_of(None, name))
     except exchange.Divergence:
@@ -478,3 +479,12 @@ def _told(found: Plan) -> str:
     first = found.calls[0].values[0].like if found.calls and found.calls[0].values else found.result
     return (f"runs stages whose first Cell gives {tuple(first.shape)}, and which send {len(sent)} "
             f"Tensors, {zlib.crc32(repr((sent, owners)).encode()):08x}")
+
+
+def _told_gradients(found: Plan) -> str:
+    """Which gradients a step computes, and in what order, in few words."""
+    overlay = {} if state.overlay is None else state.overlay
+    by = [p.name for p in found.owners if p in overlay and overlay[p].requires_grad]
+    when = "at once" if here.start is not None or not found.narrow else "when they are asked for"
+    return (f"with gradients by {len(by)} Parameters, {zlib.crc32(repr(by).encode()):08x}, {when}, "
+            f"in the order {settings._get('pipeline_scheduler')}")

@@ -248,6 +248,14 @@ def faults(stages, rows):
         found[name] = error_of(step, *batch(0, rows))
     fewer = slice(4) if communication.get_rank() == 1 else rows
     found["shapes"] = error_of(loss_of(stages), *batch(0, fewer))
+    net = loss_of(stages)
+    gradient = ms.value_and_grad(net, None, net.trainable_params())
+    found["gradients"] = error_of(gradient if communication.get_rank() else net, *batch(0, rows))
+    before = ms.get_auto_parallel_context("pipeline_scheduler")
+    order = {"1f1b": "gpipe", "gpipe": "1f1b"}[before] if communication.get_rank() else before
+    ms.set_auto_parallel_context(pipeline_config={"pipeline_scheduler": order})
+    found["orders"] = error_of(gradient, *batch(0, rows))
+    ms.set_auto_parallel_context(pipeline_config={"pipeline_scheduler": before})
     found["goes on"] = float(loss_of(stages)(*batch(0, rows)))
     return found
 

@@ -115,10 +115,14 @@ def test_when_one_process_raises_all_raise(world, case, raises, text):
             assert text in answer["faults"][case]
 
 
-def test_when_batches_differ_all_raise_and_go_on(world):
+def test_when_steps_differ_all_raise_and_go_on(world):
     want = float(worker.loss_of()(*worker.batch(0)))
     for answer in world[1]:
-        assert "exchange different things" in answer["faults"]["shapes"]
+        for case, text in (("shapes", "runs stages whose first Cell gives"),
+                           ("gradients", "with gradients by 0 Parameters"),
+                           ("orders", "in the order gpipe")):
+            assert "exchange different things" in answer["faults"][case]
+            assert text in answer["faults"][case]
         assert answer["faults"]["goes on"] == pytest.approx(want, rel=1e-5)
 
 
