@@ -10,7 +10,7 @@ from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_las
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import pays
 from lamella.graph.tracing.recorder import Recorder
-from tests.graph.passes.checks import check_same, count, recorded
+from tests.graph.passes.checks import check_same, count, recorded, used
 
 BOTH = {**CONVOLUTIONS, **POOLS}
 
@@ -166,3 +166,28 @@ def test_weights_are_not_copied_for_the_whole_step(inputs):
     copies = [n for n in found.graph.nodes if n.target is torch.ops.aten.clone.default
               and n.args[0].op == "placeholder" and n.args[0].meta["form"].shape[2:] == (3, 3)]
     assert not copies
+
+
+def test_convolutions_after_a_mutation_of_inputs_are_rewritten():
+    def step(x, weight):
+        weight.sub_(0.1 * F.conv2d(x, weight).mean())
+        return F.conv2d(x, weight).tanh()
+
+    given = [torch.randn(2, 4, 6, 6, dtype=torch.float64),
+             torch.randn(4, 4, 3, 3, dtype=torch.float64)]
+    _, found = rewritten(step, given, CONVOLUTIONS)
+    assert found is not None
+    layouts = [n.args[0].meta["form"].stride[1] for n in found.graph.nodes
+               if n.target is torch.ops.aten.convolution.default]
+    assert layouts == [1, 1]
+
+
+def test_large_states_that_are_written_last_take_no_memory():
+    def step(x, weight, state):
+        state.mul_(0.9).add_(F.conv2d(x, weight).mean())
+        return state * 1
+
+    given = [torch.randn(1, 2, 4, 4), torch.randn(2, 2, 3, 3), torch.randn(1000, 1000)]
+    graph = recorded(step, *given)
+    most, _ = used(lambda: channels_last(graph, given, CONVOLUTIONS))
+    assert most < given[2].nbytes / 2
