@@ -113,10 +113,10 @@ def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     """The nodes whose memory an operation mutates, also where its schema doesn't say so."""
     if node.op != "call_function":
         return set()
-    found = written_by(node, bases)
-    if effects_of(node.target).is_impure:
-        found = found.union(*(bases[n] for n in nodes_in(node.args[3:5])))
-    return found
+    known = effects_of(node.target)
+    if not known.is_impure:
+        return written_by(node, bases) if known.written else set()
+    return written_by(node, bases).union(*(bases[n] for n in nodes_in(node.args[3:5])))
 
 
 def _given(node: Node, arguments: Iterable[tuple[int, str]]) -> list[Node]:

@@ -176,8 +176,8 @@ class Cut:
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
         """Whether a node is a view of an input, which each stage can make again at no cost."""
-        return (node not in self.late and not written_by(node, self.bases)
-                and self.bases[node] <= inputs)
+        return (node not in self.late and self.bases[node] <= inputs
+                and not written_by(node, self.bases))
 
     def _assemble(self, early: list[list[Node]], late: list[list[Node]],
                   others: list[Node]) -> None:
