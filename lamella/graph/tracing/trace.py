@@ -248,13 +248,12 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             if symbolic:
                 around.enter_context(symbolic.mode)
             around.enter_context(prints_recorded())
-            around.enter_context(identities_checked(reach))
             around.enter_context(recorder)
             state.trace = trace
             try:
                 if reach.has_decimals:
                     trace.outside.depend(settings_of_decimals)
-                with trace.outside:
+                with identities_checked(reach), trace.outside:
                     if compares:
                         trace.refuse_once("may compare an argument with a Tensor that is it")
                     trace.value = fn(*args, **kwargs)

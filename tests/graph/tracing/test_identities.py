@@ -85,7 +85,7 @@ def test_ids_of_parameters_and_cells_are_constants():
         net.weight.set_data(Tensor([[k + 1.0, 0.0]]))
         assert compiled(Tensor([[1.0, 1.0]])).asnumpy() == 2.0 * (k + 1)
     assert means[id(net.weight)].asnumpy().tolist() == [[2.25, 0.125]]
-    assert compiled.report()["replays"] > 0
+    assert compiled.report()["replays"] > 0 and "id" not in globals()
 
 
 def test_a_library_may_ask_for_ids():
