@@ -60,7 +60,7 @@ _KINDS = (
     range, slice, property, classmethod, staticmethod, BaseException, collections.deque,
     types.MappingProxyType, types.GeneratorType, types.CodeType, types.FunctionType, types.CellType,
     types.MethodType, re.Pattern, re.Match, struct.Struct, random.Random, np.ndarray, np.generic,
-    np.dtype, torch.Tensor, torch.dtype, torch.Size, torch.device, torch.Generator,
+    np.dtype, np.ufunc, torch.Tensor, torch.dtype, torch.Size, torch.device, torch.Generator,
     weakref.ReferenceType, functools.partial, datetime.date, datetime.time, datetime.timedelta,
     datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))

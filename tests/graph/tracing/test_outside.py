@@ -189,6 +189,7 @@ def pure(x):
     counted = collections.Counter("abca")
     names = sorted(["b", "a"], key=str.lower)
     scale = max(table.values()) + counted.most_common(1)[0][1] + len("-".join(names).upper())
+    scale += np.array([1, 2, 3]).mean() + np.add.reduce([1, 2])
     return x * float(np.sqrt(scale)) + isinstance(x, Tensor)
 
 
