@@ -1,6 +1,7 @@
 """Two real processes that communicate."""
 
 import json
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -144,3 +145,23 @@ def test_the_variables_of_other_launchers(tmp_path):
     assert run_world(
         script, 2, rank_name="OMPI_COMM_WORLD_RANK", size_name="OMPI_COMM_WORLD_SIZE") == [
         "0 2 nccl_world_group\n", "1 2 nccl_world_group\n"]
+
+
+def test_the_first_process_lets_the_others_find_it(tmp_path):
+    """No launcher keeps a store. A port that is free now may be taken a moment later."""
+    script = tmp_path / "program.py"
+    script.write_text("import lamella as ms\n"
+                      "ms.communication.init()\n"
+                      "print(ms.ops.AllReduce()(ms.Tensor([1.0])).item())\n")
+    for attempt in range(5):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        try:
+            answers = run_world(script, 2, MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="")
+        except AssertionError as error:
+            if attempt == 4 or "address already in use" not in str(error).lower():
+                raise
+        else:
+            assert answers == ["2.0\n"] * 2
+            return
