@@ -30,14 +30,17 @@ def marked(value: Any, spec: str) -> str:
 
 
 def parts_of_text(text: Any) -> list[Any] | None:
-    """A text with marks in pieces: text, value, format, text, ...; None if it has no marks."""
+    """A text with marks in pieces: text, value, format, text, ...; None if it has none."""
     if not isinstance(text, str) or "\0" not in text:
         return None
-    pieces = _MARK.split(text)
-    found: list[Any] = [pieces[0]]
-    for number, after in zip(pieces[1::2], pieces[2::2], strict=True):
-        found += [*_waiting.pop(int(number)), after]
-    return found
+    found: list[Any] = []
+    end = 0
+    for mark in _MARK.finditer(text):
+        value = _waiting.pop(int(mark[1]), None)
+        if value is not None:  # otherwise the program's own text
+            found += [text[end:mark.start()], *value]
+            end = mark.end()
+    return [*found, text[end:]] if found else None
 
 
 def printing(function: Callable[..., None], texts: frozenset[int], *args: Any, **kwargs: Any

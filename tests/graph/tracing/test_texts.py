@@ -40,6 +40,11 @@ def several_lines(x, k):
     return x * 2
 
 
+def marks_of_its_own(x, k):
+    print("a\0007\0b", f"{x.sum():.1f} a\0007\0b")
+    return x * 2
+
+
 def inside_of_a_gradient(x, k):
     def function(x):
         loss = (x * x).sum()
@@ -93,6 +98,7 @@ def called(function, calls):
 
 @pytest.mark.parametrize("function, is_graph", [
     (plain, True), (formats, True), (numbers, True), (several_lines, True),
+    (marks_of_its_own, True),
     (inside_of_a_gradient, True), (raises_in_between, True), (kept, False),
     (computed_with, False), (of_a_varying_width, False), (handed_on, False),
     (refused_in_between, False)])
