@@ -22,7 +22,7 @@ _COMMUNICATION = frozenset("""
 
 def reduce(tensor: Any, dst: int, op: str = "sum", group: str | None = None,
            async_op: bool = False) -> Any:
-    """`mint.distributed.reduce`, as `set_comm_ops_inplace` has said."""
+    """As `mint.distributed.reduce`; after ``set_comm_ops_inplace(False)`` it raises ValueError."""
     return name_of_another_room("reduce")(tensor, dst, op, group, async_op)
 
 
