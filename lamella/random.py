@@ -96,12 +96,14 @@ def is_as_before(position: Any) -> bool:
     Args:
         position: what ``numpy.random.get_state`` gave before.
     """
-    place, now = _position_of_numpy(position), _position_of_numpy()
-    if place == now:
-        return True
-    for thread, before, after in list(_initial):
-        if before == place and thread != threading.get_ident():
-            place = after
+    place = _position_of_numpy(position)
+    with _lock:  # no draw is half-way
+        now = _position_of_numpy()
+        if place == now:
+            return True
+        for thread, before, after in _initial:
+            if before == place and thread != threading.get_ident():
+                place = after
     return place == now
 
 
@@ -185,7 +187,8 @@ def kept() -> Callable[[], None]:
             for raw in (*_streams.values(), *_own.values()):
                 if id(raw) not in known:  # made since: to its start
                     raw.manual_seed(raw.initial_seed())
-        np.random.set_state(of_numpy)
+        if not is_as_before(of_numpy):  # what other threads have drawn stays drawn
+            np.random.set_state(of_numpy)
 
     return back
 
