@@ -39,8 +39,9 @@ _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 # those that objects keep, by when they were made
 _own: weakref.WeakValueDictionary[int, torch.Generator] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
-# what initializers have drawn from NumPy's generator: the thread, and the positions around it
-_initial: deque[tuple[int, int, int]] = deque(maxlen=4096)
+# what initializers have drawn from NumPy's generator: which draw of the process, by which thread,
+# and the positions around it
+_initial: deque[tuple[int, int, int, int]] = deque(maxlen=4096)
 
 
 def set_seed(seed: int) -> None:
@@ -86,25 +87,38 @@ def drawing_from_numpy() -> Iterator[None]:
     """
     with _lock:
         before = _position_of_numpy()
-        yield
-        _initial.append((threading.get_ident(), before, _position_of_numpy()))
+        try:
+            yield
+        finally:
+            _initial.append((_draws() + 1, threading.get_ident(), before, _position_of_numpy()))
 
 
-def is_as_before(position: Any) -> bool:
+def place_of_numpy() -> tuple[Any, int]:
+    """Where NumPy's generator is, and after how many draws of initializers, for `is_as_before`.
+
+    It waits for an initializer that is half-way, since no later draw begins where that stands.
+    """
+    with _lock:
+        return np.random.get_state(), _draws()
+
+
+def is_as_before(place: tuple[Any, int]) -> bool:
     """Whether NumPy's generator is where it was, but for what other threads' initializers drew.
 
     Args:
-        position: what ``numpy.random.get_state`` gave before.
+        place: what `place_of_numpy` gave before.
     """
-    place = _position_of_numpy(position)
-    with _lock:  # no draw is half-way
-        now = _position_of_numpy()
-        if place == now:
-            return True
-        for thread, before, after in _initial:
-            if before == place and thread != threading.get_ident():
-                place = after
-    return place == now
+    state, draws = place
+    position = _position_of_numpy(state)
+    with _lock:
+        for draw, thread, before, after in _initial:
+            if draw > draws and before == position and thread != threading.get_ident():
+                position = after
+        return position == _position_of_numpy()
+
+
+def _draws() -> int:
+    return _initial[-1][0] if _initial else 0
 
 
 def _position_of_numpy(state: Any = None) -> int:
@@ -177,7 +191,7 @@ def kept() -> Callable[[], None]:
     with _lock:
         states = [(g, g.get_state())
                   for g in (default_raw(), *_streams.values(), *_own.values())]
-    of_numpy = np.random.get_state()
+    of_numpy = place_of_numpy()
 
     def back() -> None:
         known = {id(raw) for raw, _ in states}
@@ -188,7 +202,8 @@ def kept() -> Callable[[], None]:
                 if id(raw) not in known:  # made since: to its start
                     raw.manual_seed(raw.initial_seed())
         if not is_as_before(of_numpy):  # what other threads have drawn stays drawn
-            np.random.set_state(of_numpy)
+            with drawing_from_numpy():  # a step that other threads can follow
+                np.random.set_state(of_numpy[0])
 
     return back
 

@@ -10,11 +10,18 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, ops
-from lamella.random import generator
+from lamella.common.initializer import initializer
+from lamella.random import generator, is_as_before, kept, place_of_numpy
 
 
 def same(a: Tensor, b: Tensor) -> bool:
     return bool((a == b).all())
+
+
+def in_a_thread(function) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
 
 
 def test_global_seed_repeats_operators_numpy_and_python() -> None:
@@ -144,3 +151,45 @@ def test_threads_share_one_stream_without_losing_numbers() -> None:
         thread.join()
     assert sorted(together) == alone
     assert len({id(g) for g in found}) == 1
+
+
+def test_a_draw_by_another_threads_initializer_is_told_from_this_threads():
+    """Seeded again, the generator comes through positions that it has been at before."""
+    def draw():
+        return initializer("normal", (2, 2)).init_data()
+
+    ms.set_seed(0)
+    for _ in range(5):
+        draw()
+    ms.set_seed(0)
+    place = place_of_numpy()
+    in_a_thread(draw)
+    assert is_as_before(place)
+    np.random.rand()
+    assert not is_as_before(place)
+
+
+def test_generators_put_back_leave_what_other_threads_drew():
+    ms.set_seed(0)
+    place, back = place_of_numpy(), kept()
+    in_a_thread(lambda: initializer("normal", (2, 2)).init_data())
+    after = np.random.get_state()[2]
+    back()
+    assert np.random.get_state()[2] == after
+    np.random.rand()
+    back()
+    assert np.random.get_state()[2] == place[0][2] != after
+
+
+def test_a_thread_follows_generators_that_another_puts_back():
+    ms.set_seed(0)
+    place = place_of_numpy()
+
+    def rehearse():
+        back = kept()
+        initializer("normal", (2, 2)).init_data()
+        back()
+        initializer("normal", (2, 2)).init_data()
+
+    in_a_thread(rehearse)
+    assert is_as_before(place)

@@ -15,7 +15,7 @@ import torch
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
-from ...random import is_as_before, kept
+from ...random import is_as_before, kept, place_of_numpy
 from ...tensor import Tensor
 from ..guards.kinds import (
     PLAIN,
@@ -99,7 +99,7 @@ class Snapshot:
         self.functions = [_parts_of_function(function) for function in reach.functions]
         self.buffers = [(buffer, bytes(buffer)) for buffer in reach.buffers]
         self.arrays = [(array, array.copy()) for array in reach.arrays]
-        self.random, self.of_numpy = random.getstate(), np.random.get_state()
+        self.random, self.of_numpy = random.getstate(), place_of_numpy()
         self.streams = [(stream, _position(stream)) for stream in reach.streams]
         self.put_streams_back = kept()
 
