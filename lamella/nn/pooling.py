@@ -6,7 +6,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from ..ops.pooling import max_over_windows, mean_over_windows
+from ..ops.pooling import max_over_windows, max_pool2d_kernel, mean_over_windows
 from ..tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
@@ -174,7 +174,7 @@ class MaxPool2d(_MaxPool):
     """
 
     _dims = 2
-    _kernel_function = staticmethod(F.max_pool2d)
+    _kernel_function = staticmethod(max_pool2d_kernel)
 
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
