@@ -98,7 +98,8 @@ class LARS(Optimizer):
                 decay: Any = 0.0
                 if self.decay_flags[i]:
                     decay = (decays[i] if self.is_group else decays)._raw / self.loss_scale
-                scaled.append(wrap(lars(self.parameters[i]._data, gradient._raw, decay, rate._raw,
+                weight, grad = self.parameters[i]._data, gradient._raw
+                scaled.append(wrap(lars(weight, grad, weight.norm(), grad.norm(), decay, rate._raw,
                                         **self._options)))
         if len(scaled) != count:
             raise ValueError(f"For 'LARS', the gradients must be as many as the {count} "

@@ -323,7 +323,8 @@ class LARSUpdate(Update):
         use_clip: whether to divide by the learning rate and keep to 1.
 
     Inputs:
-        weight, gradient, norm_weight, norm_gradient (sums of squares), weight_decay, learning_rate.
+        weight, gradient, norm_weight, norm_gradient, weight_decay, learning_rate. `norm_weight` and
+        `norm_gradient` are Tensors of one element: the sums of squares that the norms are roots of.
 
     Outputs:
         The new gradient.
@@ -343,5 +344,6 @@ class LARSUpdate(Update):
         if weight.shape != gradient.shape:
             raise ValueError(f"For 'LARSUpdate', 'weight' and 'gradient' must have one shape, "
                              f"but got {weight.shape} and {gradient.shape}.")
-        return wrap(rules.lars(weight._raw, gradient._raw, rate(weight_decay),
+        return wrap(rules.lars(weight._raw, gradient._raw, _single(norm_weight).reshape(()).sqrt(),
+                               _single(norm_gradient).reshape(()).sqrt(), rate(weight_decay),
                                rate(learning_rate), self.epsilon, self.hyperpara, self.use_clip))

@@ -319,10 +319,9 @@ def trust(param: torch.Tensor, update: torch.Tensor) -> torch.Tensor:
     return torch.where((length > 0) & (other > 0), length / other, torch.ones_like(length))
 
 
-def lars(param: torch.Tensor, grad: torch.Tensor, decay: Any, lr: Any, eps: float,
-         coefficient: float, use_clip: bool) -> torch.Tensor:
-    """The gradient scaled to the parameter's norm (You et al. 2017)."""
-    length, other = param.norm(), grad.norm()
+def lars(param: torch.Tensor, grad: torch.Tensor, length: torch.Tensor, other: torch.Tensor,
+         decay: Any, lr: Any, eps: float, coefficient: float, use_clip: bool) -> torch.Tensor:
+    """`grad`, of norm `other`, scaled to `length`, the parameter's norm (You et al. 2017)."""
     ratio = coefficient * length / (other + decay * length + eps)
     ratio = torch.where((length > 0) & (other > 0), ratio, torch.ones_like(ratio))
     if use_clip:

@@ -91,6 +91,18 @@ def test_keras_momentum():
     assert [o.asnumpy().item() for o in out] == [0.5, 0.0]
 
 
+def test_lars_takes_the_norms_from_its_inputs():
+    w = ms.Tensor([[0.5, 0.8, 0.2], [0.6, 0.4, 0.2]])
+    g = ms.Tensor([[0.4, 0.4, 0.5], [0.2, 0.4, 0.3]])
+    out = ops.LARSUpdate()(w, g, (w * w).sum(), (g * g).sum(), 0.0, 1.0)
+    documented = [[0.0005265, 0.0005265, 0.00065813], [0.00026325, 0.0005265, 0.00039488]]
+    np.testing.assert_allclose(out.asnumpy(), documented, rtol=1e-4)
+    out = ops.LARSUpdate(0.0, 0.5)(w, g, ms.Tensor(4.0), ms.Tensor(1.0), 0.0, 1.0)
+    np.testing.assert_allclose(out.asnumpy(), g.asnumpy() * 0.5 * 2.0 / 1.0, rtol=1e-6)
+    with pytest.raises(ValueError, match="a real Tensor of one element, but got Tensor\\[2, 3]"):
+        ops.LARSUpdate()(w, g, w, g, 0.0, 1.0)
+
+
 def test_errors():
     w = ms.Parameter(ms.Tensor([1.0]), name="w")
     with pytest.raises(TypeError, match="argument 1 must be a Parameter, but got int"):
