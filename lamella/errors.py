@@ -6,7 +6,8 @@ import functools
 import inspect
 import opcode
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from numbers import Number
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -48,6 +49,20 @@ def describe(value: Any) -> str:
     except Exception:  # noqa: BLE001  (the message is about another error)
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
+
+
+def one_of(value: Any, allowed: Iterable[Any], name: str, owner: str) -> Any:
+    """`value`, which must be one of `allowed`: an argument called `name` of the function `owner`.
+
+    Raises:
+        ValueError: if it is another.
+    """
+    allowed = tuple(allowed)
+    # a tensor or an array isn't compared: the answer would be one for each element
+    if not isinstance(value, (str, Number, tuple, list, type(None))) or value not in allowed:
+        raise ValueError(f"For '{owner}', '{name}' must be one of "
+                         f"{', '.join(map(repr, allowed))}, but got {describe(value)}.")
+    return value
 
 
 def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from . import context, runtime
+from .errors import one_of
 from .runtime import (
     Event,
     Stream,
@@ -35,10 +36,7 @@ _TARGETS = ("CPU", "GPU", "Ascend")
 
 def _target(function: str, device_target: str | None) -> str:
     found = context.get_context("device_target") if device_target is None else device_target
-    if found not in _TARGETS:
-        raise ValueError(f"For '{function}', 'device_target' must be one of {list(_TARGETS)}, "
-                         f"but got {device_target!r}.")
-    return found
+    return one_of(found, _TARGETS, "device_target", function)
 
 
 def _with_target(function: Callable[[], Any]) -> Callable[..., Any]:

@@ -1,10 +1,11 @@
 """How a kernel's error becomes one that a user understands."""
 
+import numpy as np
 import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor
-from lamella.errors import describe, op
+from lamella.errors import describe, one_of, op
 
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -58,3 +59,11 @@ def test_operators_keep_their_name_and_signature():
     assert product.__name__ == "product" and list(inspect.signature(product).parameters) == [
         "input", "other", "scale"]
     assert ms.ops.sin.__doc__
+
+
+@pytest.mark.parametrize("value", ["c", None, 1, ["a"], np.array(["a", "b"]), ms.Tensor([1.0])],
+                         ids=["str", "None", "int", "list", "array", "Tensor"])
+def test_one_of_a_few_values(value):
+    assert one_of("a", ("a", "b"), "mode", "pad") == "a"
+    with pytest.raises(ValueError, match="For 'pad', 'mode' must be one of 'a', 'b', but got"):
+        one_of(value, ("a", "b"), "mode", "pad")

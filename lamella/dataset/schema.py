@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ..dtype import Type
+from ..errors import one_of
 from .checks import string
 
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -48,10 +49,8 @@ class Schema:
         """
         kind = str(de_type).lower() if isinstance(de_type, Type) else str(de_type)
         kind = {"bool_": "bool"}.get(kind, kind)
-        if kind not in _TYPES:
-            raise ValueError(f"For 'add_column', 'de_type' must be one of {_TYPES}, but got "
-                             f"{de_type!r}.")
-        column: dict[str, Any] = {"name": name, "type": kind}
+        column: dict[str, Any] = {"name": name,
+                                  "type": one_of(kind, _TYPES, "de_type", "add_column")}
         if shape is not None:
             column.update(shape=list(shape), rank=len(shape))
         self.columns.append(column)

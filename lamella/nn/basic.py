@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtype as mstype
 from .. import ops
+from ..errors import one_of
 from ..ops.primitive import Primitive
 from ..ops.windows import same_padding
 from ..tensor import Tensor
@@ -251,7 +252,7 @@ class Pad(Cell):
     def __init__(self, paddings: tuple, mode: str = "CONSTANT"):
         super().__init__()
         name = type(self).__name__
-        self.mode = checks.one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode", name)
+        self.mode = one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode", name)
         self.paddings = checks.of_type(paddings, tuple, "paddings", name)
         if len(paddings) > 4 or any(len(pair) != 2 for pair in paddings):
             raise ValueError(f"For '{name}', 'paddings' must have a pair for each of at most 4 "
@@ -300,7 +301,7 @@ class Unfold(Cell):
                                  f"but got {value}.")
             inner.append(checks.sizes(tuple(value[1:3]), 2, what, name))
         self._kernel, self._stride, self._rate = inner
-        self.padding = checks.one_of(padding.lower(), ("same", "valid"), "padding", name)
+        self.padding = one_of(padding.lower(), ("same", "valid"), "padding", name)
 
     def construct(self, input_x: Tensor) -> Tensor:
         checks.rank(input_x.shape, (4,), type(self).__name__)

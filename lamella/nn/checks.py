@@ -5,7 +5,6 @@ Each returns the value that it let through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..tensor import Tensor
 
 __all__ = [
     "boolean", "float_within", "init_shape", "int_at_least_0", "non_negative_float", "of_type",
-    "one_of", "positive_float", "positive_int", "rank", "sizes", "tensor", "within",
+    "positive_float", "positive_int", "rank", "sizes", "tensor", "within",
 ]
 
 
@@ -59,15 +58,6 @@ def non_negative_float(value: Any, name: str, owner: str) -> float:
     """`value`, which must be a float of 0 or more."""
     if not of_type(value, float, name, owner) >= 0:
         raise ValueError(f"For '{owner}', '{name}' must be a float of 0 or more, but got {value}.")
-    return value
-
-
-def one_of(value: Any, allowed: Iterable[str], name: str, owner: str) -> str:
-    """`value`, which must be one of the strings `allowed`."""
-    allowed = tuple(allowed)
-    if value not in allowed:
-        raise ValueError(f"For '{owner}', '{name}' must be one of {list(allowed)}, "
-                         f"but got {value!r}.")
     return value
 
 

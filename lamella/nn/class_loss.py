@@ -8,6 +8,7 @@ import torch
 
 from .. import dtype as mstype
 from .. import ops
+from ..errors import one_of
 from ..random import generator
 from ..tensor import Tensor, wrap
 from . import checks
@@ -80,7 +81,7 @@ class MultiClassDiceLoss(LossBase):
         if ignore_indiex is not None:
             checks.of_type(ignore_indiex, int, "ignore_indiex", name)
         if isinstance(activation, str):
-            checks.one_of(activation, ("softmax", "logsoftmax", "relu", "relu6", "tanh", "sigmoid"),
+            one_of(activation, ("softmax", "logsoftmax", "relu", "relu6", "tanh", "sigmoid"),
                           "activation", name)
             activation = get_activation(activation)
         elif activation is not None:

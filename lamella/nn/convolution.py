@@ -15,6 +15,7 @@ from ..common.initializer import (
     _calculate_fan_in_and_fan_out,
     initializer,
 )
+from ..errors import one_of
 from ..ops.convolution import convolve_transposed, transposed_length
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
@@ -51,7 +52,7 @@ class _Conv(Cell):
         self.stride = stride
         if isinstance(pad_mode, str):
             pad_mode = pad_mode.lower()
-        self.pad_mode = checks.one_of(pad_mode, _PAD_MODES, "pad_mode", name)
+        self.pad_mode = one_of(pad_mode, _PAD_MODES, "pad_mode", name)
         self.padding = padding
         self.dilation = dilation
         self.data_format = data_format
@@ -137,7 +138,7 @@ def _with_height(weight_init: Any, name: str) -> Any:
 
 
 def _channels_first(data_format: Any, allowed: tuple[str, ...], name: str) -> str:
-    return checks.one_of(data_format, allowed, "data_format", name)
+    return one_of(data_format, allowed, "data_format", name)
 
 
 class Conv2d(_Conv):

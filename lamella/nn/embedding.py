@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Normal, initializer
+from ..errors import one_of
 from ..parameter import Parameter
 from ..tensor import Tensor
 from . import checks
@@ -169,7 +170,7 @@ class EmbeddingLookup(Cell):
         self.sparse = checks.boolean(sparse, "sparse", name)
         self.vocab_size = checks.positive_int(vocab_size, "vocab_size", name)
         self.embedding_size = checks.positive_int(embedding_size, "embedding_size", name)
-        self.target = checks.one_of(target, ("CPU", "DEVICE"), "target", name)
+        self.target = one_of(target, ("CPU", "DEVICE"), "target", name)
         if not sparse and target == "CPU":
             raise ValueError(f"For '{name}', 'sparse' must be True when 'target' is 'CPU', "
                              f"but got {sparse}.")
@@ -228,7 +229,7 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
                          feature_num_list, max_norm, sparse, dtype)
         name = type(self).__name__
         self.field_size = checks.positive_int(field_size, "field_size", name)
-        self.operator = checks.one_of(operator, ("SUM", "MAX", "MEAN"), "operator", name)
+        self.operator = one_of(operator, ("SUM", "MAX", "MEAN"), "operator", name)
 
     def construct(self, input_indices: Tensor, input_values: Tensor, field_ids: Tensor) -> Tensor:
         for given in (input_indices, input_values, field_ids):

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtype as mstype
 from .. import ops
+from ..errors import one_of
 from ..tensor import Tensor
 from . import checks
 from .cell import Cell
@@ -40,7 +41,7 @@ class LossBase(Cell):
 
     def __init__(self, reduction: str = "mean"):
         super().__init__()
-        checks.one_of(reduction, ("mean", "sum", "none"), "reduction", type(self).__name__)
+        one_of(reduction, ("mean", "sum", "none"), "reduction", type(self).__name__)
         self.average = reduction != "sum"
         self.reduce = reduction != "none"
 

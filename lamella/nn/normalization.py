@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Initializer, initializer
+from ..errors import one_of
 from ..ops.normalization import instance_norm, layer_norm_from
 from ..parameter import Parameter
 from ..tensor import Tensor
@@ -42,7 +43,7 @@ class _BatchNorm(Cell):
         super().__init__()
         name = type(self).__name__
         _check_features(num_features, momentum, name)
-        checks.one_of(data_format, ("NCHW", "NHWC"), "data_format", name)
+        one_of(data_format, ("NCHW", "NHWC"), "data_format", name)
         if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
             raise ValueError(f"For '{name}', 'use_batch_statistics' must be True, False or None, "
                              f"but got {use_batch_statistics!r}.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
+from ..errors import one_of
 from ..ops.pooling import max_over_windows, max_pool2d_kernel, mean_over_windows
 from ..tensor import Tensor, wrap
 from . import checks
@@ -26,8 +27,8 @@ class _Pool(Cell):
         super().__init__()
         name = type(self).__name__
         checks.of_type(pad_mode, str, "pad_mode", name)
-        self.pad_mode = checks.one_of(pad_mode.upper(), ("VALID", "SAME", "PAD"), "pad_mode", name)
-        self.format = checks.one_of(data_format, ("NCHW", "NHWC"), "data_format", name)
+        self.pad_mode = one_of(pad_mode.upper(), ("VALID", "SAME", "PAD"), "pad_mode", name)
+        self.format = one_of(data_format, ("NCHW", "NHWC"), "data_format", name)
         if self._dims == 1:
             checks.positive_int(kernel_size, "kernel_size", name)
             checks.positive_int(stride, "stride", name)

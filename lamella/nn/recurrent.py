@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Uniform, initializer
+from ..errors import one_of
 from ..parameter import Parameter, ParameterTuple
 from ..random import drawing_from_numpy
 from ..tensor import Tensor, wrap
@@ -253,7 +254,7 @@ class RNN(_RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any):
         nonlinearity = kwargs.pop("nonlinearity", "tanh")
-        checks.one_of(nonlinearity, ("tanh", "relu"), "nonlinearity", type(self).__name__)
+        one_of(nonlinearity, ("tanh", "relu"), "nonlinearity", type(self).__name__)
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
 
 
@@ -409,7 +410,7 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, has_bias, 1, dtype)
         name = type(self).__name__
         checks.of_type(nonlinearity, str, "nonlinearity", name)
-        self.nonlinearity = checks.one_of(nonlinearity, ("tanh", "relu"), "nonlinearity", name)
+        self.nonlinearity = one_of(nonlinearity, ("tanh", "relu"), "nonlinearity", name)
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         self._check(x=x, hx=hx)

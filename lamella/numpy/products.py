@@ -8,7 +8,7 @@ import torch
 
 from .. import ops
 from ..dtype import is_inexact
-from ..errors import op
+from ..errors import one_of, op
 from ..ops.arguments import axis_in
 from ..tensor import Tensor, wrap
 from .shape import axes_in
@@ -242,8 +242,7 @@ _MODES = ("full", "same", "valid")
 
 def _sliding(where: str, a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.Tensor:
     """Sums of products of `v` with each part of `a`, which is the longer one."""
-    if mode not in _MODES:
-        raise ValueError(f"For '{where}', 'mode' must be one of {_MODES}, but got {mode!r}.")
+    one_of(mode, _MODES, "mode", where)
     count = v.numel()
     before, after = {"full": (count - 1, count - 1), "valid": (0, 0),
                      "same": (count // 2, count - count // 2 - 1)}[mode]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,18 +112,6 @@ def typed(value: Any, where: str, name: str, kinds: tuple[torch.dtype, ...],
         raise TypeError(f"For '{where}', '{name}' must be a Tensor of {known}, "
                         f"but got {value.dtype}.")
     return raw
-
-
-def option(value: Any, where: str, name: str, known: Collection[str]) -> str:
-    """One of the words in `known`.
-
-    Raises:
-        ValueError: if it is another.
-    """
-    if value not in known:
-        raise ValueError(f"For '{where}', '{name}' must be one of {', '.join(map(repr, known))}, "
-                         f"but got {value!r}.")
-    return value
 
 
 def raw_or_number(value: Any, like: torch.Tensor | None = None) -> torch.Tensor:

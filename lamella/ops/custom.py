@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.custom import call_with_bprop
-from ..errors import describe
+from ..errors import describe, one_of
 from ..tensor import Tensor
 from .primitive import Primitive
 
@@ -106,10 +106,8 @@ class Custom(Primitive):
                  func_type: str = "pyfunc", bprop: Callable[..., Any] | None = None,
                  reg_info: Any = None):
         super().__init__("Custom")
-        known = ("hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia")
-        if func_type not in known:
-            raise ValueError(f"For 'Custom', 'func_type' must be one of {list(known)}, "
-                             f"but got {func_type!r}.")
+        one_of(func_type, ("hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"), "func_type",
+               "Custom")
         if func_type not in ("pyfunc", "hybrid"):
             raise NotImplementedError(f"For 'Custom', 'func_type' {func_type!r} names kernels that "
                                       f"only MindSpore can load; give a Python function and "

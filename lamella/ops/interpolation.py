@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from ..dtype import is_inexact
-from ..errors import op
+from ..errors import one_of, op
 from ..tensor import Tensor, tensor_methods, wrap
 from .windows import each
 
@@ -54,9 +54,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     """
     raw = input._raw
     spatial = raw.dim() - 2
-    if mode not in _RANKS:
-        raise ValueError(f"For 'interpolate', 'mode' must be one of {list(_RANKS)}, "
-                         f"but got {mode!r}.")
+    one_of(mode, _RANKS, "mode", "interpolate")
     if raw.dim() not in _RANKS[mode]:
         raise ValueError(f"For 'interpolate', mode {mode!r} takes inputs of rank {_RANKS[mode]}, "
                          f"but got shape {input.shape}.")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
+from ..errors import one_of, op
 from ..tensor import Tensor, wrap
 from .arguments import as_int, raw_of, require
 
@@ -64,9 +64,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     amounts = _amounts("pad", padding)
     if not amounts:
         return input_x
-    if mode not in _MODES:
-        raise ValueError(f"For 'pad', 'mode' must be one of 'constant', 'reflect', 'replicate' and "
-                         f"'circular', but got {mode!r}.")
+    one_of(mode, _MODES, "mode", "pad")
     if len(amounts) % 2 or len(amounts) > 2 * raw.dim():
         raise ValueError(f"For 'pad', 'padding' must hold two ints a dimension, at most "
                          f"{2 * raw.dim()}, but got {padding}.")

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..errors import one_of
+
 Pairs = list[tuple[int, int]]
 PAD_MODES = ("same", "valid", "pad")
 
@@ -42,9 +44,7 @@ def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[i
 def pad_mode_of(name: str, pad_mode: Any, padding: Any) -> str:
     """The pad mode in lower case, checked; only ``'pad'`` goes with a padding."""
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
-    if mode not in PAD_MODES:
-        raise ValueError(f"For '{name}', 'pad_mode' must be one of 'same', 'valid' and 'pad', "
-                         f"but got {pad_mode!r}.")
+    one_of(mode, PAD_MODES, "pad_mode", name)
     if mode != "pad" and padding != 0 and _any_padding(padding):
         raise ValueError(f"For '{name}', the padding must be zero when 'pad_mode' is not 'pad', "
                          f"but got {padding} and pad_mode={pad_mode!r}. Set pad_mode='pad'.")

@@ -13,7 +13,7 @@ import torch
 from .. import numpy as lnp
 from .. import ops
 from ..dtype import is_inexact
-from ..errors import op
+from ..errors import one_of, op
 from ..tensor import Tensor, wrap
 
 __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq",
@@ -360,8 +360,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None,  # noqa: N803
         >>> print(solution)
         [1. 1.]
     """
-    if driver not in _DRIVERS:
-        raise ValueError(f"For 'lstsq', 'driver' must be one of {_DRIVERS}, but got {driver!r}.")
+    one_of(driver, _DRIVERS, "driver", "lstsq")
     a, b = A._raw, B._raw
     if a.dtype is not b.dtype:
         raise TypeError(f"For 'lstsq', 'A' and 'B' must be of one type, but got {A.dtype} and "

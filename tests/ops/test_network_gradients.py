@@ -177,7 +177,7 @@ X = ms.Tensor(np.ones((1, 2, 4, 4), np.float32))
     (ValueError, "'approximate' must be 'none' or 'tanh', but got 'fast'",
      lambda: ops.gelu(X, "fast")),
     (ValueError, "'weight' must have the shape", lambda: ops.prelu(X, ms.Tensor([1.0, 2, 3]))),
-    (ValueError, "'pad_mode' must be one of 'same', 'valid' and 'pad', but got 'full'",
+    (ValueError, "'pad_mode' must be one of 'same', 'valid', 'pad', but got 'full'",
      lambda: ops.conv2d(X, X, pad_mode="full")),
     (ValueError, "padding must be zero when 'pad_mode' is not 'pad', but got 1",
      lambda: ops.conv2d(X, X, padding=1)),

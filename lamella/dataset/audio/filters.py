@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import boolean, integer, number
 from ..errors import needs
 from .operation import AudioOperation
@@ -281,10 +282,7 @@ class RiaaBiquad(_Biquad):
                  48000: ([-0.1766069, 0.9321590], [0.7396325, 0.9931330]),
                  88200: ([-0.1168735, 0.9648312], [0.8590646, 0.9964002]),
                  96000: ([-0.1141486, 0.9676817], [0.8699137, 0.9966946])}
-        if sample_rate not in known:
-            raise ValueError(f"For 'RiaaBiquad', 'sample_rate' must be one of {list(known)}, but "
-                             f"got {sample_rate!r}.")
-        zeros, poles = known[sample_rate]
+        zeros, poles = known[one_of(sample_rate, known, "sample_rate", "RiaaBiquad")]
         b = [1.0, -(zeros[0] + zeros[1]), zeros[0] * zeros[1]]
         a = [1.0, -(poles[0] + poles[1]), poles[0] * poles[1]]
         turn = 2 * math.pi * 1000 / sample_rate  # the gain at 1 kHz is 1

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..errors import in_pipeline, needs
 from ..samplers import select_sampler
-from .files import folder, one_of
+from .files import folder
 from .slices import ArraysDataset
 
 
@@ -50,7 +51,7 @@ class _MemoryDataset(ArraysDataset):
                  shard_id: int | None = None, cache: Any = None):
         name = type(self).__name__
         self.dataset_dir = folder(name, dataset_dir)
-        self.usage = one_of(name, "usage", usage or self._usages[-1], self._usages)
+        self.usage = one_of(usage or self._usages[-1], self._usages, "usage", name)
         super().__init__(list(self._given), select_sampler(
             name, num_samples, sampler, shuffle, num_shards, shard_id), num_parallel_workers, cache)
 

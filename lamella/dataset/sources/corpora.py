@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..samplers import Shuffle
-from .files import FilesDataset, LinesDataset, folder, one_of
+from .files import FilesDataset, LinesDataset, folder
 from .text_files import lines
 
 
@@ -29,8 +30,8 @@ class Corpus(LinesDataset):
         name = type(self).__name__
         self.dataset_dir = folder(name, dataset_dir)
         usages = [*self._files, *(["all"] if len(self._files) > 1 else [])]
-        self.usage = one_of(name, "usage", usage or (
-            self._default if self._default in usages else usages[-1]), usages)
+        self.usage = one_of(usage or (
+            self._default if self._default in usages else usages[-1]), usages, "usage", name)
         patterns = list(self._files.values()) if self.usage == "all" else [self._files[self.usage]]
         found = [f for p in patterns for f in sorted(glob.glob(os.path.join(dataset_dir, p)))]
         super().__init__(found or [os.path.join(dataset_dir, p) for p in patterns], num_samples,
@@ -248,8 +249,8 @@ class Multi30kDataset(Corpus):
                  shuffle: Any = None, num_shards: int | None = None, shard_id: int | None = None,
                  cache: Any = None):
         pair = list(language_pair or ["en", "de"])
-        self.language_pair = one_of("Multi30kDataset", "language_pair", pair,
-                                    [["en", "de"], ["de", "en"]])
+        self.language_pair = one_of(pair, [["en", "de"], ["de", "en"]], "language_pair",
+                                    "Multi30kDataset")
         super().__init__(dataset_dir, usage, num_samples, num_parallel_workers,
                          Shuffle.GLOBAL if shuffle is None else shuffle, num_shards, shard_id,
                          cache)
@@ -279,7 +280,7 @@ class IMDBDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("IMDBDataset", dataset_dir)
-        self.usage = one_of("IMDBDataset", "usage", usage or "all", ["train", "test", "all"])
+        self.usage = one_of(usage or "all", ["train", "test", "all"], "usage", "IMDBDataset")
 
     def _list(self) -> list[tuple[str, int]]:
         return [(path, label) for part in (("train", "test") if self.usage == "all"

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import FilesDataset, file_bytes, folder, one_of, picture
+from .files import FilesDataset, file_bytes, folder, picture
 
 
 class VOCDataset(FilesDataset):
@@ -39,7 +40,7 @@ class VOCDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("VOCDataset", dataset_dir)
-        self.task = one_of("VOCDataset", "task", task, ["Segmentation", "Detection"])
+        self.task = one_of(task, ["Segmentation", "Detection"], "task", "VOCDataset")
         self.usage, self.decode, self.extra_metadata = usage, decode, extra_metadata
         if task == "Segmentation" and class_indexing is not None:
             raise ValueError("For 'VOCDataset', 'class_indexing' is for the task 'Detection'.")
@@ -133,7 +134,7 @@ class CocoDataset(FilesDataset):
                          cache)
         self.dataset_dir = folder("CocoDataset", dataset_dir)
         self.annotation_file = existing_file(annotation_file)
-        self.task = one_of("CocoDataset", "task", task, list(self._COLUMNS))
+        self.task = one_of(task, list(self._COLUMNS), "task", "CocoDataset")
         self.decode, self.extra_metadata = decode, extra_metadata
         self._columns = ["image", *self._COLUMNS[task], *(
             ["_meta-filename"] if extra_metadata else [])]

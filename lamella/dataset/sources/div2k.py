@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ...errors import one_of
 from ..errors import in_pipeline
-from .files import FilesDataset, folder, one_of, picture
+from .files import FilesDataset, folder, picture
 
 _DOWNGRADES = ("bicubic", "unknown", "mild", "difficult", "wild")
 
@@ -36,11 +37,11 @@ class DIV2KDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("DIV2KDataset", dataset_dir)
-        self.usage = one_of("DIV2KDataset", "usage", usage, ["train", "valid", "all"])
-        self.downgrade = one_of("DIV2KDataset", "downgrade", downgrade, _DOWNGRADES)
+        self.usage = one_of(usage, ["train", "valid", "all"], "usage", "DIV2KDataset")
+        self.downgrade = one_of(downgrade, _DOWNGRADES, "downgrade", "DIV2KDataset")
         scales = {"bicubic": [2, 3, 4, 8], "unknown": [2, 3, 4]}.get(downgrade, [4])
-        self.scale = one_of("DIV2KDataset", f"scale' with the downgrade '{downgrade}", scale,
-                            scales)
+        self.scale = one_of(scale, scales, f"scale' with the downgrade '{downgrade}",
+                            "DIV2KDataset")
         self.decode = bool(decode)
 
     def _list(self) -> list[tuple[str, str]]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import one_of, picture
+from .files import picture
 from .images import FolderDataset
 from .text_files import lines
 
@@ -36,10 +37,10 @@ class LFWDataset(FolderDataset):
                  image_set: str | None = None, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
         name = "LFWDataset"
-        self.task = one_of(name, "task", task or "people", ["people", "pairs"])
-        self.usage = one_of(name, "usage", usage or "all", ["10fold", "train", "test", "all"])
-        self.image_set = one_of(name, "image_set", image_set or "funneled",
-                                ["original", "funneled", "deepfunneled"])
+        self.task = one_of(task or "people", ["people", "pairs"], "task", name)
+        self.usage = one_of(usage or "all", ["10fold", "train", "test", "all"], "usage", name)
+        self.image_set = one_of(image_set or "funneled", ["original", "funneled", "deepfunneled"],
+                                "image_set", name)
         if self.task == "pairs":
             self._columns = ["image1", "image2", "label"]
 
@@ -90,8 +91,8 @@ class WIDERFaceDataset(FolderDataset):
 
     def __init__(self, dataset_dir: str, usage: str | None = None, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
-        self.usage = one_of("WIDERFaceDataset", "usage", usage or "all",
-                            ["train", "test", "valid", "all"])
+        self.usage = one_of(usage or "all", ["train", "test", "valid", "all"], "usage",
+                            "WIDERFaceDataset")
         self._columns = ["image"] if self.usage == "test" else [
             "image", "bbox", "blur", "expression", "illumination", "occlusion", "pose", "invalid"]
 

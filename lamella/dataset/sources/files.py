@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,18 +31,6 @@ def folder(name: str, path: Any) -> str:
         raise ValueError(f"The folder {path} does not exist or is not a directory or permission "
                          f"denied!")
     return path
-
-
-def one_of(name: str, argument: str, value: Any, allowed: Sequence[Any]) -> Any:
-    """A value that must be in a list.
-
-    Raises:
-        ValueError: if it isn't.
-    """
-    if value not in allowed:
-        raise ValueError(f"For '{name}', '{argument}' must be one of {list(allowed)}, but got "
-                         f"{value!r}.")
-    return value
 
 
 def file_bytes(path: str) -> np.ndarray:
@@ -249,4 +237,4 @@ def found_files(name: str, files: Any) -> list[str]:
 
 
 __all__ = ["FilesDataset", "LinesDataset", "file_bytes", "folder", "found_files",
-           "one_of", "picture"]
+           "picture"]

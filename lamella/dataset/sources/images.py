@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import FilesDataset, folder, one_of, picture
+from .files import FilesDataset, folder, picture
 
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
@@ -155,8 +156,8 @@ class RenderedSST2Dataset(FolderDataset):
 
     def __init__(self, dataset_dir: str, usage: str | None = None, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
-        self.usage = one_of("RenderedSST2Dataset", "usage", usage or "all",
-                            ["train", "test", "val", "all"])
+        self.usage = one_of(usage or "all", ["train", "test", "val", "all"], "usage",
+                            "RenderedSST2Dataset")
 
     def _list(self) -> list[tuple[str, int]]:
         parts = {"all": ["train", "valid", "test"], "val": ["valid"]}.get(
@@ -185,7 +186,7 @@ class Food101Dataset(FolderDataset):
 
     def __init__(self, dataset_dir: str, usage: str | None = None, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
-        self.usage = one_of("Food101Dataset", "usage", usage or "all", ["train", "test", "all"])
+        self.usage = one_of(usage or "all", ["train", "test", "all"], "usage", "Food101Dataset")
 
     def _list(self) -> list[Any]:
         found = []
@@ -224,7 +225,7 @@ class CelebADataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("CelebADataset", dataset_dir)
-        self.usage = one_of("CelebADataset", "usage", usage, ["all", "train", "valid", "test"])
+        self.usage = one_of(usage, ["all", "train", "valid", "test"], "usage", "CelebADataset")
         self.decode = decode
 
     def _list(self) -> list[Any]:
@@ -274,7 +275,7 @@ class ManifestDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_file = existing_file(dataset_file)
-        self.usage = one_of("ManifestDataset", "usage", usage, ["train", "eval", "inference"])
+        self.usage = one_of(usage, ["train", "eval", "inference"], "usage", "ManifestDataset")
         self.class_indexing, self.decode = class_indexing, decode
 
     def _list(self) -> list[tuple[str, int]]:

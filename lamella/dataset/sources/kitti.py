@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..errors import in_pipeline
-from .files import FilesDataset, folder, one_of, picture
+from .files import FilesDataset, folder, picture
 from .images import EXTENSIONS
 
 _KINDS = ("Car", "Cyclist", "DontCare", "Misc", "Pedestrian", "Person_sitting", "Tram", "Truck",
@@ -41,7 +42,7 @@ class KITTIDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("KITTIDataset", dataset_dir)
-        self.usage = one_of("KITTIDataset", "usage", usage or "train", ["train", "test"])
+        self.usage = one_of(usage or "train", ["train", "test"], "usage", "KITTIDataset")
         self.decode = bool(decode)
         self._columns = ["image", *(_COLUMNS if self.usage == "train" else ())]
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..errors import in_pipeline
 from ..samplers import select_sampler
-from .files import folder, one_of
+from .files import folder
 from .slices import ArraysDataset
 
 _TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -50,7 +51,7 @@ class _IdxDataset(ArraysDataset):
                  shard_id: int | None = None, cache: Any = None):
         name = type(self).__name__
         self.dataset_dir = folder(name, dataset_dir)
-        self.usage = one_of(name, "usage", usage or "all", ["train", "test", "all"])
+        self.usage = one_of(usage or "all", ["train", "test", "all"], "usage", name)
         super().__init__(["image", "label"], select_sampler(
             name, num_samples, sampler, shuffle, num_shards, shard_id), num_parallel_workers, cache)
 
@@ -108,8 +109,9 @@ class EMnistDataset(_IdxDataset):
 
     def __init__(self, dataset_dir: str, name: str, usage: str | None = None, *args: Any,
                  **kwargs: Any):
-        self.name = one_of("EMnistDataset", "name", name, [
-            "byclass", "bymerge", "balanced", "letters", "digits", "mnist"])
+        self.name = one_of(
+            name, ["byclass", "bymerge", "balanced", "letters", "digits", "mnist"], "name",
+            "EMnistDataset")
         super().__init__(dataset_dir, usage, *args, **kwargs)
 
     def _parts(self) -> list[tuple[str, str]]:
@@ -135,8 +137,9 @@ class QMnistDataset(_IdxDataset):
     def __init__(self, dataset_dir: str, usage: str | None = None, compat: bool = True,
                  *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, None, *args, **kwargs)
-        self.usage = one_of("QMnistDataset", "usage", usage or "all", [
-            "train", "test", "test10k", "test50k", "nist", "all"])
+        self.usage = one_of(
+            usage or "all", ["train", "test", "test10k", "test50k", "nist", "all"], "usage",
+            "QMnistDataset")
         self.compat = compat
 
     def _arrays(self) -> list[np.ndarray]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
-from .files import FilesDataset, folder, one_of, picture
+from .files import FilesDataset, folder, picture
 from .text_files import lines
 
 _NAMES = ("notredame", "yosemite", "liberty", "notredame_harris", "yosemite_harris",
@@ -36,8 +37,8 @@ class PhotoTourDataset(FilesDataset):
                  shard_id: int | None = None, cache: Any = None):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
-        self.name = one_of("PhotoTourDataset", "name", name, _NAMES)
-        self.usage = one_of("PhotoTourDataset", "usage", usage or "train", ["train", "test"])
+        self.name = one_of(name, _NAMES, "name", "PhotoTourDataset")
+        self.usage = one_of(usage or "train", ["train", "test"], "usage", "PhotoTourDataset")
         self.folder = os.path.join(folder("PhotoTourDataset", dataset_dir), name)
         self._columns = ["image"] if self.usage == "train" else ["image1", "image2", "matches"]
         self._sheet = functools.lru_cache(8)(self._sheet_read)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline, needs
-from .files import one_of, picture
+from .files import picture
 from .images import FolderDataset
 
 
@@ -42,8 +43,8 @@ class Flowers102Dataset(FolderDataset):
                  *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
         name = "Flowers102Dataset"
-        self.task = one_of(name, "task", task, ["Classification", "Segmentation"])
-        self.usage = one_of(name, "usage", usage, ["train", "valid", "test", "all"])
+        self.task = one_of(task, ["Classification", "Segmentation"], "task", name)
+        self.usage = one_of(usage, ["train", "valid", "test", "all"], "usage", name)
         if task == "Segmentation":
             self._columns = ["image", "segmentation", "label"]
 
@@ -86,8 +87,8 @@ class Caltech101Dataset(FolderDataset):
     def __init__(self, dataset_dir: str, target_type: str | None = None, *args: Any,
                  **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
-        self.target_type = one_of("Caltech101Dataset", "target_type", target_type or "category",
-                                  ["category", "annotation", "all"])
+        self.target_type = one_of(target_type or "category", ["category", "annotation", "all"],
+                                  "target_type", "Caltech101Dataset")
         targets = ["category", "annotation"] if target_type == "all" else [self.target_type]
         self._columns = ["image", *targets]
 
@@ -130,12 +131,12 @@ class LSUNDataset(FolderDataset):
     def __init__(self, dataset_dir: str, usage: str | None = None, classes: Any = None,
                  *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
-        self.usage = one_of("LSUNDataset", "usage", usage or "all",
-                            ["train", "test", "valid", "all"])
+        self.usage = one_of(usage or "all", ["train", "test", "valid", "all"], "usage",
+                            "LSUNDataset")
         self.classes = [classes] if isinstance(classes, str) else classes
         there = {name.rpartition("_")[0] for name in super()._classes()}
         for name in self.classes or ():
-            one_of("LSUNDataset", "classes", name, sorted(there - {""}))
+            one_of(name, sorted(there - {""}), "classes", "LSUNDataset")
 
     def _classes(self) -> list[str]:
         if self.usage == "test":
@@ -167,8 +168,8 @@ class Places365Dataset(FolderDataset):
                  cache: Any = None):
         super().__init__(dataset_dir, num_samples, num_parallel_workers, shuffle, decode, sampler,
                          num_shards, shard_id, cache)
-        self.usage = one_of("Places365Dataset", "usage", usage or "train-standard",
-                            ["train-standard", "train-challenge", "val"])
+        self.usage = one_of(usage or "train-standard", ["train-standard", "train-challenge", "val"],
+                            "usage", "Places365Dataset")
         self.small = small
 
     def _list(self) -> list[Any]:

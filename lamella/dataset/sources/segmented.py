@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import one_of, picture
+from .files import picture
 from .images import FolderDataset
 from .photographs import matrices
 from .text_files import lines
@@ -35,11 +36,11 @@ class CityscapesDataset(FolderDataset):
                  task: str = "instance", *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
         name = "CityscapesDataset"
-        self.quality_mode = one_of(name, "quality_mode", quality_mode, ["fine", "coarse"])
+        self.quality_mode = one_of(quality_mode, ["fine", "coarse"], "quality_mode", name)
         parts = ["train", "test" if quality_mode == "fine" else "train_extra", "val"]
-        self.usage = one_of(name, "usage", usage, [*parts, "all"])
+        self.usage = one_of(usage, [*parts, "all"], "usage", name)
         self.parts = parts if usage == "all" else [usage]
-        self.task = one_of(name, "task", task, ["instance", "semantic", "polygon", "color"])
+        self.task = one_of(task, ["instance", "semantic", "polygon", "color"], "task", name)
 
     def _list(self) -> list[tuple[str, str]]:
         kind = "gtFine" if self.quality_mode == "fine" else "gtCoarse"
@@ -80,8 +81,8 @@ class SBDataset(FolderDataset):
     def __init__(self, dataset_dir: str, task: str = "Boundaries", usage: str = "all", *args: Any,
                  **kwargs: Any):
         super().__init__(dataset_dir, *args, **kwargs)
-        self.task = one_of("SBDataset", "task", task, ["Boundaries", "Segmentation"])
-        self.usage = one_of("SBDataset", "usage", usage, ["train", "val", "train_noval", "all"])
+        self.task = one_of(task, ["Boundaries", "Segmentation"], "task", "SBDataset")
+        self.usage = one_of(usage, ["train", "val", "train_noval", "all"], "usage", "SBDataset")
 
     def _list(self) -> list[str]:
         parts = ["train", "val"] if self.usage == "all" else [self.usage]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..errors import in_pipeline, needs
-from .files import FilesDataset, folder, one_of
+from .files import FilesDataset, folder
 
 
 def waveform(path: str) -> tuple[np.ndarray, int]:
@@ -41,7 +42,7 @@ class SoundsDataset(FilesDataset):
                          cache)
         name = type(self).__name__
         self.dataset_dir = folder(name, dataset_dir)
-        self.usage = one_of(name, self._argument, usage or self._usages[-1], self._usages)
+        self.usage = one_of(usage or self._usages[-1], self._usages, self._argument, name)
 
 
 class GTZANDataset(SoundsDataset):

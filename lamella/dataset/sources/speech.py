@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline
-from .files import one_of
 from .sounds import SoundsDataset, waveform
 from .text_files import lines
 
@@ -106,10 +106,10 @@ class TedliumDataset(SoundsDataset):
                  extensions: str | None = None, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, usage, *args, **kwargs)
         name = "TedliumDataset"
-        self.release = one_of(name, "release", release, ["release1", "release2", "release3"])
+        self.release = one_of(release, ["release1", "release2", "release3"], "release", name)
         if release == "release3":
-            one_of(name, "usage' with 'release3", self.usage, ["all"])
-        self.extensions = one_of(name, "extensions", extensions or ".sph", [".sph"])
+            one_of(self.usage, ["all"], "usage' with 'release3", name)
+        self.extensions = one_of(extensions or ".sph", [".sph"], "extensions", name)
 
     def _list(self) -> list[Any]:
         parts = ["data"] if self.release == "release3" else (

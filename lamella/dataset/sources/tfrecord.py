@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..errors import in_pipeline
 from ..samplers import Shuffle
 from ..schema import Schema
-from .files import LinesDataset, one_of
+from .files import LinesDataset
 
 
 def records(path: str, compression: str | None = None) -> Iterator[bytes]:
@@ -173,8 +174,8 @@ class TFRecordDataset(LinesDataset):
             raise TypeError(f"For 'TFRecordDataset', 'schema' must be a Schema or a path, but got "
                             f"{type(schema).__name__}.")
         self.columns_list, self.shard_equal_rows = columns_list, shard_equal_rows
-        self.compression_type = one_of("TFRecordDataset", "compression_type",
-                                       compression_type or "", ["", "GZIP", "ZLIB"])
+        self.compression_type = one_of(compression_type or "", ["", "GZIP", "ZLIB"],
+                                       "compression_type", "TFRecordDataset")
         if num_samples is None and self.schema is not None and self.schema.num_rows:
             self.num_samples = self.schema.num_rows
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..errors import in_pipeline
 from ..samplers import Shuffle
 from .corpora import Corpus
-from .files import one_of
 from .text_files import lines
 
 _SETS = ["dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014"]
@@ -26,7 +26,7 @@ class _Talks(Corpus):
 
     def _prepare(self, pair: Any, pairs: list[tuple[str, str]], folder: str, valid: str,
                  test: str) -> None:
-        found = one_of(type(self).__name__, "language_pair", tuple(pair or ("de", "en")), pairs)
+        found = one_of(tuple(pair or ("de", "en")), pairs, "language_pair", type(self).__name__)
         self.language_pair, both = list(found), "-".join(found)
         start = os.path.join(folder.format(*found), f"IWSLT{self._year}.TED.")
         self._files = {
@@ -80,8 +80,8 @@ class IWSLT2016Dataset(_Talks):
                  num_shards: int | None = None, shard_id: int | None = None,
                  num_parallel_workers: int | None = None, cache: Any = None):
         name = "IWSLT2016Dataset"
-        self.valid_set = one_of(name, "valid_set", valid_set or "tst2013", _SETS)
-        self.test_set = one_of(name, "test_set", test_set or "tst2014", _SETS)
+        self.valid_set = one_of(valid_set or "tst2013", _SETS, "valid_set", name)
+        self.test_set = one_of(test_set or "tst2014", _SETS, "test_set", name)
         pairs = [(a, b) for other in ("fr", "de", "cs", "ar")
                  for a, b in (("en", other), (other, "en"))]
         self._prepare(language_pair, pairs, os.path.join("texts", "{0}", "{1}", "{0}-{1}"),

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import one_of
 from ..samplers import Shuffle
-from .files import LinesDataset, one_of
+from .files import LinesDataset
 from .text_files import lines
 
 _COLUMNS = {  # what the rows of a task have, besides a label or, in tests, their number
@@ -42,8 +43,8 @@ class CLUEDataset(LinesDataset):
                  shard_id: int | None = None, cache: Any = None):
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards,
                          shard_id, cache)
-        self.task = one_of("CLUEDataset", "task", task, list(_COLUMNS))
-        self.usage = one_of("CLUEDataset", "usage", usage, ["train", "test", "eval"])
+        self.task = one_of(task, list(_COLUMNS), "task", "CLUEDataset")
+        self.usage = one_of(usage, ["train", "test", "eval"], "usage", "CLUEDataset")
         more = _LABELS.get(task, ("label",)) if usage != "test" else (
             () if task in ("WSC", "CSL") else ("id",))
         self._columns = sorted({*_COLUMNS[task], *more})

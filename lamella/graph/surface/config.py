@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import context
+from ...errors import one_of
 from ...tensor import Tensor
 
 AUTOMATIC = "O1"  # the level where none is given
@@ -20,17 +21,6 @@ _OPTIONS: dict[str, Any] = {
     "auto_offload": ("weight", "activation", "all"),
     "ge_options": dict,
 }
-
-
-def one_of(value: Any, known: tuple[Any, ...], name: str, function: str) -> None:
-    """Check that an argument has one of the known values.
-
-    Raises:
-        ValueError: if it has not.
-    """
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"For '{function}', '{name}' must be one of "
-                         f"{', '.join(map(repr, known))}, but got {value!r}.")
 
 
 class JitConfig:

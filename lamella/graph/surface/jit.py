@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ...errors import one_of
 from ...nn.cell_tree import CellTree
 from ..runtime.compiled import Compiled
-from .config import JitConfig, check_options, choices, declared, one_of
+from .config import JitConfig, check_options, choices, declared
 
 # arguments of older versions, which MindSpore 2.10 ignores; two of them have an effect here
 _OLDER = ("mode", "hash_args", "compile_once", "input_signature", "jit_config")

@@ -8,6 +8,7 @@ from typing import Any
 from ... import dtype as mstype
 from ... import ops
 from ...common.initializer import HeUniform, Uniform, _calculate_fan_in_and_fan_out, initializer
+from ...errors import one_of
 from ...nn import Cell, checks
 from ...parameter import Parameter
 from ...tensor import Tensor
@@ -40,7 +41,7 @@ class _Conv(Cell):
         self.stride = checks.sizes(stride, self._rank, "stride", name)
         self.dilation = checks.sizes(dilation, self._rank, "dilation", name)
         self.padding = self._checked_padding(padding, name)
-        self.padding_mode = checks.one_of(padding_mode, _PADDING_MODES, "padding_mode", name)
+        self.padding_mode = one_of(padding_mode, _PADDING_MODES, "padding_mode", name)
         self._reversed_padding = self._edges()  # subclasses of programs use these three
         self.transposed = self._transposed
         self.output_padding: Any = (0,) * self._rank
@@ -62,7 +63,7 @@ class _Conv(Cell):
                 raise ValueError(f"For '{name}', 'padding' must be an int of 0 or more or "
                                  f"{self._rank} such, but got {padding!r}.")
             return tuple(sizes)
-        checks.one_of(padding, ("same", "valid"), "padding", name)
+        one_of(padding, ("same", "valid"), "padding", name)
         if padding == "same" and set(self.stride) != {1}:
             raise ValueError(f"For '{name}', the stride must be 1 with 'padding' 'same', "
                              f"but got {self.stride}.")

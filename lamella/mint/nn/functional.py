@@ -8,7 +8,7 @@ import torch.nn.functional as torch_functional
 
 from ... import ops
 from ...adapters import adapted
-from ...errors import op
+from ...errors import one_of, op
 from ...inplace import in_place
 from ...ops import (
     adaptive_avg_pool1d,
@@ -303,9 +303,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     >>> mint.nn.functional.interpolate(mint.ones((1, 1, 2, 3)), scale_factor=2).shape
     (1, 1, 4, 6)
     """
-    if mode not in _MODES:
-        raise ValueError(f"For 'interpolate', 'mode' must be one of {list(_MODES)}, "
-                         f"but got {mode!r}.")
+    one_of(mode, _MODES, "mode", "interpolate")
     if (size is None) == (scale_factor is None):
         raise ValueError(f"For 'interpolate', one of 'size' and 'scale_factor' must be given, "
                          f"but got size={size!r} and scale_factor={scale_factor!r}.")

@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
+from ...errors import one_of
 from ...state import numbers, state
 from ...tensor import Tensor, wrap
-from ..arguments import FLOATS, as_int, option, require, typed
+from ..arguments import FLOATS, as_int, require, typed
 from ..boxes import chosen, combined_nms, overlap_of_corners
 from ..composite import prim_attr_register
 from ..image import extract_glimpse
@@ -225,7 +226,7 @@ class ExtractGlimpse(Primitive):
                  noise: str = "uniform"):
         for argument in ("centered", "normalized", "uniform_noise"):
             flag(getattr(self, argument), self.name, argument)
-        option(noise, self.name, "noise", ("uniform", "gaussian", "zero"))
+        one_of(noise, ("uniform", "gaussian", "zero"), "noise", self.name)
         require(noise == "uniform" or not uniform_noise, ValueError,
                 f"For '{self.name}', 'noise' must be 'uniform' if 'uniform_noise' is True, "
                 f"but got {noise!r}.")

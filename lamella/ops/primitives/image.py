@@ -7,10 +7,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ...errors import one_of
 from ...primitive import primitive
 from ...tensor import Tensor, wrap
 from .. import image, interpolation
-from ..arguments import FLOATS, as_ints, as_shape, option, require, require_values, typed
+from ..arguments import FLOATS, as_ints, as_shape, require, require_values, typed
 from ..operands import flag
 from .attributed import Attributed
 from .attributes import with_attributes
@@ -143,9 +144,9 @@ class ResizeLinear1D(Attributed):
     """
 
     def __init__(self, coordinate_transformation_mode: str = "align_corners"):
-        super().__init__(coordinate_transformation_mode=option(
-            coordinate_transformation_mode, "ResizeLinear1D", "coordinate_transformation_mode",
-            ("align_corners", "half_pixel")))
+        super().__init__(coordinate_transformation_mode=one_of(
+            coordinate_transformation_mode, ("align_corners", "half_pixel"),
+            "coordinate_transformation_mode", "ResizeLinear1D"))
 
     def __call__(self, x: Any, size: Any) -> Any:
         length, = interpolation.each(self.name, "size", as_shape(size, self.name, "size"), 1)
@@ -181,8 +182,8 @@ class ScaleAndTranslate(Attributed):
     """
 
     def __init__(self, kernel_type: str = "lanczos3", antialias: bool = True):
-        super().__init__(kernel_type=option(kernel_type, "ScaleAndTranslate", "kernel_type",
-                                            interpolation.FILTERS),
+        super().__init__(kernel_type=one_of(kernel_type, interpolation.FILTERS, "kernel_type",
+                                            "ScaleAndTranslate"),
                          antialias=flag(antialias, "ScaleAndTranslate", "antialias"))
 
     def __call__(self, images: Any, size: Any, scale: Any, translation: Any) -> Any:

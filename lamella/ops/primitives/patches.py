@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
+from ...errors import one_of
 from ...tensor import Tensor, wrap
-from ..arguments import FLOATS, option, require, typed
+from ..arguments import FLOATS, require, typed
 from ..composite import prim_attr_register
 from ..convolution import deformable_columns
 from ..patches import dilation2d, extract_volume_patches
@@ -21,7 +22,7 @@ _REAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, *FLOATS
 
 def _pad_mode(value: Any, where: str, name: str) -> str:
     mode = value.upper() if isinstance(value, str) else value
-    return option(mode, where, name, ("VALID", "SAME"))
+    return one_of(mode, ("VALID", "SAME"), name, where)
 
 
 class ExtractVolumePatches(Primitive):
@@ -86,7 +87,7 @@ class Dilation2D(Primitive):
             two = each(self.name, argument, getattr(self, argument), 2)
             self.add_prim_attr(argument, (1, 1, *two))
         self.add_prim_attr("pad_mode", _pad_mode(pad_mode, self.name, "pad_mode"))
-        option(data_format, self.name, "data_format", ("NCHW",))
+        one_of(data_format, ("NCHW",), "data_format", self.name)
 
     def __call__(self, x: Tensor, filter: Tensor) -> Tensor:
         raw = typed(x, self.name, "x", _REAL, 4)
@@ -132,7 +133,7 @@ class DeformableOffsets(Primitive):
                  data_format: str = "NCHW", deformable_groups: int = 1, modulated: bool = True):
         require(modulated is True, ValueError,
                 f"For '{self.name}', 'modulated' must be True, but got {modulated!r}.")
-        option(data_format, self.name, "data_format", ("NCHW",))
+        one_of(data_format, ("NCHW",), "data_format", self.name)
 
     def __call__(self, x: Tensor, offsets: Tensor) -> Tensor:
         columns = deformable_columns(

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ...errors import op
+from ...errors import one_of, op
 from ...primitive import primitive
 from ...random import fresh_generator
 from ...tensor import Tensor, wrap
 from .. import adaptive_pooling, pooling
-from ..arguments import FLOATS, option, require, require_values, typed
+from ..arguments import FLOATS, require, require_values, typed
 from ..operands import flag
 from ..primitive import Primitive
 from ..windows import each, same_padding
@@ -299,7 +299,7 @@ class FractionalMaxPoolWithFixedKsize(Attributed):
     def __init__(self, ksize: Any, output_shape: Any, data_format: str = ""):
         super().__init__(ksize=ksize, output_shape=output_shape,
                          data_format=data_format or self._formats[0])
-        option(self.data_format, self.name, "data_format", self._formats)
+        one_of(self.data_format, self._formats, "data_format", self.name)
         for argument in ("ksize", "output_shape"):
             each(self.name, argument, getattr(self, argument), self._rank)
 
@@ -359,8 +359,8 @@ class MaxUnpool3D(Attributed):
     def __init__(self, ksize: Any, strides: Any = 0, pads: Any = 0, output_shape: Any = (),
                  data_format: str = "NCDHW"):
         super().__init__(ksize=ksize, strides=strides, pads=pads, output_shape=output_shape,
-                         data_format=option(data_format, "MaxUnpool3D", "data_format",
-                                            ("NCDHW", "NDHWC")))
+                         data_format=one_of(data_format, ("NCDHW", "NDHWC"), "data_format",
+                                            "MaxUnpool3D"))
         for argument, least in (("ksize", 1), ("strides", 0), ("pads", 0)):
             each(self.name, argument, getattr(self, argument), 3, least)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _checkparam as check
 from ... import log
+from ...errors import one_of
 from ...nn.cell import Cell
 from ...ops.primitives.debug import take_summaries
 from ...tensor import Tensor
@@ -121,9 +122,7 @@ class SummaryRecord:
             ValueError: for another `plugin`, or a wrong shape.
             TypeError: if `value` is no Tensor.
         """
-        if plugin not in _PLUGINS:
-            raise ValueError(f"For 'SummaryRecord.add_value', 'plugin' must be one of {_PLUGINS}, "
-                             f"but got {plugin!r}.")
+        one_of(plugin, _PLUGINS, "plugin", "SummaryRecord.add_value")
         if not isinstance(name, str) or not name:
             raise ValueError(f"For 'SummaryRecord.add_value', 'name' must be a str that is not "
                              f"empty, but got {name!r}.")
