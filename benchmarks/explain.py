@@ -107,8 +107,7 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
     """
     from lamella.graph.passes import order
 
-    names = [name for group in order.ATTEMPTS for name in group]
-    attempted = any(word in name for word in words for name in names)
+    attempted = any(word in name for word in words for name in order.ATTEMPTS)
 
     class Decided(order.Decisions):
         def __init__(self, *args: Any):
@@ -125,9 +124,9 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
         for word in words:
             if hasattr(order, word):
                 stack.enter_context(mock.patch.object(order, word, lambda *args, **kwargs: 0))
-        groups = tuple({n: a for n, a in group.items() if not any(w in n for w in words)}
-                       for group in order.ATTEMPTS)
-        stack.enter_context(mock.patch.object(order, "ATTEMPTS", groups))
+        attempts = {name: attempt for name, attempt in order.ATTEMPTS.items()
+                    if not any(word in name for word in words)}
+        stack.enter_context(mock.patch.object(order, "ATTEMPTS", attempts))
         stack.enter_context(mock.patch.object(order, "Decisions", Decided))
         yield
 

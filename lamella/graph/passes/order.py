@@ -31,13 +31,13 @@ from .trial import NotYet, pays
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 8  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 9  # of the decisions on disk; after a change the older ones are not used
 
-def _with_products(layout: Attempt) -> Attempt:
-    """Another layout, and convolutions as products of matrices on top of that."""
+def _with_products(first: Attempt) -> Attempt:
+    """A rewriting, and convolutions as products of matrices on top of that."""
 
     def attempt(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
-        found = layout(graph, inputs)
+        found = first(graph, inputs)
         if found is None:
             return None
         simplify(found)
@@ -46,17 +46,16 @@ def _with_products(layout: Attempt) -> Attempt:
     return attempt
 
 
-LAYOUTS: dict[str, Attempt] = {
+POOLED: dict[str, Attempt] = {
+    "halves": halves,
     "channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
     "pools": functools.partial(channels_last, wanting=POOLS),
 }
-# rewritings that pay on some machines, for some graphs: of each group the fastest is kept, and the
-# next group starts from its result
-ATTEMPTS: tuple[dict[str, Attempt], ...] = (
-    {"halves": halves},
-    {**LAYOUTS, "products": convolutions,
-     **{f"{name}, products": _with_products(layout) for name, layout in LAYOUTS.items()}},
-)
+# rewritings that pay on some machines, for some graphs; the fastest of them is kept
+ATTEMPTS: dict[str, Attempt] = {
+    **POOLED, "products": convolutions,
+    **{f"{name}, products": _with_products(attempt) for name, attempt in POOLED.items()},
+}
 
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False,
@@ -125,38 +124,37 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
         graph.meta["open"] = True
         return graph
     bound = Liveness(graph.graph).peak
-    for group in ATTEMPTS:
-        base = graph
-        paid = [name for name in group if known.get(name)]
-        for name, attempt in group.items():
-            if known.get(name) is False or (name in paid and name != paid[-1]):
-                continue
-            if tried and known.get(name) is None:
+    base = graph
+    paid = [name for name in ATTEMPTS if known.get(name)]
+    for name, attempt in ATTEMPTS.items():
+        if known.get(name) is False or (name in paid and name != paid[-1]):
+            continue
+        if tried and known.get(name) is None:
+            graph.meta["open"] = True
+            return graph
+        start = time.perf_counter()
+        try:
+            other = attempt(base, inputs)
+        except NotYet:
+            graph.meta["open"] = True
+            return graph
+        release()  # the memory that it took, before the next one takes its own
+        if other is None:
+            known[name] = False
+            continue
+        simplify(other)
+        other.recompile()
+        if known.get(name) is None and Liveness(other.graph).peak > MEMORY * bound:
+            known[name] = False
+            continue
+        if known.get(name) is None:
+            if time.perf_counter() - start > LONG:
+                recorded.meta["made"] = name, copied(graph), other  # tried in the next call
                 graph.meta["open"] = True
                 return graph
-            start = time.perf_counter()
-            try:
-                other = attempt(base, inputs)
-            except NotYet:
-                graph.meta["open"] = True
-                return graph
-            release()  # the memory that it took, before the next one takes its own
-            if other is None:
-                known[name] = False
-                continue
-            simplify(other)
-            other.recompile()
-            if known.get(name) is None and Liveness(other.graph).peak > MEMORY * bound:
-                known[name] = False
-                continue
-            if known.get(name) is None:
-                if time.perf_counter() - start > LONG:
-                    recorded.meta["made"] = name, copied(graph), other  # tried in the next call
-                    graph.meta["open"] = True
-                    return graph
-                tried, known[name] = True, pays(graph, other, inputs)
-            if known[name]:
-                graph = other
+            tried, known[name] = True, pays(graph, other, inputs)
+        if known[name]:
+            graph = other
     known.keep()
     graph.meta["open"] = False
     return graph

@@ -21,6 +21,7 @@ from ..ir.streams import generators_restored, streams_of
 HOPELESS = 1.1  # a graph this many times slower than before is given up
 FEWEST, MOST = 3, 25  # runs of each graph
 PATIENCE = 1.0  # the most seconds of a trial, unless the fewest runs take longer
+DISTURBED = 0.1  # seconds that other work on the machine may spoil; nothing is given up before
 
 Values = list[torch.Tensor]
 
@@ -52,10 +53,10 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
                 return False
         except RuntimeError:  # a kernel refuses its arguments
             return False
-        own, rounds = copies(graph, inputs), Rounds(("before", "after"))
-        while rounds.count < MOST and not (
-                rounds.count >= FEWEST and (time.perf_counter() - start > PATIENCE
-                                            or rounds.share("after") > HOPELESS)):
+        own, rounds, begin = copies(graph, inputs), Rounds(("before", "after")), time.perf_counter()
+        while rounds.count < MOST and not (rounds.count >= FEWEST and (
+                (now := time.perf_counter()) - start > PATIENCE
+                or now - begin > DISTURBED and rounds.share("after") > HOPELESS)):
             rounds.timed("before", lambda: _run(graph, own), device)
             rounds.timed("after", lambda: _run(other, own), device)
         return rounds.fastest() == "after"

@@ -74,7 +74,7 @@ def test_decisions_are_remembered(monkeypatch, tmp_path):
     asked = []
     inputs = [torch.randn(4, 4)]
     graph = recorded(slow, *inputs)
-    monkeypatch.setattr(order, "ATTEMPTS", ({"twice": lambda g, _: recorded(slow, *inputs)},))
+    monkeypatch.setattr(order, "ATTEMPTS", {"twice": lambda g, _: recorded(slow, *inputs)})
     monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or True)
     for _ in range(3):
         graph.meta.clear()  # as in another process
@@ -92,9 +92,9 @@ def test_one_trial_in_a_call(monkeypatch):
     asked = []
     inputs = [torch.randn(4, 4)]
     graph = recorded(slow, *inputs)
-    monkeypatch.setattr(order, "ATTEMPTS", (
-        {"first": lambda g, _: order.copied(g), "none": lambda g, _: None},
-        {"second": lambda g, _: order.copied(g)}))
+    monkeypatch.setattr(order, "ATTEMPTS", {
+        "first": lambda g, _: order.copied(g), "none": lambda g, _: None,
+        "second": lambda g, _: order.copied(g)})
     monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or False)
     assert order.improve(graph, inputs, measure=True).meta["open"] and len(asked) == 1
     for _ in range(2):
@@ -114,7 +114,7 @@ def test_an_attempt_that_takes_long_is_tried_in_the_next_call(monkeypatch):
             raise NotYet
         return recorded(lambda x: slow(x).clone(), *inputs)
 
-    monkeypatch.setattr(order, "ATTEMPTS", ({"it": attempt},))
+    monkeypatch.setattr(order, "ATTEMPTS", {"it": attempt})
     monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or True)
     seen = []
     for _ in range(5):
