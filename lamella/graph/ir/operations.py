@@ -29,6 +29,7 @@ class Effects(NamedTuple):
         is_check: whether it returns nothing, but may raise an error.
         may_be_view: whether its result may alias its input, though its schema doesn't say.
         is_exchange: whether it is a collective: each replay calls it once, in order.
+        is_python: whether Python computes it, of numbers.
         shaped_by_values: whether the shape of its result is data-dependent.
         gives_python: whether it turns a tensor into a Python value.
     """
@@ -41,6 +42,7 @@ class Effects(NamedTuple):
     is_check: bool = False
     may_be_view: bool = False
     is_exchange: bool = False
+    is_python: bool = False
     shaped_by_values: bool = False
     gives_python: bool = False
 
@@ -59,7 +61,8 @@ def effects_of(target: Any) -> Effects:
 def _effects_by_schema(target: Any) -> Effects:
     schema = getattr(target, "_schema", None)
     if schema is None:
-        return Effects(is_exchange=getattr(target, "is_exchange", False))
+        return Effects(is_exchange=getattr(target, "is_exchange", False),
+                       is_python=getattr(target, "is_python", False))
     name, tags = str(target), getattr(target, "tags", ())
     arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
                  if a.alias_info is not None]
@@ -142,6 +145,11 @@ def is_random(node: Node) -> bool:
 def is_exchange(node: Node) -> bool:
     """Whether an operation is a collective."""
     return node.op == "call_function" and effects_of(node.target).is_exchange
+
+
+def is_python(node: Node) -> bool:
+    """Whether Python computes an operation."""
+    return node.op == "call_function" and effects_of(node.target).is_python
 
 
 def sweep(graph: Graph) -> None:

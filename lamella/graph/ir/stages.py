@@ -4,7 +4,8 @@ Stages run one after another. Only the last may mutate the graph's inputs, so al
 discarded, run again, or compiled.
 
 A collective is a stage of its own, in the order of the collectives, and after the guards that are
-known before it, since another path may not have this collective.
+known before it, since another path may not have this collective. What Python computes of numbers
+is a stage of its own, too: compilers and the C++ executor take kernels only.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .draft import Draft, Kernels
-from .operations import bases_of, is_exchange, is_random, must_stay, written_by
+from .operations import bases_of, is_exchange, is_python, is_random, must_stay, written_by
 
 
 class CannotCut(Exception):
@@ -168,7 +169,7 @@ class Cut:
         others = [n for n in self.guard_nodes if n not in inputs]
         places = {n: i for i, n in enumerate(early)}
         split = max((places[n] + 1 for n in others), default=0)
-        alone = {n for n in body if is_exchange(n)} | {
+        alone = {n for n in body if is_exchange(n) or is_python(n)} | {
             n.all_input_nodes[0] if n.target is operator.getitem else n
             for n in [self.guard_nodes[i] for i in shapes]}
         parts = [*_split_at(early[:split], alone), *_split_at(early[split:], alone)]

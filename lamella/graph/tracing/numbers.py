@@ -127,6 +127,8 @@ class Numbers:
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 _SHORT = (torch.float16, torch.bfloat16)
+_TESTS = ("isnan", "isinf", "isfinite")
+_TESTS_OF_NUMPY = frozenset([getattr(np, name) for name in _TESTS])
 
 
 class Number:
@@ -162,6 +164,17 @@ class Number:
         found = Number(self.run, value, text)
         return found.plain() if len(text) > LONGEST else found
 
+    def function_of(self, function: Callable[..., Any], name: str, *operands: Any) -> Any:
+        """The result of a function of numbers, of which it is one."""
+        return self.made(_result(function, *operands),
+                         f"{name}({', '.join(map(_source, operands))})")
+
+    def test(self, name: str) -> bool:
+        """The outcome of a test, such as `math.isnan`, which is guarded."""
+        found = getattr(math, name)(self.value)
+        self.run.condition(f"math.{name}({self.text}) is {found}")
+        return found
+
     def converted(self, kind: type) -> Any:
         """`float` or `int` of it."""
         if type(self.value) is kind:
@@ -177,6 +190,8 @@ class Number:
         return np.array(self.plain(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc in _TESTS_OF_NUMPY and method == "__call__" and len(inputs) == 1 and not kwargs:
+            return np.bool_(self.test(ufunc.__name__))
         return getattr(ufunc, method)(*without(inputs), **without(kwargs))
 
     def __hash__(self) -> int:
@@ -253,12 +268,21 @@ def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
 def _source(value: Any) -> str:
     if type(value) is Number:
         return value.text
-    return f"({value!r})" if value < 0 else repr(value)
+    return repr(value) if value is None or value >= 0 else f"({value!r})"
 
 
 def value_of(value: Any) -> Any:
     """The number that a stand-in stands for; anything else as it is."""
     return value.value if isinstance(value, Number) else value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain number or stands for one."""
+    return isinstance(value, Number) or type(value) in (int, float, bool)
+
+
+def _is_read(number: Number) -> bool:
+    return number.held is not None
 
 
 def _result(function: Callable[..., Any], *operands: Any) -> Any:
@@ -349,9 +373,7 @@ def _abs(self: Number) -> Any:
 
 def _rounding(name: str, function: Callable[..., Any]) -> None:
     def rounded(self: Number, *args: Any) -> Any:
-        digits = without(args)
-        return self.made(_result(function, self, *digits),
-                         f"{name}({', '.join([self.text, *map(repr, digits)])})")
+        return self.function_of(function, name, self, *without(args))
 
     setattr(Number, f"__{name.rpartition('.')[2]}__", rounded)
 
@@ -369,18 +391,26 @@ Number.__abs__ = _abs  # type: ignore[attr-defined]
 def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of `math` that also takes stand-ins."""
     def called(*args: Any) -> Any:
-        number = next((arg for arg in args if type(arg) is Number), None)
-        if number is None or not all(type(arg) in (int, float, bool, Number) for arg in args):
+        number = max([arg for arg in args if isinstance(arg, Number)], key=_is_read, default=None)
+        if number is None or not all(map(is_number, args)):
             return function(*without(args))
-        return number.made(_result(function, *args),
-                           f"math.{function.__name__}({', '.join(map(_source, args))})")
+        return number.function_of(function, f"math.{function.__name__}", *args)
 
     return called
 
 
-_MATHEMATICS = {function: _of_numbers(function) for function in [
+def _testing(function: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A test of `math` that also takes stand-ins."""
+    def called(number: Any) -> bool:
+        return number.test(function.__name__) if isinstance(number, Number) else function(number)
+
+    return called
+
+
+_MATHEMATICS = {**{getattr(math, name): _testing(getattr(math, name)) for name in _TESTS},
+                **{function: _of_numbers(function) for function in [
     getattr(math, name) for name in """exp expm1 log log1p log2 log10 sqrt pow sin cos tan asin acos
-    atan atan2 sinh cosh tanh degrees radians hypot copysign fabs fmod""".split()]}
+    atan atan2 sinh cosh tanh degrees radians hypot copysign fabs fmod""".split()]}}
 
 
 @contextmanager

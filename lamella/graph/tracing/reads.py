@@ -2,9 +2,9 @@
 
 A rehearsal gives the program a stand-in: the number stays in the graph, as a tensor of one element
 in float64 or int64, which hold every such number exactly. Arithmetic on it and its use beside a
-tensor are kernels, a comparison is a guard on its outcome, and where the program returns, keeps or
-prints it, each replay reads it off the results. Any other use needs the value itself, and ends the
-rehearsal.
+tensor are kernels, or calls of Python's own functions where kernels would round otherwise. A
+comparison is a guard on its outcome, and where the program returns, keeps or prints it, each replay
+reads it off the results. Any other use needs the value itself, and ends the rehearsal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from ...state import state
 from ...tensor import Tensor
 from ..guards.reach import Reach
 from .effects import DeferredCall, kept
-from .numbers import MOST, Number, Numbers, value_of
+from .functions import WIDE, number_function
+from .numbers import MOST, Number, Numbers, is_number, value_of
 from .recorder import CannotTrace
 from .trace import Trace
 
@@ -52,6 +53,16 @@ class ReadNumber(Number):
     def scalar(self, kind: torch.dtype) -> torch.Tensor:
         return self.held.to(kind)
 
+    def function_of(self, function: Callable[..., Any], name: str, *operands: Any) -> Any:
+        """The result of a function of numbers, computed by Python also in replays."""
+        if not all(map(is_number, operands)):
+            return self.plain()
+        try:
+            value = function(*map(value_of, operands))
+        except Exception:  # noqa: BLE001  (the function itself then raises it at its line)
+            return self.plain()
+        return self.trace.called(function, value, [_scalar(operand) for operand in operands])
+
     def is_small(self) -> bool:
         """Whether it is a float, or an int that can't overflow; this is guarded then."""
         if type(self.value) is int and not self._is_small:
@@ -60,6 +71,10 @@ class ReadNumber(Number):
             self.trace.guard((self.held < SMALL) & (self.held > -SMALL))
             self._is_small = True
         return True
+
+    def test(self, name: str) -> bool:
+        """The outcome of a test, such as `math.isnan`, which is guarded."""
+        return bool(self.trace.guard(getattr(torch, name)(self.held)))
 
     def __bool__(self) -> bool:
         return bool(self.trace.guard(self.held != 0))
@@ -83,6 +98,13 @@ class ReadNumber(Number):
         if not self.trace.guard(self.held.abs() < MOST):
             return self.plain()
         return ReadNumber(self.trace, int(self.value), self.held.long())
+
+
+def _scalar(operand: Any) -> Any:
+    """What stands for an operand of a function that Python computes."""
+    if isinstance(operand, ReadNumber):
+        return operand.held
+    return operand.scalar(WIDE[type(operand.value)]) if type(operand) is Number else operand
 
 
 def _operand(number: ReadNumber, other: Any) -> Any:
@@ -123,6 +145,24 @@ def _arithmetic(name: str) -> None:
     setattr(ReadNumber, f"__r{name}__", backward)
 
 
+def _by_python(name: str) -> None:
+    function: Callable[[Any, Any], Any] = getattr(operator, name)
+    for_tensors = getattr(Number, f"__{name}__"), getattr(Number, f"__r{name}__")
+
+    def forward(self: ReadNumber, other: Any) -> Any:
+        if isinstance(other, (torch.Tensor, Tensor)):
+            return for_tensors[0](self, other)
+        return self.function_of(function, name, self, other)
+
+    def backward(self: ReadNumber, other: Any) -> Any:
+        if isinstance(other, (torch.Tensor, Tensor)):
+            return for_tensors[1](self, other)
+        return self.function_of(function, name, other, self)
+
+    setattr(ReadNumber, f"__{name}__", forward)
+    setattr(ReadNumber, f"__r{name}__", backward)
+
+
 def _comparison(name: str) -> None:
     function: Callable[[Any, Any], Any] = getattr(operator, name)
     for_tensors = getattr(Number, f"__{name}__")
@@ -142,8 +182,14 @@ def _comparison(name: str) -> None:
 
 for _name in ("add", "sub", "mul", "truediv"):
     _arithmetic(_name)
+for _name in ("floordiv", "mod", "pow"):
+    _by_python(_name)
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     _comparison(_name)
+ReadNumber.__divmod__ = lambda self, other: (  # type: ignore[attr-defined]
+    self // other, self % other)
+ReadNumber.__rdivmod__ = lambda self, other: (  # type: ignore[attr-defined]
+    other // self, other % self)
 ReadNumber.__hash__ = Number.__hash__  # type: ignore[method-assign]
 
 
@@ -159,6 +205,14 @@ class NumberTrace(Trace):
 
     def exchange(self, call: Any, given: Any) -> Any:
         raise CannotTrace("communicates with other processes")
+
+    def called(self, function: Callable[..., Any], value: Any, operands: list[Any]) -> Any:
+        """The stand-in for a function's value; that it has this type in replays is guarded."""
+        if type(value) is not float and (type(value) is not int or abs(value) >= 2**63):
+            return self.refuse("needs the value of a number that it reads off a tensor")
+        held, holds = self.recorder.call(number_function(function, type(value)), operands)
+        self.guard(holds)
+        return ReadNumber(weakref.proxy(self), value, held)
 
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.deferred.append(DeferredCall(function, args, kwargs, _kept))

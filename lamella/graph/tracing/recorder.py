@@ -198,9 +198,14 @@ class Recorder(TorchDispatchMode):
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, as a node of the graph."""
-        node = self.graph.call_function(call, (self._described(given),))
-        node.meta["line"] = line = self._lines.here()
+        line = self._lines.here()
         call.line = f"{line.file}:{line.number}" if line.file else ""
+        return self.call(call, given)
+
+    def call(self, call: Any, given: Any) -> Any:
+        """Call something that is no kernel, as a node of the graph."""
+        node = self.graph.call_function(call, (self._described(given),))
+        node.meta["line"] = self._lines.here()
         with self.pause():
             found = call(given)
         self._note(node, found)
