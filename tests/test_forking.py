@@ -1,5 +1,6 @@
 """Forked processes compute, and don't wait for threads of the parent."""
 
+import gc
 import os
 import signal
 import threading
@@ -14,6 +15,7 @@ from lamella import Parameter, Tensor, nn, ops
 from lamella.autodiff import forward
 from lamella.forking import Lock
 from lamella.graph.runtime.gate import gate
+from lamella.graph.tracing import outside
 from lamella.train import background
 
 pytestmark = [pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
@@ -114,6 +116,26 @@ def test_locks_of_other_threads_are_free_in_a_child(where):
     assert forked(lambda: where.acquire(blocking=False))
     stop.set()
     thread.join()
+
+
+def test_recordings_of_other_threads_neither_block_a_child_nor_stop_its_collector():
+    taken, stop = threading.Event(), threading.Event()
+
+    def hold():
+        outside._pause_collection()
+        with outside._pausing:
+            taken.set()
+            stop.wait(PATIENCE)
+        outside._resume_collection()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert taken.wait(PATIENCE) and not gc.isenabled()
+    double = ms.jit(lambda x: x * 2)
+    assert forked(lambda: gc.isenabled() and float(double(ops.ones(1))) == 2.0 and gc.isenabled())
+    stop.set()
+    thread.join()
+    assert gc.isenabled()
 
 
 def test_who_forks_keeps_its_locks():

@@ -274,7 +274,7 @@ def _set_profiler(profiler: Any) -> None:
 
 
 _pausing = threading.RLock()  # a finalizer may record, too
-_paused = 0
+_paused: list[int] = []  # the threads that need the pause, once for each of their runs
 _collects = False  # whether the last of them switches collection on again
 
 
@@ -283,21 +283,37 @@ def _pause_collection() -> None:
 
     The switch is one for all threads, and several of them may be recording.
     """
-    global _paused, _collects
+    global _collects
     with _pausing:
         if not _paused:
             _collects = gc.isenabled()
-            gc.disable()
-        _paused += 1
+        _paused.append(threading.get_ident())
+        gc.disable()
 
 
 def _resume_collection() -> None:
     """Resume garbage collection, unless another thread still needs the pause."""
-    global _paused
     with _pausing:
-        _paused -= 1
-        if not _paused and _collects:
-            gc.enable()
+        _paused.remove(threading.get_ident())
+        _collect_again()
+
+
+def _collect_again() -> None:
+    global _collects
+    if not _paused and _collects:
+        gc.enable()
+        _collects = False
+
+
+def _forget_other_threads() -> None:
+    """In a forked process: only the thread that forked goes on, and nobody holds the lock."""
+    global _pausing
+    _pausing = threading.RLock()
+    _paused[:] = [thread for thread in _paused if thread == threading.get_ident()]
+    _collect_again()
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def _log_around(frame: FrameType | None) -> FrameType | None:
