@@ -7,6 +7,7 @@ import ctypes
 import os
 import pathlib
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from .. import log as messages
+from ..forking import Lock
 from . import quiet
 
 PATIENCE_AT_EXIT = 30.0  # seconds
@@ -24,13 +26,15 @@ _running: list[subprocess.Popen] = []
 _threads: list[threading.Thread] = []
 _awaited: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 _server: list[threading.Thread] = []
+_starting = Lock()
 
 
 def submit(job: Callable[[], None]) -> None:
     """Queue a job for the background thread, which runs one after another."""
     _jobs.put(job)
-    if not _server or not _server[0].is_alive():
-        _server[:] = [start("lamella-background", _serve)]
+    with _starting:
+        if not _server or not _server[0].is_alive():
+            _server[:] = [_started("lamella-background", _serve)]
 
 
 def is_busy() -> bool:
@@ -40,6 +44,12 @@ def is_busy() -> bool:
 
 def start(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
     """Call `work` in a new thread; at its end the program interrupts it, or else waits for it."""
+    with _starting:
+        return _started(name, work, interrupted)
+
+
+def _started(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
+    """As `start`; called by one thread at a time, since those not yet alive would be forgotten."""
     thread = threading.Thread(target=work, name=name, daemon=True)
     if not interrupted:
         _awaited.add(thread)
@@ -63,11 +73,16 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
     """
     # in a session of its own, so that Ctrl-C in the terminal reaches only the program
     with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", quiet.__file__, str(os.getpid()), str(folder), *command],
-            cwd=folder, env={**os.environ, **_scratch(folder), **(environment or {})},
-            start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", quiet.__file__, str(os.getpid()), str(folder),
+                 *command],
+                cwd=folder, env={**os.environ, **_scratch(folder), **(environment or {})},
+                start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     _running.append(process)
     try:
         return process.wait(patience) == 0

@@ -38,6 +38,8 @@ def main(parent: int, folder: str, command: list[str]) -> int:
     worker = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                               preexec_fn=lambda: _become(quiet=share < 1.0))
     signal.signal(signal.SIGTERM, lambda *_: _end(worker, folder))
+    # `background` starts this process with SIGTERM blocked, so that none comes too early
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     while worker.poll() is None:
         if os.getppid() != parent:
             _end(worker, folder)
@@ -84,6 +86,7 @@ def _look(worker: subprocess.Popen) -> bool:
 def _become(quiet: bool) -> None:
     """In the child: a new process group, the lowest priority, and death with this process."""
     os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     scheduler: Any = getattr(os, "sched_setscheduler", None)
     with contextlib.suppress(OSError):
         if quiet and scheduler is not None and hasattr(os, "SCHED_IDLE"):

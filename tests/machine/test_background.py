@@ -50,6 +50,28 @@ def test_jobs_run_in_turn(tmp_path):
     until(lambda: not background.is_busy())
 
 
+def test_threads_started_at_once_are_all_ended_with_the_program():
+    begin, over, found = threading.Barrier(4), threading.Event(), []
+
+    def start():
+        begin.wait(PATIENCE)
+        found.append(background.start("test", lambda: over.wait(PATIENCE)))
+
+    starting, before = [threading.Thread(target=start) for _ in range(4)], sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in starting:
+            thread.start()
+        for thread in starting:
+            thread.join(PATIENCE)
+        assert len(found) == 4 and set(found) <= set(background._threads)
+    finally:
+        over.set()
+        sys.setswitchinterval(before)
+        for thread in found:
+            thread.join(PATIENCE)
+
+
 def test_a_job_that_fails_does_not_end_those_after_it(capfd):
     over = threading.Event()
     background.submit(lambda: [][0])
@@ -86,10 +108,12 @@ def test_temporary_files_go_with_the_folder(tmp_path):
     assert list(made.glob("*mine")) and not folder.exists()
 
 
-def test_what_takes_too_long_is_ended(tmp_path):
+@pytest.mark.parametrize("patience", [0.0, 1.0], ids=["while it starts", "while it runs"])
+def test_what_takes_too_long_is_ended(patience, tmp_path):
     folder = tmp_path / "draft"
     folder.mkdir()
-    assert not background.run([sys.executable, "-c", "import time; time.sleep(1000)"], folder, 1.0)
+    assert not background.run([sys.executable, "-c", "import time; time.sleep(1000)"], folder,
+                              patience)
     assert not folder.exists()
 
 
