@@ -160,7 +160,8 @@ def _mixed(*seeds: int) -> int:
 
 def fresh_generator(owner: Any, seed: int, seed2: int = 0) -> torch.Generator:
     """A new generator for an operator object that keeps a stream of its own."""
-    made = _generator(seed, seed2)
+    with _lock:
+        made = _generator(seed, seed2)
     if state.trace is not None:
         state.trace.note_generator(owner, made, seed, seed2)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.common.initializer import initializer
-from lamella.random import generator, is_as_before, kept, place_of_numpy
+from lamella.random import fresh_generator, generator, is_as_before, kept, place_of_numpy
 
 
 def same(a: Tensor, b: Tensor) -> bool:
@@ -151,6 +152,26 @@ def test_threads_share_one_stream_without_losing_numbers() -> None:
         thread.join()
     assert sorted(together) == alone
     assert len({id(g) for g in found}) == 1
+
+
+def test_generators_are_made_while_another_thread_keeps_them():
+    stop, made = threading.Event(), []
+
+    def make():
+        while not stop.is_set():
+            made[60:] = [fresh_generator(object(), 1)]
+            made.append(fresh_generator(object(), 2))
+
+    thread, before = threading.Thread(target=make), sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    thread.start()
+    try:
+        for _ in range(200):
+            kept()
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(before)
 
 
 def test_a_draw_by_another_threads_initializer_is_told_from_this_threads():
