@@ -38,7 +38,8 @@ MOST_READS = 1000  # attempts to read a container that other threads change
 MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 ATOMS = frozenset(PLAIN)  # to look up exact types, which have no attributes of their own
-_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy")  # taken as constant
+# taken as constant; SymPy's expressions, on mpmath's numbers, are immutable
+_KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy", "sympy", "mpmath")
 # classes of Python's library in which programs keep their own values
 DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"),
          ("collections", "UserList"), ("collections", "ChainMap"), ("_thread", "_local"))

@@ -224,7 +224,7 @@ def _parts(value: Any, depth: int, opened: Opened) -> Any:
 def _array(value: np.ndarray) -> tuple:
     if value.dtype.hasobject:
         return value.shape, value.flags.writeable, tuple([comparable(v) for v in value.ravel()])
-    content = value.tobytes()
+    content = np.ndarray.tobytes(value)  # the method of a masked array would change it
     if len(content) > _SHORT:
         content = hashlib.blake2b(content).digest()
     return value.shape, value.strides, value.flags.writeable, value.dtype.str, content

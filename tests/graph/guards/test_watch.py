@@ -201,3 +201,33 @@ def test_other_threads_may_change_guarded_objects():
         thread.join(60)
         sys.setswitchinterval(before)
     assert found == [2.0] * 200
+
+
+def test_expressions_of_sympy_are_constants():
+    sympy = pytest.importorskip("sympy")  # PyTorch depends on it
+    x, t = sympy.symbols("x t")
+
+    class Equation:
+        u = sympy.Function("u")(x, t)
+        terms = [sympy.diff(u, t), u * sympy.diff(u, x)]
+
+        def residual(self, v):
+            return v * len(self.terms)
+
+    equation = Equation()
+    reach = Reach(equation.residual)
+    assert equation in reach.objects
+    assert not [f for f in reach.functions if f.__module__.startswith(("sympy", "mpmath"))]
+    step = ms.jit(equation.residual)
+    for _ in range(2):
+        assert step(Tensor([1.0, 2.0])).asnumpy().tolist() == [2.0, 4.0]
+    equation.terms.append(x)
+    assert step(Tensor([1.0, 2.0])).asnumpy().tolist() == [3.0, 6.0]
+
+
+def test_the_masked_constant_of_numpy_is_compared_like_any_array():
+    kept = [np.ma.masked, np.ma.array([1.0, 2.0], mask=[0, 1])]
+    step = ms.jit(lambda v: v * float(kept[1].sum()))
+    assert step(Tensor([2.0])).asnumpy().tolist() == [2.0]
+    kept[1].mask[1] = False
+    assert step(Tensor([2.0])).asnumpy().tolist() == [6.0]
