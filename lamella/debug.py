@@ -26,12 +26,12 @@ _UNWRITTEN = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_st
 
 @dataclass(frozen=True)
 class Range:
-    """What lies in a tensor.
+    """The range of a tensor's elements, and how many are not finite.
 
     Attributes:
         shape, dtype: of the tensor.
         low, high: the smallest and the largest finite element; nan if there is none.
-        nans, infs: how many elements are no numbers, and infinite.
+        nans, infs: how many elements are NaN, and how many are infinite.
     """
 
     shape: tuple[int, ...]

@@ -132,7 +132,7 @@ def _of_attribute(name: str, error: AttributeError, text: str, given: str,
     kind = kind.split(".")[-1]
 
     def lacks(value: Any) -> bool:
-        if kind == "member_descriptor":  # of Tensor's, looked up in the class
+        if kind == "member_descriptor":  # an attribute of Tensor, looked up in the class
             return isinstance(value, type)
         return type(value).__name__ == kind and not hasattr(value, attribute)
 

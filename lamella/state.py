@@ -12,7 +12,7 @@ from .wrappers import plain
 
 
 class _ThreadState(threading.local):
-    """Of this thread.
+    """What the running thread is doing.
 
     Attributes:
         overlay: for each Parameter, the raw tensor that stands for its data; None outside of

@@ -49,7 +49,7 @@ class Symbol:
         self.divisor, self.remainder, self.unique = divisor, remainder, unique
 
     def to_dict(self) -> dict[str, int]:
-        """What differs from nothing being known."""
+        """The attributes that say more than those of a `Symbol()` without arguments."""
         found = {}
         if self.max > self.min:
             found["max"] = self.max

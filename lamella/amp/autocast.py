@@ -40,7 +40,7 @@ AMP_AUTO_BLACK_LIST = existing(ops, """
     LogSoftmax CumProd CumSum NLLLoss""")
 AMP_PRIM_ARG_TABLE: dict[type, list[int]] = collections.defaultdict(list)
 
-# What is computed in float32. PyTorch's own list is shorter, on CPUs above all.
+# The operators that are computed in float32. PyTorch's own list is shorter, on CPUs above all.
 _SENSITIVE = frozenset(
     "pow __pow__ __rpow__ acos arccos asin arcsin cosh erfinv exp expm1 log log10 log1p log2 "
     "reciprocal rsqrt sinh tan softplus layer_norm native_layer_norm batch_norm native_batch_norm "
@@ -79,11 +79,11 @@ class AmpStrategy(NamedTuple):
         return self.dtype
 
     def get_white_list(self) -> Names:
-        """What is computed in low precision."""
+        """The operators that are computed in low precision."""
         return self.white_list
 
     def get_black_list(self) -> Names:
-        """What is computed in float32."""
+        """The operators that are computed in float32."""
         return self.black_list
 
     def begin(self, stack: ExitStack) -> None:

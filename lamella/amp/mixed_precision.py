@@ -246,7 +246,7 @@ class _OutputTo16(Cell):
         self.dtype = dtype
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        """What the network gives, in low precision."""
+        """The network's output, computed in low precision."""
         return map_tensors(lambda t: wrap(t._raw.to(self.dtype.raw)),
                            self._backbone(*args, **kwargs))
 
@@ -259,5 +259,5 @@ class _OutputTo32(Cell):
         self._backbone = backbone
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        """What the network gives, as float32."""
+        """The network's output, converted to float32."""
         return to_float32(self._backbone(*args, **kwargs))

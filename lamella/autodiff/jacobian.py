@@ -56,7 +56,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
             linear = Linear(fn, args, outer, positions)
             value, rows = linear.value, _pushed_rows(linear, indices, inputs, chunk_size, outer)
         except RuntimeError as error:
-            if "is not implemented" not in str(error):  # a gradient without a gradient
+            if "is not implemented" not in str(error):  # a derivative that has no derivative itself
                 raise
             value, rows = _forward_rows(fn, args, indices, inputs, chunk_size, outer)
         aux = split_aux(value, "jacfwd") if has_aux else None

@@ -88,7 +88,7 @@ def draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: fl
         raw.fill_(min(max(mean, a), b))
         return
     low, high = (0.5 * math.erfc((mean - x) / sigma / _ROOT_TWO) for x in (a, b))
-    if not low < high:  # so far out that no probability is left: all of it is at the near bound
+    if not low < high:  # the interval is so far out that its probability rounds to 0
         raw.fill_(a if a > mean else b)
         return
     scale = _ROOT_TWO / math.sqrt(2) * sigma

@@ -183,13 +183,12 @@ class _Work:
 
     states: Any = None
 
-    # what an epoch begins with
     def state(self) -> dict[str, Any]:
-        """What the epoch begins with."""
+        """The state that an epoch begins with."""
         return self.mark()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Begin an epoch as it was begun before."""
+        """Begin an epoch with the state of an earlier one."""
         self.passes, self.turn = state["passes"], state["turn"]
         self.place = 0
         self._set(state)
@@ -218,7 +217,7 @@ class _Work:
         mark, self.restored = self.restored, None
         start = 0
         if mark is not None and skip and (mark["passes"], mark["place"]) == (self.passes + 1, 0):
-            self._set(mark)  # this epoch was over, but for its end
+            self._set(mark)  # all rows of this epoch have been read
             self.passes, self.turn = mark["passes"], mark["turn"]
             self.node.children[0]._advance(run)
             return iter(())

@@ -107,7 +107,7 @@ class Mt19937:
         while done < len(sizes):
             words = self._words(min(4096, len(sizes) - done))
             found, place = np.arange(done, done + len(words)), None
-            # a word is for the number after as many as were not rejected before it
+            # each word is tried for one number; a rejected word leaves its number to the next word
             while place is None or (found != place).any():
                 place = found
                 good = words < pasts[place]

@@ -198,7 +198,7 @@ class RandomSampler(BuiltinSampler):
                 yield np.array([generator.integer(0, size - 1) for _ in range(count)], np.int64)
             else:
                 if epoch == 0 or self.reshuffle:
-                    order = order[generator.permutation(size)]  # of the epoch before
+                    order = order[generator.permutation(size)]  # shuffles the last order
                 yield order[:count]
             epoch += 1
 
@@ -238,7 +238,7 @@ class SubsetRandomSampler(SubsetSampler):
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
         order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)]
         while True:
-            order = order[Mt19937(seed).permutation(len(order))]  # the same one again
+            order = order[Mt19937(seed).permutation(len(order))]  # the same permutation
             yield order
 
     def is_shuffled(self) -> bool:

@@ -21,7 +21,7 @@ from . import quiet
 
 PATIENCE_AT_EXIT = 30.0  # seconds
 
-_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None is the last one
+_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None ends the thread
 _running: list[subprocess.Popen] = []
 _threads: list[threading.Thread] = []
 _awaited: weakref.WeakSet[threading.Thread] = weakref.WeakSet()

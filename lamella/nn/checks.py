@@ -75,7 +75,7 @@ def within(value: Any, low: float, high: float, ends: str, name: str, owner: str
 
 
 def float_within(value: Any, low: float, high: float, ends: str, name: str, owner: str) -> float:
-    """As `within`, for what must be a float."""
+    """As `within`, of a float."""
     return within(of_type(value, float, name, owner), low, high, ends, name, owner)
 
 

@@ -28,7 +28,7 @@ class Graph:
         self.module, self.parameters = module, parameters
 
     def __call__(self, *inputs: Any) -> Any:
-        """What the network gives for `inputs`."""
+        """The network's output for `inputs`."""
         values = {f"p{i}": p._raw for i, p in enumerate(self.parameters)}
         raws = map_tensors(lambda t: t._raw, inputs)
         try:
@@ -108,5 +108,5 @@ class GraphCell(Cell):
                                       check_name_contain_dot=False)
 
     def construct(self, *inputs: Any) -> Any:
-        """What the network gives."""
+        """The network's output."""
         return self.graph(*inputs)

@@ -132,12 +132,12 @@ def float_power(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
 
 
 def minimum(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.minimum`, nan where one of the two is; what has rank 0 has no say in the type."""
+    """As `ops.minimum`, nan where one of the two is; a Tensor of rank 0 yields in the type."""
     return _extremum("minimum", ops.minimum, x1, x2, dtype)
 
 
 def maximum(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.maximum`, nan where one of the two is; what has rank 0 has no say in the type."""
+    """As `ops.maximum`, nan where one of the two is; a Tensor of rank 0 yields in the type."""
     return _extremum("maximum", ops.maximum, x1, x2, dtype)
 
 

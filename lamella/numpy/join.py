@@ -29,7 +29,7 @@ def _parts(arrays: Any, where: str, name: str) -> list[Tensor]:
 
 
 def concatenate(arrays: Any, axis: int | None = 0) -> Tensor:
-    """As `ops.cat`, in the type that the arrays meet in; without `axis` of flattened arrays.
+    """As `ops.cat`, in the arrays' common type; without `axis` of flattened arrays.
 
     The slices of a Tensor along its first axis count as arrays.
 
@@ -59,7 +59,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 
 
 def stack(arrays: Any, axis: int = 0) -> Tensor:
-    """As `ops.stack`, in the type that the arrays meet in; the slices of a Tensor count too."""
+    """As `ops.stack`, in the arrays' common type; the slices of a Tensor count too."""
     if isinstance(arrays, Tensor):
         return ops.movedim(arrays, 0, axis_in(axis, arrays.ndim, "stack"))
     if not isinstance(arrays, (tuple, list)):
@@ -69,22 +69,22 @@ def stack(arrays: Any, axis: int = 0) -> Tensor:
 
 
 def vstack(tup: Any) -> Tensor:
-    """As `ops.vstack`, in the type that the arrays meet in."""
+    """As `ops.vstack`, in the arrays' common type."""
     return tup if isinstance(tup, Tensor) else ops.vstack(_parts(tup, "vstack", "tup"))
 
 
 def hstack(tup: Any) -> Tensor:
-    """As `ops.hstack`, in the type that the arrays meet in."""
+    """As `ops.hstack`, in the arrays' common type."""
     return tup if isinstance(tup, Tensor) else ops.hstack(_parts(tup, "hstack", "tup"))
 
 
 def dstack(tup: Any) -> Tensor:
-    """As `ops.dstack`, in the type that the arrays meet in."""
+    """As `ops.dstack`, in the arrays' common type."""
     return tup if isinstance(tup, Tensor) else ops.dstack(_parts(tup, "dstack", "tup"))
 
 
 def column_stack(tup: Any) -> Tensor:
-    """As `ops.column_stack`, in the type that the arrays meet in."""
+    """As `ops.column_stack`, in the arrays' common type."""
     return tup if isinstance(tup, Tensor) else ops.column_stack(_parts(tup, "column_stack", "tup"))
 
 

@@ -21,7 +21,7 @@ __all__ = ["apply_along_axis", "apply_over_axes", "argwhere", "choose", "piecewi
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Tensor:
-    """As `ops.where`; `x` and `y` are needed, and meet in one type.
+    """As `ops.where`; `x` and `y` are needed, and are converted to their common type.
 
     Examples:
         >>> import lamella.numpy as np

@@ -146,7 +146,7 @@ def _resized_along(raw: torch.Tensor, axis: int, length: int, mode: str, align_c
     out = total = torch.zeros((), dtype=raw.dtype, device=raw.device)
     for offset, weight in _taps(mode, share, half_pixel_centers):
         at = low.long() + offset
-        if mode == "bicubic" and half_pixel_centers:  # what lies outside doesn't count
+        if mode == "bicubic" and half_pixel_centers:  # pixels outside of the image have no weight
             weight = torch.where((at >= 0) & (at < n), weight, 0.0)
             total = total + weight.view(view)
         out = out + raw.index_select(axis, at.clamp(0, n - 1)) * weight.view(view)

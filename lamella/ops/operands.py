@@ -36,7 +36,7 @@ def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
 
 
 def factors(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
-    """As `sides`, for products and quotients, where a tensor of rank 0 has no say in the width."""
+    """As `sides`, for products and quotients, where the width is not that of a tensor of rank 0."""
     a, b = getattr(input, "_raw", None), getattr(other, "_raw", None)
     return sides(input, other) if a is None or b is None else promote_factors(a, b)
 

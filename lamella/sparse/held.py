@@ -17,7 +17,7 @@ class Held:
 
     values: Tensor
     shape: tuple[int, ...]
-    _parts: tuple[str, ...] = ()  # the names of its Tensors
+    _parts: tuple[str, ...] = ()  # the names of the attributes that are Tensors
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in self._parts)

@@ -84,7 +84,7 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
 
 
 def _behind_prefixes(missing: Iterable[str], given: Mapping[str, Any]) -> dict[str, str]:
-    """For names that are not in `given` but are with a prefix, the names in it.
+    """For names that are in `given` only with a prefix, the names with it.
 
     A prefix that is found for one name is tried for all before another is looked for.
     """

@@ -429,7 +429,7 @@ class Model:
         return {name: metric.eval() for name, metric in self._metric_fns.items()}
 
     def predict(self, *predict_data: Any, backend: str | None = None, config: Any = None) -> Any:
-        """What the network gives for inputs.
+        """The network's output for inputs.
 
         Args:
             *predict_data: Tensors, numbers, texts or None.

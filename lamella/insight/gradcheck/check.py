@@ -310,7 +310,7 @@ class _Level:
         self._fail(place, move, *found[0])
 
     def _same_in_both(self, place: int, move: Raw, tangents: list[Raw]) -> None:
-        """At a kink each mode may be right by itself; they must still choose the same slope."""
+        """At a kink any one-sided slope is right, but reverse and forward mode must agree."""
         if not self.gradients or not tangents:
             return
         reverse = _dot(move, self.gradients[place])
@@ -325,7 +325,7 @@ class _Level:
                 f"  reverse mode  {reverse:.6g}\n  forward mode  {sum(parts):.6g}")
 
     def _slopes(self, place: int, move: Raw, step: float) -> list[tuple[Raw, Raw]]:
-        """Of each output: its slope behind the point, and ahead of it."""
+        """The one-sided slopes of each output: just before the point, and just after it."""
         sides = []
         for sign in (-1, 1):
             leaves = list(self.check.subject.values)

@@ -40,7 +40,7 @@ CHOOSING = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "where
 NORMALIZING = frozenset({"batch_norm", "native_batch_norm", "layer_norm", "group_norm",
                          "instance_norm", "native_layer_norm", "softmax", "log_softmax"})
 SUMMED = frozenset({"softmax", "batch_norm", "native_batch_norm", "layer_norm", "native_layer_norm",
-                    "instance_norm", "group_norm", "Softmax"})  # of a sum that never changes
+                    "instance_norm", "group_norm", "Softmax"})  # whose results have a fixed sum
 LEAST = 1e-6  # the least gradient, relative to its terms, that is more than rounding
 
 
@@ -49,10 +49,10 @@ class Causes:
 
     def __init__(self, recorder: Recorder, cell_of: dict[int, str]):
         self.recorder = recorder
-        self.cell_of = cell_of  # by number of a step
+        self.cell_of = cell_of  # the Cell that each step, by its number, ran in
 
     def zero(self, start: Value) -> list[str]:
-        """What keeps the gradient of a value zero, the most telling first."""
+        """The reasons why the gradient of a value is zero, the most likely first."""
         cuts: dict[str, Step] = {}
         blocks: dict[str, Step] = {}
         unused: dict[str, Any] = {}
@@ -66,7 +66,7 @@ class Causes:
             else:
                 blocks.setdefault(self._block_text(step, value), step)
         calls = {(s.operator, s.place.file, s.place.line) for s in blocks.values()}
-        telling = [text for text, s in cuts.items()  # an operator may cut what it keeps to itself
+        telling = [text for text, s in cuts.items()  # not inside an operator in `calls`
                    if (s.operator, s.place.file, s.place.line) not in calls]
         return [*blocks, *telling] or list(unused)
 

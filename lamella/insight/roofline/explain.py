@@ -158,7 +158,7 @@ def _applies(path: Path, inputs: list[torch.Tensor]) -> bool:
 
 
 def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
-    """Of a recorded graph, as it is run now."""
+    """The report on a recorded graph, as it is run now."""
     original, values = path._inputs(inputs), _values(path, inputs)
     assert original is not None and values is not None
     plan = path.planned(values)
@@ -186,7 +186,7 @@ def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
 
 def _of_function(name: str, function: Callable[..., Any], args: tuple, kwargs: dict,
                  note: str) -> Report:
-    """Of a function as it runs eagerly."""
+    """The report on a function that runs eagerly."""
     if context.get_context("mode") == context.GRAPH_MODE and not note:
         note = "In GRAPH_MODE parts of it run compiled; 'jit' compiles the whole of it."
     def once(record: Record) -> None:

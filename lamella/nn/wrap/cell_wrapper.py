@@ -381,7 +381,7 @@ class _VirtualDatasetCell(Cell):
         self._backbone = backbone
 
     def construct(self, *inputs: Any) -> Any:
-        """What the network gives."""
+        """The network's output."""
         return self._backbone(*inputs)
 
 

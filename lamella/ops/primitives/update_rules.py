@@ -38,7 +38,7 @@ def _no_correction(device: torch.device) -> torch.Tensor:
 
 
 def held(tensor: Any) -> torch.Tensor:
-    """What a Parameter, or a Tensor in its place, holds, whatever gradient is being recorded."""
+    """The raw data of a Parameter, or of a Tensor in its place, also inside a gradient call."""
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
 
 

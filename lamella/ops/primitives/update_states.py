@@ -21,7 +21,7 @@ Shapes = Sequence[tuple[int, ...]]
 
 
 def _own(tensor: Any) -> torch.Tensor:
-    """What a Parameter, or a Tensor in its place, holds; made now where that was put off."""
+    """The raw data of a Parameter, or of a Tensor in its place; made now if it was delayed."""
     if tensor.init is not None:
         tensor.init_data()
     return held(tensor)

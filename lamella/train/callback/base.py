@@ -166,7 +166,7 @@ class _NoParam(KeyError, AttributeError):
 
 
 class InternalCallbackParam(dict):
-    """What a callback may know and change about the run: a dict with its keys as attributes.
+    """The state of the run that callbacks read and change: a dict with its keys as attributes.
 
     Examples:
         >>> from lamella.train.callback.base import InternalCallbackParam

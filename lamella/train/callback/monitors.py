@@ -96,11 +96,11 @@ class TimeMonitor(Callback):
         self.data_time_sum = 0.0
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
-        """Data have come."""
+        """Add the time that this step has waited for its data."""
         self.data_time_sum += time.time() - self.data_time_start
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """From now on data are waited for."""
+        """Start to measure the wait for the next step's data."""
         self.data_time_start = time.time()
 
     def epoch_end(self, run_context: RunContext) -> None:

@@ -142,7 +142,7 @@ class _Share(_ByClass):
 
 
 class Precision(_Share):
-    """How many of those predicted to be of a class are of it.
+    """For each class, the share of its predictions that are right.
 
     Args:
         eval_type: as for `Accuracy`.
@@ -158,7 +158,7 @@ class Precision(_Share):
 
 
 class Recall(_Share):
-    """How many of those that are of a class were predicted to be.
+    """For each class, the share of its examples that were predicted to be of it.
 
     Args:
         eval_type: as for `Accuracy`.

@@ -51,7 +51,7 @@ class _Surfaces(Metric):
         return _scipy().binary_erosion(mask) ^ mask
 
     def _distances(self, of: np.ndarray, to: np.ndarray) -> np.ndarray:
-        """For each pixel of one surface how far it is from the other."""
+        """The distance of each pixel of one surface from the other surface."""
         if not of.any():
             return np.array([])
         if not to.any():

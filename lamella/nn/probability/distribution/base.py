@@ -169,7 +169,7 @@ class Distribution(Cell):
                 return convert(known(*args, **kwargs))
         raise NotImplementedError(f"{question} is not implemented for {self.name} distribution.")
 
-    # -- questions --------------------------------------------------------------------------------
+    # -- quantities -------------------------------------------------------------------------------
 
     def prob(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The probability of values, or its density there."""

@@ -82,7 +82,7 @@ class TransformedDistribution(Distribution):
     def _log_prob(self, value: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         inner = self.distribution.log_prob(self.bijector.inverse(value), *args, **kwargs)
         total = inner + self.bijector.inverse_log_jacobian(value)
-        # where there is nothing, an infinite derivative makes it no more
+        # where the density is 0 it stays 0, also where the derivative is infinite
         return ops.where(inner == -math.inf, ops.full_like(total, -math.inf), total)
 
     def _sample(self, *args: Any, **kwargs: Any) -> Tensor:
