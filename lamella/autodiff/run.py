@@ -135,7 +135,7 @@ class Run:
         Args:
             again: whether it will be called once more.
         """
-        raws, starts = _starts(outputs, sens)
+        raws, starts = starts_of(outputs, sens)
         nested = recording(self.outer) or recording(current())
         wanted = [alias for alias in self.aliases if alias.requires_grad]
         later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
@@ -151,8 +151,12 @@ class Run:
                                "ops.stop_gradient where none is needed.") from error
         if later:
             found = self._with_later(wanted, list(found))
+        yield from self.finished(found)
+
+    def finished(self, found: Iterator[Any]) -> Iterator[Tensor]:
+        """The gradients by the aliases, of what PyTorch found by those that require one."""
         constants, special = self.level.constants, self.special
-        made = self._filled(found)
+        made = self.filled(found)
         if special:
             of_special = self._of_special(made := list(made))
         for index, (alias, gradient) in enumerate(zip(self.aliases, made, strict=True)):
@@ -165,7 +169,7 @@ class Run:
                     gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
             yield wrap(gradient)
 
-    def _filled(self, found: Iterator[Any]) -> Iterator[torch.Tensor]:
+    def filled(self, found: Iterator[Any]) -> Iterator[torch.Tensor]:
         """A gradient for each alias, zero where none was found."""
         for original, alias in zip(self.originals, self.aliases, strict=True):
             gradient = next(found, None) if alias.requires_grad else None
@@ -284,7 +288,7 @@ class LiftedRun(Run):
     def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> Iterator[Tensor]:
         """As `Run.backward`."""
         chosen = {id(t): i for i, t in enumerate(differentiable_tensors(outputs))}
-        raws, starts = _starts(outputs, sens, every=True)
+        raws, starts = starts_of(outputs, sens, every=True)
         given = {id(raw): start for raw, start in zip(raws, starts, strict=True)}
         outs = list(differentiable_tensors(self.value))
         flow = [(torch.ones_like(t._raw) if (s := given.get(id(t._raw))) is None else s)
@@ -316,7 +320,7 @@ class _Constant:
         self.tree = tree
 
 
-def _starts(outputs: Any, sens: Any,
+def starts_of(outputs: Any, sens: Any,
             every: bool = False) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
     """The raw outputs that depend on an input, or `every`, and the cotangent of each."""
     outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))

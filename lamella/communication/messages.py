@@ -22,11 +22,10 @@ from .exchange import (
     note,
     program_line,
     refuse_graphs,
-    wait_for,
 )
 from .groups import Group, world_rank
 
-__all__ = ["Message", "receive", "send", "swap"]
+__all__ = ["Message", "begin", "receive", "send"]
 
 _PAGE = 512  # bytes of the words that two processes exchange
 
@@ -141,10 +140,10 @@ def _memory(out: torch.Tensor) -> torch.Tensor:
     return out.reshape(-1).view(torch.uint8)
 
 
-def swap(name: str, given: Sequence[tuple[torch.Tensor, int]],
-         taken: Sequence[tuple[torch.Tensor, int]], group: Group
-         ) -> tuple[list[torch.Tensor], list[Any]]:
-    """Begin to send tensors to processes, and receive others, all at once.
+def begin(name: str, given: Sequence[tuple[torch.Tensor, int]],
+          taken: Sequence[tuple[torch.Tensor, int]], group: Group
+          ) -> tuple[list[torch.Tensor], list[Any], list[Any]]:
+    """Begin to send tensors to processes, and to receive others, all at once.
 
     What goes where is not compared: stages of a pipeline have compared their plans.
 
@@ -153,7 +152,8 @@ def swap(name: str, given: Sequence[tuple[torch.Tensor, int]],
         taken: the same of what comes, of the shapes and types of these tensors.
 
     Returns:
-        What has come, and works to wait for by `wait_for`, which keep what is sent.
+        The memory for what comes; works of what is sent, which keep it; works of what comes. They
+        are to be waited for by `wait_for`.
     """
     outs = [torch.empty(like.shape, dtype=like.dtype, device=like.device) for like, _ in taken]
     ways = []
@@ -164,11 +164,11 @@ def swap(name: str, given: Sequence[tuple[torch.Tensor, int]],
         note(name, "message", group, out, f"from {group.ranks[rank]}", gives=False)
         ways.append(dist.P2POp(dist.irecv, _memory(out), group.ranks[rank], group.process_group))
     if not ways:
-        return [], []
+        return [], [], []
     try:
         works = dist.batch_isend_irecv(ways)
     except (RuntimeError, ValueError) as error:
         raise failure(name, group, error) from error
-    one_by_one = len(works) == len(ways)  # else the library has one work for all
-    wait_for(name, works[len(given):] if one_by_one else works, group)
-    return outs, list(works[:len(given)]) if one_by_one else []
+    if len(works) < len(ways):  # the library has one work for all
+        works = works * len(ways)
+    return outs, works[:len(given)], works[len(given):]

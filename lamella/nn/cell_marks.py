@@ -8,6 +8,27 @@ from ..parallel.sharding import plan_parameters, shard_cell
 from .cell_tree import CellTree
 
 
+def _number(name: str, what: str) -> property:
+    """A number that a program sets on a Cell; without it, reading it is an AttributeError."""
+    def get(self: Any) -> int:
+        try:
+            return self.__dict__[f"_{name}"]
+        except KeyError:
+            raise AttributeError(f"The '{type(self).__name__}' object has no attribute "
+                                 f"'{name}'.") from None
+
+    def put(self: Any, value: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"For 'Cell', the property '{name}' must be int type, but got type : "
+                            f"{type(value)}")
+        if value < 0:
+            raise ValueError(f"For 'Cell', the property '{name}' can not be less than 0, but got "
+                             f"{value}")
+        self.__dict__[f"_{name}"] = value
+
+    return property(get, put, doc=what)
+
+
 class CellMarks(CellTree):
     """Settings of a Cell that don't change what it computes.
 
@@ -31,24 +52,10 @@ class CellMarks(CellTree):
                             f"but got {type(value).__name__}.")
         self.__dict__["_parameter_layout_dict"] = value
 
-    @property
-    def pipeline_stage(self) -> int:
-        """The stage of a pipeline that the Cell belongs to; an AttributeError if none was set."""
-        try:
-            return self.__dict__["_pipeline_stage"]
-        except KeyError:
-            raise AttributeError(f"The '{type(self).__name__}' object has no attribute "
-                                 f"'pipeline_stage'.") from None
-
-    @pipeline_stage.setter
-    def pipeline_stage(self, value: int) -> None:
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"For 'Cell', the property 'pipeline_stage' must be int type, "
-                            f"but got type : {type(value)}")
-        if value < 0:
-            raise ValueError(f"For 'Cell', the property 'pipeline_stage' can not be less than 0, "
-                             f"but got {value}")
-        self.__dict__["_pipeline_stage"] = value
+    pipeline_stage: Any = _number("pipeline_stage", "The stage of a pipeline that runs the Cell.")
+    pipeline_segment: Any = _number(
+        "pipeline_segment", "With the scheduler ``\"zero_bubble_v\"``: 0 on the way from the first "
+        "stage to the last, 1 on the way back.")
 
     def update_cell_type(self, cell_type: Any) -> None:
         """Set `cell_type`."""

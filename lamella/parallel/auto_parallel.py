@@ -132,8 +132,9 @@ class AutoParallel(Cell):
         Args:
             stages: how many; the number of processes must be a multiple.
             output_broadcast: has no effect: all processes have what the last stage gives.
-            interleave: must be False when the network is called.
-            scheduler: ``"1f1b"`` or ``"gpipe"``.
+            interleave: whether values may go from the last stage back to the first, so that a
+                stage runs several chunks of the network.
+            scheduler: in what order: ``"1f1b"``, ``"gpipe"`` or ``"zero_bubble_v"``.
         """
         self._set(pipeline_stages=stages, pipeline_result_broadcast=output_broadcast,
                   pipeline_interleave=interleave, pipeline_scheduler=scheduler)

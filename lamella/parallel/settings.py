@@ -93,7 +93,9 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
             neither there nor for the backward pass.
         pipeline_stages: in how many stages the network of an `nn.PipelineCell` is run, with
             ``"semi_auto_parallel"`` or ``"auto_parallel"``; processes are shared out among them.
-        pipeline_config: ``{"pipeline_scheduler": "1f1b"}`` or ``"gpipe"``: in what order.
+        pipeline_config: ``{"pipeline_scheduler": "1f1b"}``, ``"gpipe"`` or ``"zero_bubble_v"``: in
+            what order. With ``"pipeline_interleave": True`` a stage may run several chunks of the
+            network: values may go from the last stage back to the first.
         **kwargs: MindSpore's other settings are kept and have no effect.
 
     Raises:

@@ -1,25 +1,28 @@
-"""Which stage of a pipeline runs which Cells, and what it needs of the stages before it.
+"""Which stage of a pipeline runs which Cells, and what it needs of others.
 
 A network is run once on tensors without data. Each Cell that is marked with a ``pipeline_stage``
-belongs to that stage; one without marks belongs to the last stage among those of its inputs. What
-is computed between Cells is computed by each stage that needs it; so what stages send are results
-of Cells. A Parameter belongs to the stage whose Cell has it, or that needs what is made of it: the
-first of several, which lends it to the others.
+belongs to the first chunk of that stage which is not before those of its inputs; one without marks
+belongs to the last chunk among these. What is computed between Cells is computed in each chunk that
+needs it; so what chunks give to others are results of Cells. A Parameter belongs to the stage whose
+Cell has it, or that needs what is made of it: the first of several, which lends it to the others.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
 
-from ..autodiff.tree import map_tensors, tensors
+from ..autodiff.tree import differentiable, map_tensors, tensors
 from ..errors import describe
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
+from .chunks import Chunks
+from .schedule import Message, Move, Step, orders, timetable
 from .sharding import mixed
 from .spread import SpreadParameter
 from .stages import here
@@ -31,7 +34,7 @@ class Value(NamedTuple):
     """A result of a Cell."""
 
     number: int
-    stage: int
+    chunk: int
     like: torch.Tensor  # its shape and type, without data
 
 
@@ -39,7 +42,7 @@ class Call(NamedTuple):
     """A call of a Cell that a stage runs."""
 
     cell: Any
-    stage: int
+    chunk: int
     output: Any  # what it gave, on tensors without data
     values: list[Value]
 
@@ -48,29 +51,55 @@ class Plan(NamedTuple):
     """What the stages have to do for a part of a batch.
 
     Attributes:
+        chunks: which stage runs which chunk.
         calls: the calls of Cells, in order.
-        needs: for each stage, which results of Cells of stages before it needs.
+        needs: for each chunk, which results of Cells of chunks before it needs.
         owners: the stage of each Parameter.
+        uses: for each chunk, the Parameters that it uses.
         borrowed: for each stage, the Parameters of other stages that it uses too.
         narrow: whether something is computed in float16, where small gradients vanish.
         stand_ins: for each Parameter, a tensor without data.
-        last: for each stage, the number of its last call.
+        last: for each chunk, the number of its last call.
         result: the shape and type of what the network gives.
+        tables: what `table` gave, by its arguments.
     """
 
+    chunks: Chunks
     calls: list[Call]
     needs: list[list[Value]]
     owners: dict[Parameter, int]
+    uses: list[list[Parameter]]
     borrowed: list[list[Parameter]]
     narrow: bool
     stand_ins: dict[Parameter, torch.Tensor]
     last: list[int]
     result: torch.Tensor
+    tables: dict[tuple[str, int, bool], list[list[Step | Move]]]
 
-    def sends(self, stage: int) -> list[tuple[Value, int]]:
-        """What a stage sends, with the stages that it goes to."""
-        return [(value, to) for call in self.calls for value in call.values
-                for to, needs in enumerate(self.needs) if value in needs and value.stage == stage]
+    @property
+    def count(self) -> int:
+        """The number of chunks."""
+        return len(self.needs)
+
+    def carried(self, message: Message) -> list[Value]:
+        """The values that a message carries, or those whose gradients it does."""
+        if message.forward:
+            return [each for each in self.needs[message.target] if each.chunk == message.source]
+        return [each for each in self.needs[message.source]
+                if each.chunk == message.target and differentiable(each.like)]
+
+    def table(self, scheduler: str, parts: int, backward: bool) -> list[list[Step | Move]]:
+        """What each stage does for a batch in so many parts."""
+        key = scheduler, parts, backward
+        if key not in self.tables:
+            numbers = range(self.count)
+            values = {a: [b for b in numbers if self.carried(Message(True, a, b, 0))]
+                      for a in numbers}
+            gradients = {a: [b for b in numbers if self.carried(Message(False, a, b, 0))]
+                         for a in numbers}
+            actions = orders(scheduler, self.chunks, self.count, parts, backward)
+            self.tables[key] = timetable(actions, self.chunks, values, gradients)
+        return self.tables[key]
 
     def lends(self, stage: int) -> list[tuple[Parameter, int]]:
         """The Parameters of a stage that others use too, with the stages that they go to."""
@@ -93,12 +122,13 @@ def _stage_of(cell: Any) -> int | None:
     return cell.__dict__.get("_pipeline_stage")
 
 
-def _mark_cells(network: Any, stages: int, name: str) -> None:
+def _mark_cells(network: Any, chunks: Chunks, name: str) -> None:
     """Report the calls of the Cells that stages run as a whole.
 
     Raises:
-        ValueError: if no Cell has a stage, or one has a stage that isn't there.
+        ValueError: if no Cell has a stage, or one has a stage or segment that isn't there.
     """
+    stages = chunks.stages
     marks = {path: _stage_of(cell) for path, cell in network.cells_and_names()}
     if set(marks.values()) == {None}:
         raise ValueError(f"For '{name}', no Cell of the network has a 'pipeline_stage', but there "
@@ -107,6 +137,11 @@ def _mark_cells(network: Any, stages: int, name: str) -> None:
         if stage is not None and stage >= stages:
             raise ValueError(f"For '{name}', the 'pipeline_stage' of {path!r} must be less than "
                              f"the {stages} stages, but got {stage}.")
+    for path, cell in network.cells_and_names() if chunks.way == "v" else ():
+        segment = cell.__dict__.get("_pipeline_segment", 0)
+        if segment > 1:
+            raise ValueError(f"For '{name}', with the 'pipeline_scheduler' 'zero_bubble_v' the "
+                             f"'pipeline_segment' of {path!r} must be 0 or 1, but got {segment}.")
     _mark_below(network, name)
 
 
@@ -154,24 +189,24 @@ class _Planning:
     plans = True
     borrowed: dict[Parameter, torch.Tensor] = {}  # as a stage's run has them
 
-    def __init__(self, stages: int, name: str):
+    def __init__(self, chunks: Chunks, name: str):
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        self.stages, self.name = stages, name
+        self.chunks, self.name = chunks, name
         self.fake: Any = FakeTensorMode(allow_non_fake_inputs=True)
         self.inside = False
         self.calls: list[Call] = []
-        self.needs: list[dict[int, Value]] = [{} for _ in range(stages)]
-        self.users: dict[Any, set[int]] = {}  # of Parameters and of random numbers
+        self.needs: defaultdict[int, dict[int, Value]] = defaultdict(dict)
+        self.users: dict[Any, set[int]] = {}  # chunks that use Parameters and random numbers
         self.narrow = False
         self.stand_ins: dict[Parameter, torch.Tensor] = {}
-        self.last = [-1] * stages
-        self._stage = 0  # whose Cell is running
+        self.last: dict[int, int] = {}
+        self._chunk = 0  # whose Cell is running
 
     def stand_in(self, parameter: Parameter) -> torch.Tensor:
         """A tensor without data for a Parameter."""
         if self.inside:
-            self._use([parameter], self._stage)
+            self._use([parameter], self._chunk)
         if parameter not in self.stand_ins:
             data = parameter._data
             device = parameter.__dict__.get("device", data.device)
@@ -193,12 +228,11 @@ class _Planning:
     def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         """A Cell is called: note what its stage needs, and run it."""
         sources = [each for t in tensors((args, kwargs)) for each in sources_of(t._raw)]
-        stage = _stage_of(cell)
-        if stage is None:
-            stage = max([each.stage for each in sources if isinstance(each, Value)], default=0)
-        self._use(sources, stage, cell)
-        self._use(cell.get_parameters(), stage, cell)
-        self.inside, self._stage = True, stage
+        least = max([each.chunk for each in sources if isinstance(each, Value)], default=0)
+        chunk = self._chunk_of(cell, least)
+        self._use(sources, chunk, cell)
+        self._use(cell.get_parameters(), chunk, cell)
+        self.inside, self._chunk = True, chunk
         try:
             output = call(*args, **kwargs)
         finally:
@@ -208,48 +242,68 @@ class _Planning:
         def noted(tensor: Tensor) -> Tensor:
             raw: Any = tensor._raw.detach()
             number = sum(len(each.values) for each in self.calls) + len(values)
-            values.append(Value(number, stage, raw))
+            values.append(Value(number, chunk, raw))
             raw.sources = {values[-1]: None}
             return wrap(raw)
 
         output = map_tensors(noted, output)
-        self.last[stage] = len(self.calls)
-        self.calls.append(Call(cell, stage, output, values))
+        self.last[chunk] = len(self.calls)
+        self.calls.append(Call(cell, chunk, output, values))
         return output
 
-    def _use(self, sources: Iterable[Any], stage: int, cell: Any = None) -> None:
-        """Note that a stage needs results of Cells, Parameters or random numbers."""
+    def _chunk_of(self, cell: Any, least: int) -> int:
+        """The chunk that runs a Cell with inputs of the chunk `least` and of those before."""
+        stage, segment = _stage_of(cell), cell.__dict__.get("_pipeline_segment")
+        if stage is None:
+            return least
+        if segment is not None and self.chunks.way == "v":
+            least = segment * self.chunks.stages
+        return self.chunks.find(stage, least)
+
+    def _use(self, sources: Iterable[Any], chunk: int, cell: Any = None) -> None:
+        """Note that a chunk needs results of Cells, Parameters or random numbers."""
+        stage = self.chunks.stage
         for each in sources:
             if not isinstance(each, Value):
                 users = self.users.setdefault(each, set())
-                users.add(stage)
+                users.add(chunk)
                 if len(users) > 1 and isinstance(each, _Draw):
                     raise RuntimeError(f"For '{self.name}', random numbers of {each.function!r}, "
-                                       f"drawn between Cells, are used by stages {min(users)} and "
-                                       f"{max(users)}, but must be used by one.")
-            elif each.stage > stage:
+                                       f"drawn between Cells, are used by stages "
+                                       f"{stage(min(users))} and {stage(max(users))}, but must be "
+                                       f"used by one, in one chunk.")
+            elif each.chunk > chunk:
+                where = ("to later stages only, without 'pipeline_interleave'"
+                         if self.chunks.way == "once" else
+                         "to the last stage and back only once, with 'zero_bubble_v'")
                 raise ValueError(f"For '{self.name}', a Cell {type(cell).__name__} of stage "
-                                 f"{stage} gets what stage {each.stage} computes, but values go "
-                                 f"to later stages only.")
-            elif each.stage < stage:
-                self.needs[stage][each.number] = each
+                                 f"{stage(chunk)} gets what stage {stage(each.chunk)} computes, "
+                                 f"but values go {where}.")
+            elif each.chunk < chunk:
+                self.needs[chunk][each.number] = each
 
     def finish(self, output: Any) -> Plan:
         """The plan that was found, for a network that returned `output`."""
         if not isinstance(output, Tensor):
             raise TypeError(f"For '{self.name}', the network must give a Tensor, but got "
                             f"{describe(output)}.")
-        self._use(sources_of(output._raw), self.stages - 1)
+        count = self.chunks.count(max(self.last, default=0))
+        self._use(sources_of(output._raw), count - 1)
         users = {user: used for user, used in self.users.items() if isinstance(user, Parameter)}
-        owners = {parameter: min(used) for parameter, used in users.items()}
-        borrowed = [[parameter for parameter, used in users.items()
+        stages = {parameter: set(map(self.chunks.stage, used)) for parameter, used in users.items()}
+        owners = {parameter: self.chunks.stage(min(used)) for parameter, used in users.items()}
+        borrowed = [[parameter for parameter, used in stages.items()
                      if stage in used and owners[parameter] != stage]
-                    for stage in range(self.stages)]
+                    for stage in range(self.chunks.stages)]
         for parameter in itertools.chain(*borrowed):
             self.stand_in(parameter)
-        needs = [[needs[number] for number in sorted(needs)] for needs in self.needs]
-        return Plan(self.calls, needs, owners, borrowed, self.narrow, self.stand_ins, self.last,
-                    output._raw)
+        needs = [[self.needs[chunk][number] for number in sorted(self.needs[chunk])]
+                 for chunk in range(count)]
+        uses = [[parameter for parameter, used in users.items() if chunk in used]
+                for chunk in range(count)]
+        last = [self.last.get(chunk, -1) for chunk in range(count)]
+        return Plan(self.chunks, self.calls, needs, owners, uses, borrowed, self.narrow,
+                    self.stand_ins, last, output._raw, {})
 
 
 def sources_of(raw: torch.Tensor) -> dict[Any, None]:
@@ -287,7 +341,7 @@ def _tracker(planning: _Planning) -> Any:
     return Tracker()
 
 
-def plan(network: Any, inputs: tuple, stages: int, name: str) -> Plan:
+def plan(network: Any, inputs: tuple, chunks: Chunks, name: str) -> Plan:
     """Plan what stages do for inputs of these shapes and types.
 
     Raises:
@@ -295,8 +349,8 @@ def plan(network: Any, inputs: tuple, stages: int, name: str) -> Plan:
         RuntimeError: if random numbers are used by two stages.
         TypeError: if the network doesn't give a Tensor.
     """
-    _mark_cells(network, stages, name)
-    planning = _Planning(stages, name)
+    _mark_cells(network, chunks, name)
+    planning = _Planning(chunks, name)
     held = [(parameter, parameter._data) for parameter in network.get_parameters()]
     before = state.overlay, state.level
     given = map_tensors(lambda t: wrap(planning.empty(t._raw)), inputs)

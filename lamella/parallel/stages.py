@@ -79,10 +79,10 @@ def asked() -> bool:
         raise RuntimeError(f"Stages of a pipeline on several processes need the 'parallel_mode' "
                            f"'semi_auto_parallel' or 'auto_parallel', but got "
                            f"{get('parallel_mode')!r}.")
-    if get("pipeline_interleave") or get("pipeline_scheduler") not in ("1f1b", "gpipe"):
-        raise RuntimeError(f"Stages of a pipeline are run by the 'pipeline_scheduler' '1f1b' or "
-                           f"'gpipe' without 'pipeline_interleave', but got "
-                           f"{get('pipeline_scheduler')!r} and {get('pipeline_interleave')}.")
+    if get("pipeline_scheduler").startswith("seq"):
+        raise RuntimeError(f"Stages of a pipeline are run by the 'pipeline_scheduler' '1f1b', "
+                           f"'gpipe' or 'zero_bubble_v', but got {get('pipeline_scheduler')!r}, "
+                           f"which also cuts the sequences of a batch.")
     return True
 
 

@@ -296,7 +296,6 @@ def refused(stages):
         "tuple": error_of(nn.PipelineCell(_Pair(), 2), x),
         "nothing": error_of(AutoParallel(lambda x: x * 2), x)}
     for name, options in (("mode", {"parallel_mode": "data_parallel"}),
-                          ("interleave", {"pipeline_config": {"pipeline_interleave": True}}),
                           ("scheduler", {"pipeline_config": {"pipeline_scheduler": "seqpipe"}})):
         ms.reset_auto_parallel_context()
         ms.set_auto_parallel_context(**{"parallel_mode": "semi_auto_parallel",

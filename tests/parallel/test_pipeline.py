@@ -10,7 +10,6 @@ import pytest
 
 import lamella as ms
 from lamella.parallel import merge_pipeline_strategys, transform_checkpoints
-from lamella.parallel.schedule import order
 from lamella.parallel.stages import Elsewhere, stand_in
 
 from ..worlds import run_world, start_world
@@ -177,8 +176,7 @@ REFUSED = {
     "tuple": "TypeError: For 'PipelineCell', the network must give a Tensor",
     "nothing": "there are 2 stages of a pipeline, but nothing was run by stages",
     "mode": "'semi_auto_parallel' or 'auto_parallel', but got 'data_parallel'",
-    "interleave": "without 'pipeline_interleave', but got '1f1b' and True",
-    "scheduler": "but got 'seqpipe'",
+    "scheduler": "but got 'seqpipe', which also cuts the sequences",
     "multiple": "must be a multiple of the 3 'pipeline_stages', but got 2 processes"}
 
 
@@ -186,16 +184,6 @@ REFUSED = {
 def test_wrong_networks_and_settings(case):
     for answer in answers_of(2):
         assert REFUSED[case] in answer["2"]["refused"][case]
-
-
-@pytest.mark.parametrize("kind, ahead", [("1f1b", [3, 2, 1]), ("gpipe", [5, 5, 5])])
-def test_a_stage_keeps_as_few_micro_batches_as_possible(kind, ahead):
-    for stage in range(3):
-        actions = order(kind, stage, 3, 5)
-        kept = np.cumsum([1 if action.forward else -1 for action in actions])
-        assert (kept.max(), kept[-1]) == (ahead[stage], 0)
-        for forward in (True, False):
-            assert [a.part for a in actions if a.forward is forward] == list(range(5))
 
 
 def test_stand_ins_for_gradients_have_no_values():

@@ -117,11 +117,17 @@ class PipelineCell(_SummedParts):
     While a stage computes a part, others compute the parts before and after it. The loss is in all
     processes. Else this is `GradAccumulationCell`.
 
+    With ``pipeline_interleave`` values may go from the last stage back to the first, and a stage
+    runs several chunks of the network; with the scheduler ``"zero_bubble_v"`` they go from the
+    first stage to the last and back.
+
     Args:
         network: the network with its loss.
         micro_size: the number of parts.
         stage_config: by the path of a Cell, its stage; kept as its attribute ``pipeline_stage``.
-        segment_config: by the path of a Cell, its segment; kept as ``pipeline_segment``.
+        segment_config: by the path of a Cell, whether it is on the way from the first stage to the
+            last (0) or on the way back (1), with ``"zero_bubble_v"``; kept as
+            ``pipeline_segment``. By default the first of these that its inputs allow.
 
     Raises:
         TypeError, ValueError: if an argument is of the wrong type or not above 0; when called, if

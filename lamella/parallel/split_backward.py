@@ -1,0 +1,87 @@
+"""A backward pass in two: first the gradients that other stages wait for, later all others.
+
+Source: Qi et al. 2024, "Zero Bubble Pipeline Parallelism". PyTorch's pipelines find what the second
+pass can start from, so that it repeats nothing of the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from ..autodiff.run import Run, starts_of
+from ..tensor import Tensor, wrap
+
+__all__ = ["SplitBackward"]
+
+
+class SplitBackward:
+    """The gradients of a recorded run, first by some inputs, then by all else.
+
+    Args:
+        made: the run.
+        outputs: what it gave.
+        starts: a gradient for each of these.
+        count: how many of what it is differentiated by come first.
+    """
+
+    def __init__(self, made: Run, outputs: Sequence[Tensor], starts: Sequence[Tensor], count: int):
+        self.made, self.count = made, count
+        self.raws, self.starts = starts_of(list(outputs), list(starts))
+        self.found: list[Any] = []
+        self.groups: list[dict[str, Any]] = []
+        # all at once: later if nothing comes first, else where PyTorch can't split it
+        self.whole = not count or any(made.level.assigned.values())
+        self.gradients: Iterator[Tensor] = made.backward(list(outputs), list(starts))
+
+    def by_inputs(self) -> list[Tensor]:
+        """The gradients by the first inputs."""
+        made, count = self.made, self.count
+        if self.whole:
+            return list(itertools.islice(self.gradients, count))
+        from torch.distributed.pipelining._backward import stage_backward_input
+
+        inputs = made.aliases[:count]
+        with torch.enable_grad():
+            ends = [raw.clone() for raw in self.raws]  # it detaches those that it is given
+            try:
+                found, self.groups = stage_backward_input(
+                    ends, self.starts, inputs, iter(self._others()))  # type: ignore[arg-type]
+            except RuntimeError as error:
+                raise error.__cause__ or error from None  # PyTorch's own would hide it
+        _clear(inputs)
+        self.found = [gradient for alias, gradient in zip(inputs, found, strict=True)
+                      if alias.requires_grad]
+        return [wrap(raw) for raw in itertools.islice(made.filled(iter(self.found)), count)]
+
+    def by_others(self) -> list[Tensor]:
+        """The gradients by all else."""
+        if self.whole:
+            return list(self.gradients)
+        from torch.distributed.pipelining._backward import stage_backward_weight
+
+        others = self._others()
+        reached = {node for group in self.groups for node in group["params"]}
+        with torch.enable_grad():
+            alone = [each for each in others if get_gradient_edge(each).node not in reached]
+            if alone and self.raws:  # of outputs that don't depend on the first inputs
+                for each, raw in zip(alone, torch.autograd.grad(
+                        self.raws, alone, self.starts, retain_graph=True, allow_unused=True),
+                        strict=True):
+                    each.grad = raw
+            stage_backward_weight(iter(others), self.groups, retain_graph=True)
+        found = iter([*self.found, *(each.grad for each in others)])
+        _clear(others)
+        return list(itertools.islice(self.made.finished(found), self.count, None))
+
+    def _others(self) -> list[Any]:
+        return [alias for alias in self.made.aliases[self.count:] if alias.requires_grad]
+
+
+def _clear(aliases: Sequence[torch.Tensor]) -> None:
+    for each in aliases:
+        each.grad = None

@@ -1,0 +1,109 @@
+"""Stages that run several chunks of a network: results are those of one process."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import nn
+
+from ..worlds import run_world
+from . import interleave_worker as worker
+
+SCRIPT = Path(__file__).with_name("interleave_worker.py")
+CASES = ["1f1b Adam", "gpipe Momentum", "zero_bubble_v Adam", "parts Adam", "AutoParallel loop",
+         "AutoParallel v"]
+
+
+@functools.cache
+def answers_of(size):
+    """The results of each process, by the number of stages."""
+    stages = ["2"] if size == 2 else ["4", "2"]
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, size, *stages)]
+
+
+@pytest.fixture(scope="module", params=[(2, 2), (4, 4), (4, 2)], ids=["2", "4", "2x2"])
+def world(request):
+    """The number of stages, and the results of each process."""
+    size, stages = request.param
+    return stages, [answer[str(stages)] for answer in answers_of(size)]
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    found = {kind: worker.train(kind) for kind in ("Adam", "Momentum")}
+    return found | {"AutoParallel": worker.train("Adam", how="AutoParallel"),
+                    "narrow": worker.train("Adam", how="narrow")}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_training_is_that_of_one_process(world, wanted, case):
+    losses, weights, _ = wanted[case.split()[case.split()[0] != "AutoParallel"]]
+    for answer in world[1]:
+        np.testing.assert_allclose(answer[case][0], losses, rtol=1e-5)
+        for got, want in zip(answer[case][1], weights, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("case", ["narrow", "later"])
+def test_gradients_too_small_for_float16_start_from_the_scale(world, wanted, case):
+    losses, weights, _ = wanted["narrow"]
+    before = worker.Deep().last.weight.asnumpy()
+    for answer in world[1]:
+        np.testing.assert_allclose(answer[case][0], losses, rtol=0.02)
+        moved = np.array(answer[case][1][-2]) - before
+        np.testing.assert_allclose(moved, np.array(weights[-2]) - before, rtol=0.1, atol=2e-3)
+        assert np.abs(moved).mean() > 0.01
+
+
+@pytest.mark.parametrize("case, way", [("1f1b Adam", "loop"), ("zero_bubble_v Adam", "v")])
+def test_each_process_holds_the_parameters_of_its_chunks(world, case, way):
+    stages, answers = world
+    for rank, answer in enumerate(answers):
+        mine = [i for i, block in enumerate(worker.Deep(stages, way).blocks)
+                if block.pipeline_stage == rank * stages // len(answers)]
+        names = [f"blocks.{i}.{kind}" for i in mine for kind in ("weight", "bias")
+                 if (i, kind) != (6, "weight")]  # it is that of block 1
+        found = [name.removeprefix("_backbone.") for name in answer[case][2]]
+        assert [name for name in found if not name.startswith("last.")] == names
+
+
+def test_an_error_of_a_split_backward_pass_is_raised_in_all_processes(world):
+    _, answers = world
+    want = float(nn.PipelineCell(nn.WithLossCell(worker.Deep(), nn.MSELoss()), worker.PARTS)(
+        *worker.batch(0)))
+    assert answers[-1]["fault"][0].startswith("KeyError")
+    for answer in answers:
+        told, after = answer["fault"]
+        assert "the gradient" in told
+        assert after == pytest.approx(want, rel=1e-5)
+
+
+REFUSED = {
+    "parts": "2 chunks each in the order '1f1b' can't have 5 parts of a batch",
+    "back": "of stage 1 gets what stage 0 computes, but values go to the last stage and back",
+    "segment": "'pipeline_segment' of 'cells_in_order.1' must be 0 or 1, but got 2",
+    "seqpipe": "'1f1b', 'gpipe' or 'zero_bubble_v', but got 'seqpipe'",
+    "seqvpp": "but got 'seqvpp', which also cuts the sequences",
+    "seqsmartvpp": "but got 'seqsmartvpp', which also cuts the sequences"}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_networks_and_settings(case):
+    for answer in answers_of(2):
+        assert REFUSED[case] in answer["2"]["refused"][case]
+
+
+def test_the_segment_of_a_cell():
+    cell = nn.Dense(2, 2)
+    with pytest.raises(AttributeError, match="no attribute 'pipeline_segment'"):
+        cell.pipeline_segment  # noqa: B018
+    with pytest.raises(TypeError, match="'pipeline_segment' must be int type"):
+        cell.pipeline_segment = True
+    with pytest.raises(ValueError, match="'pipeline_segment' can not be less than 0"):
+        cell.pipeline_segment = -1
+    ms.nn.PipelineCell(cell, 1, {str(cell): 0}, {str(cell): 1})
+    assert cell.pipeline_segment == 1
