@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 
 import torch
@@ -11,8 +12,7 @@ from ...dtype import is_inexact
 
 UNITS = 256.0  # in the last place: allowed between kernels that add in different orders
 FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes
-# the same of one kernel: n terms added in another order may differ by √n times as much
-OTHER_ORDER = 64.0
+OTHER_ORDER = 64.0  # the same of one kernel whose terms are added in another order
 UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less often
 
 Values = Sequence[torch.Tensor]
@@ -39,19 +39,32 @@ def agree_but_for_kinks(wanted: Values, got: list[torch.Tensor], again: Callable
     Args:
         wanted, got: the results of the two runs; `got` is emptied, to free memory for another run.
         again: runs the graph that computed `wanted` on inputs changed by `next_to`.
-        factor: allowed, as a multiple of the difference that this makes.
+        factor: allowed, as a multiple of the difference that this makes. Above `OTHER_ORDER`, the
+            usual rounding is allowed in proportion, but for 16 bits, which are added in 32.
     """
     if len(wanted) != len(got):
         return False
     found = [units(a, b) for a, b in zip(wanted, got, strict=True)]
     got.clear()
-    if all(its <= _usual(a) for its, a in zip(found, wanted, strict=True)):
+    usual = [_usual(a, factor) for a in wanted]
+    if all(map(operator.le, found, usual)):
         return True
     if not all(map(math.isfinite, found)):
         return False
     limits = [factor * units(a, b) for a, b in zip(wanted, again(), strict=True)]
-    return all(its <= max(_usual(a), limit if math.isfinite(limit) else 0.0)
-               for its, a, limit in zip(found, wanted, limits, strict=True))
+    return all(its <= max(most, limit if math.isfinite(limit) else 0.0)
+               for its, most, limit in zip(found, usual, limits, strict=True))
+
+
+def in_another_order(read: Values, made: Values) -> float:
+    """The factor for a kernel that adds terms in another order, given what it reads and makes.
+
+    The errors of n terms grow with their number's square root: each result is the sum of as many
+    terms as there are elements read for one that is made.
+    """
+    terms = max((x.numel() for x in read), default=0) / max(
+        1, min((x.numel() for x in made if is_inexact(x.dtype)), default=1))
+    return max(OTHER_ORDER, math.sqrt(terms))
 
 
 def next_to(x: torch.Tensor) -> torch.Tensor:
@@ -63,8 +76,10 @@ def next_to(x: torch.Tensor) -> torch.Tensor:
     return signs.mul_(torch.finfo(x.dtype).eps).add_(1).mul_(x)
 
 
-def _usual(x: torch.Tensor) -> float:
-    return UNITS_OF_HALVES if x.dtype in (torch.float16, torch.bfloat16) else UNITS
+def _usual(x: torch.Tensor, factor: float = FACTOR) -> float:
+    if x.dtype in (torch.float16, torch.bfloat16):
+        return UNITS_OF_HALVES
+    return UNITS * max(1.0, factor / OTHER_ORDER)
 
 
 def units(wanted: torch.Tensor, got: torch.Tensor) -> float:

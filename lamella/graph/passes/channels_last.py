@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.agreement import OTHER_ORDER, agree_but_for_kinks, next_to
+from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
 from ..ir.draft import Kernels
 from ..ir.forms import form_of, form_of_value
 from ..ir.operations import all_written_by, last_uses
@@ -43,7 +43,7 @@ _FOLLOWING = {
     aten.max_pool2d_with_indices.default, aten.max_pool2d_with_indices_backward.default,
     aten.avg_pool2d.default, aten.avg_pool2d_backward.default,
     aten._adaptive_avg_pool2d.default, aten._adaptive_avg_pool2d_backward.default,
-    aten.mean.dim, aten.sum.dim_IntList, operator.getitem,
+    aten.mean.dim, aten.sum.dim_IntList, aten._to_copy.default, operator.getitem,
 }
 
 
@@ -184,8 +184,9 @@ class _Rewriting:
 
         wanted = recorded(lambda x: x)
         result = _called(node, given)
+        factor = in_another_order(_tensors(list(given.values())), wanted)
         if not agree_but_for_kinks(wanted, [*_tensors(result), *(given[n] for n in written)],
-                                   lambda: recorded(next_to), OTHER_ORDER):
+                                   lambda: recorded(next_to), factor):
             raise Refused(str(node))
         return result
 

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch.fx import GraphModule, Node
 
 from ...machine.measured import Key, Measured
-from ..ir.agreement import OTHER_ORDER, agree_but_for_kinks, next_to
+from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
 from ..ir.draft import copied
 from ..ir.forms import Form, form_of
 from . import winograd
@@ -285,8 +285,8 @@ def fastest(c: Convolution) -> str:
                 best[name] = min(best[name], time.perf_counter() - begin)
                 if name == "torch":
                     wanted = wanted or [y, *found]
-                elif not number and not agree_but_for_kinks(wanted, [y, *found], nearby,
-                                                            OTHER_ORDER):
+                elif not number and not agree_but_for_kinks(
+                        wanted, [y, *found], nearby, in_another_order([x, gradient], wanted)):
                     del best[name]
                 del y, found
             hopeful = HOPELESS * min(best.values())

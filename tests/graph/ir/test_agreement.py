@@ -5,7 +5,13 @@ import weakref
 import pytest
 import torch
 
-from lamella.graph.ir.agreement import agree, agree_but_for_kinks, next_to, units
+from lamella.graph.ir.agreement import (
+    agree,
+    agree_but_for_kinks,
+    in_another_order,
+    next_to,
+    units,
+)
 
 
 def test_rounding_agrees_and_differences_do_not():
@@ -62,3 +68,21 @@ def test_inputs_for_another_run_are_copies():
         near = next_to(x)
         assert near.data_ptr() != x.data_ptr() and near.dtype is x.dtype
         assert torch.allclose(near.double(), x.double(), rtol=0.01)
+
+
+@pytest.mark.parametrize("terms, allowed", [(1 << 10, 256), (1 << 12, 256), (1 << 20, 4096)])
+def test_sums_of_many_terms_may_differ_by_more(terms, allowed):
+    """By the square root of their number."""
+    x, wanted = torch.ones(2, terms), torch.ones(2)
+    factor = in_another_order([x], [wanted])
+    for unit, agrees in ((allowed, True), (allowed + 1, False)):
+        got = wanted + unit * torch.finfo(torch.float32).eps
+        assert agree_but_for_kinks([wanted], [got], lambda: [wanted], factor) is agrees
+    halves = wanted.bfloat16()
+    assert not agree_but_for_kinks([halves], [halves * 1.2], lambda: [halves], factor)
+
+
+def test_a_kernel_without_results_or_numbers_has_the_usual_factor():
+    assert in_another_order([], []) == 64
+    assert in_another_order([torch.ones(1 << 20)], [torch.ones(0)]) == 1024
+    assert in_another_order([torch.ones(9)], [torch.ones(9, dtype=torch.int64)]) == 64

@@ -62,6 +62,20 @@ def test_a_training_step_is_the_same(inputs, wanting):
     assert count(found, "clone") - count(graph, "clone") <= 12
 
 
+def test_mixed_precision_stays_in_this_layout():
+    """Casts of activations pass it on."""
+    def step(x, w, v, scale):
+        y = F.conv2d(x.bfloat16(), w.bfloat16(), padding=1)
+        y = F.batch_norm(y.float(), None, None, scale, scale, training=True).bfloat16().relu()
+        return F.conv2d(F.max_pool2d(y, 2), v.bfloat16()).float().mean((2, 3))
+
+    inputs = [torch.randn(2, 16, 8, 8), torch.randn(16, 16, 3, 3), torch.randn(4, 16, 1, 1),
+              torch.ones(16)]
+    graph, found = rewritten(step, inputs, BOTH)
+    assert found is not None
+    assert count(found, "clone") - count(graph, "clone") <= 1
+
+
 def test_graphs_without_convolutions_stay():
     _, found = rewritten(lambda x: x * 2, [torch.randn(2, 3, 4, 4)], BOTH)
     assert found is None
