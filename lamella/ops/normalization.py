@@ -51,10 +51,12 @@ def _over_channels(raw: torch.Tensor, dims: list[int], weight: torch.Tensor | No
 def _in_one_line(raw: torch.Tensor) -> torch.Tensor:
     """`raw` as (N, C, L) where a length of 1 leaves open whether its channels lie last in memory.
 
+    That of a batch of one doesn't.
+
     PyTorch's gradient of batch normalization (2.13, CPUs) reads such a tensor in one order and the
     gradient of the result in the other, and is wrong without a word.
     """
-    return raw.flatten(2) if raw.dim() > 3 and 1 in raw.shape else raw
+    return raw.flatten(2) if raw.dim() > 3 and 1 in raw.shape[1:] else raw
 
 
 def _shaped(out: torch.Tensor, raw: torch.Tensor) -> torch.Tensor:
