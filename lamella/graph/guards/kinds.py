@@ -23,7 +23,7 @@ import threading
 import types
 import uuid
 import weakref
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +38,7 @@ MOST_READS = 1000  # attempts to read a container that other threads change
 MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 ATOMS = frozenset(PLAIN)  # to look up exact types, which have no attributes of their own
+DICTS = (dict, OrderedDict, defaultdict, Counter)  # values in these are found by their keys
 # taken as constant; SymPy's expressions, on mpmath's numbers, are immutable
 _KNOWN = ("lamella", "mindspore", "torch", "numpy", "builtins", "scipy", "sympy", "mpmath")
 # classes of Python's library in which programs keep their own values

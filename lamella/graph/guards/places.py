@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any, NamedTuple
 
+from .kinds import DICTS
+
 
 class Place(NamedTuple):
     """A container, and where it was found.
@@ -78,7 +80,7 @@ class Places(list[Place]):
                 if isinstance(thing, types.CellType):
                     return (thing, tuple(keys[1:])) if self.by_name and keys else None
                 return (thing, tuple(keys)) if id(thing) in self.own and keys else None
-            if type(thing) not in (tuple, list, dict):
+            if type(thing) not in (tuple, list, *DICTS):
                 return None
             keys.insert(0, key)
             place = around

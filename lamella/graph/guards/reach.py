@@ -12,7 +12,7 @@ import sys
 import threading
 import types
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
@@ -31,6 +31,7 @@ from .kinds import (
     CACHED,
     CALLED,
     DATA,
+    DICTS,
     MAKING,
     PLAIN,
     VIEWS,
@@ -229,6 +230,9 @@ class Reach:
         elif isinstance(thing, (tuple, list, deque)):
             self._visit_items(self.places.add(thing, around, key), enumerate(parts_of(thing)))
         elif isinstance(thing, (dict, types.MappingProxyType)):
+            if isinstance(thing, defaultdict):
+                self.slotted.append((thing, ("default_factory",)))
+                self._visit(thing.default_factory)
             self._visit_items(self.places.add(thing, around, key), parts_of(thing))
             self._visit_all([own for own, _ in parts_of(thing) if not isinstance(own, PLAIN)])
         elif isinstance(thing, weakref.ReferenceType):
@@ -421,7 +425,7 @@ class Reach:
             if is_no_parameter(value):
                 self._keep(value, (names, name))
                 return
-            if type(value) in (dict, list, tuple):
+            if type(value) in (*DICTS, list, tuple):
                 self.places.named.setdefault(id(value), (names, name))
         self._visit(value, None, name)
 

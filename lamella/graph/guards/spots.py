@@ -7,10 +7,11 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ...autodiff.tree import of_its_kind
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
-from .kinds import PLAIN, has_value, is_ours, parts_of
+from .kinds import DICTS, PLAIN, has_value, is_ours, parts_of
 from .reach import REGISTRIES, Reach
 
 DEEPEST = 4  # the most levels of containers
@@ -49,7 +50,7 @@ class Spot(NamedTuple):
             value = names.get(self.key, ABSENT)
         for step in self.path:
             try:
-                value = value[step]
+                value = value.get(step, ABSENT) if isinstance(value, dict) else value[step]
             except (KeyError, IndexError, TypeError):
                 return ABSENT
         return value
@@ -82,7 +83,7 @@ class Spot(NamedTuple):
         """Itself with its value, and the spots and values inside containers there."""
         yield self, value
         if depth < DEEPEST and _is_container(value) and len(value) <= LONGEST:
-            for step, part in parts_of(value) if type(value) is dict else enumerate(value):
+            for step, part in parts_of(value) if type(value) in DICTS else enumerate(value):
                 if isinstance(step, (str, int)):
                     yield from self._replace(path=(*self.path, step)).inside(part, depth + 1)
 
@@ -161,18 +162,18 @@ def _guarded(value: Any, paths: list[tuple]) -> Any:
         return AnyOf(type(value))
     if not _is_container(value):
         return value
-    if isinstance(value, (dict, list)):  # other threads may change it meanwhile
-        value = dict(parts_of(value)) if isinstance(value, dict) else value[:]
+    if type(value) in (dict, list):  # other threads may change it meanwhile
+        value = dict(parts_of(value)) if type(value) is dict else value[:]
     parts = {}
     for step in dict.fromkeys(path[0] for path in paths):
-        if step in value if type(value) is dict else step < len(value):
+        if step in value if type(value) in DICTS else step < len(value):
             inner = [path[1:] for path in paths if path[0] == step]
             parts[step] = _guarded(value[step], inner)
     return _with(value, parts)
 
 
 def _is_container(value: Any) -> bool:
-    return type(value) in (dict, list, tuple) or isinstance(value, tuple) and hasattr(
+    return type(value) in (*DICTS, list, tuple) or isinstance(value, tuple) and hasattr(
         value, "_fields")
 
 
@@ -180,5 +181,7 @@ def _with(container: Any, parts: dict[Any, Any]) -> Any:
     """A copy of a container with some parts replaced."""
     if type(container) is dict:
         return {**container, **parts}
+    if type(container) in DICTS:
+        return of_its_kind(container, parts)
     values = [parts.get(i, value) for i, value in enumerate(container)]
     return type(container)(*values) if hasattr(container, "_fields") else type(container)(values)

@@ -24,6 +24,7 @@ from .kinds import (
     ATOMS,
     BUFFERS,
     CACHED,
+    DICTS,
     PLAIN,
     form_of,
     is_large,
@@ -37,7 +38,7 @@ DEEPEST = 16  # the most levels of containers
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
-_PLACES = (tuple, list, dict)  # containers in which Tensors are found by their keys
+_PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
 _LARGE = "large"
 Opened = Mapping[int, Any] | None
 
@@ -240,7 +241,7 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
         return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
                 comparable(own) if own else None)
     if type(value) in _PLACES and holds_tensors(value):
-        parts = parts_of(value) if type(value) is dict else enumerate(value)
+        parts = parts_of(value) if type(value) in DICTS else enumerate(value)
         return type(value), tuple([
             (type(key), key, slot(part, seen, opened)) for key, part in parts])
     return comparable(value, 0, opened)
@@ -250,7 +251,7 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
     """Whether there are Tensors in a tuple, list or dict, or in containers inside of it."""
     if len(value) > LONGEST:
         return False
-    parts = [part for _, part in parts_of(value)] if type(value) is dict else value
+    parts = [part for _, part in parts_of(value)] if type(value) in DICTS else value
     return any(
         type(part) is Tensor or type(part) in _PLACES and depth < DEEPEST
         and holds_tensors(part, depth + 1) for part in parts)

@@ -32,7 +32,7 @@ from .kept import Kept
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
-from .replay import Path, result_of
+from .replay import GuardTooLate, Path, result_of
 from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
@@ -329,6 +329,10 @@ class Compiled(FunctionWrapper):
                 # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
                 path = Path(trace, inputs, self.level if clock else "O0")
+            except GuardTooLate as refusal:
+                if not self.fullgraph and varying.may_hold_reads(trace.reads):
+                    return trace.value  # the next call is recorded with stand-ins for them
+                reason = str(refusal)
             except CannotTrace as refusal:
                 reason = str(refusal)
             else:

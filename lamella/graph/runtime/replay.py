@@ -45,6 +45,10 @@ MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it
 _AS_IT_IS = nullcontext()
 
 
+class GuardTooLate(CannotTrace):
+    """A guard is known only after what it depends on has been changed."""
+
+
 class Path:
     """A recorded run prepared for replay, in stages (see `ir.stages`).
 
@@ -131,8 +135,8 @@ class Path:
             check_guards(graph, len(self.expected))
         except CannotCut as found:
             line: Line = found.guard.meta.get("line", NOWHERE)
-            raise CannotTrace(f"turns a tensor into a Python value after what it depends on has "
-                              f"been changed{line}") from None
+            raise GuardTooLate(f"turns a tensor into a Python value after what it depends on "
+                               f"has been changed{line}") from None
 
     def planned(self, values: list[torch.Tensor]) -> Plan:
         """How it is run now; made by the first replay, since some graphs never run again.

@@ -77,6 +77,13 @@ class Varying:
                               if repr(a) != repr(b) and type(a) is type(b) and type(a) is not bool)
         self._read = read
 
+    def may_hold_reads(self, read: list[Any]) -> bool:
+        """Note numbers that can't be guards; returns whether they may be values of a graph."""
+        if self._reads_refused or self.refused or self.reads:
+            return False
+        self.reads.update(i for i, number in enumerate(read) if type(number) is not bool)
+        return bool(self.reads)
+
     def refuse(self, reason: str) -> None:
         """Note why a rehearsal failed: the next one is without reads, or there is none."""
         if self.reads:

@@ -112,7 +112,10 @@ def _operand(number: ReadNumber, other: Any) -> Any:
     if isinstance(other, ReadNumber):
         return other.held if other.is_small() else None
     if type(other) is Number:
-        return other.scalar(torch.float64) if type(other.value) is float else None
+        beside: Any = other  # whose comparisons are guards
+        if type(other.value) is int and not -SMALL < beside < SMALL:
+            return None
+        return other.scalar(WIDE[type(other.value)])
     if type(other) is float or type(other) is int and abs(other) < SMALL:
         return other
     return None
