@@ -15,7 +15,7 @@ from lamella import Parameter, Tensor, nn, ops
 from lamella.autodiff import forward
 from lamella.forking import Lock
 from lamella.graph.runtime.gate import gate
-from lamella.graph.tracing import outside
+from lamella.machine import collector
 from lamella.train import background
 
 pytestmark = [pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
@@ -122,11 +122,9 @@ def test_recordings_of_other_threads_neither_block_a_child_nor_stop_its_collecto
     taken, stop = threading.Event(), threading.Event()
 
     def hold():
-        outside._pause_collection()
-        with outside._pausing:
+        with collector.not_collecting(), collector._lock:
             taken.set()
             stop.wait(PATIENCE)
-        outside._resume_collection()
 
     thread = threading.Thread(target=hold)
     thread.start()

@@ -14,7 +14,7 @@ import torch
 
 from ...communication.repeated import started_over
 from ...forking import Lock
-from ...machine.collector import collecting_seldom
+from ...machine.collector import not_collecting
 from ...state import state
 from ..guards.kinds import FunctionWrapper, compares_identities, form_of
 from ..guards.reach import Reach
@@ -289,8 +289,7 @@ class Compiled(FunctionWrapper):
             return self(*args, **kwargs)
         entered = gate.enter()
         try:
-            with collecting_seldom():
-                return self._record(key, known, inputs, args, kwargs)
+            return self._record(key, known, inputs, args, kwargs)
         finally:
             self._recording.release()
             if entered:
@@ -299,13 +298,15 @@ class Compiled(FunctionWrapper):
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
         """Run the function and keep the graph of the run, or the reason why there is none."""
-        reach = self._reach(args, kwargs)
+        with not_collecting():
+            reach = self._reach(args, kwargs)
         if reach.refused is not None:
             return self._give_up(key, f"it {reach.refused}", args, kwargs)
         for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
             tensor.init_data()  # their first values are no part of a graph
-        watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
-        values = watch.values()
+        with not_collecting():
+            watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
+            values, before = watch.values(), Snapshot(watch.reach)
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.setdefault(kind, Varying())
         varying.note(key, given, watch.reach)
@@ -313,7 +314,6 @@ class Compiled(FunctionWrapper):
             return self._give_up(key, "it is called with other numbers again and again, and "
                                  f"decides by them what to compute {varying.refused}", args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
-        before = Snapshot(watch.reach)
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         varying.note_reads(trace.reads)
         reason = trace.refused

@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...machine import background
-from ...machine.collector import collecting_seldom
+from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ...parameter import Parameter
@@ -69,13 +69,13 @@ class Path:
         communicates: whether other processes take part.
         spent: seconds of all runs so far, of which there were `runs`.
         settled: whether the choice how it is run is final.
-        trouble: the error while choosing; None if there was none.
         plan: how it is run now; None before the first run.
         sizes: whether it holds for the sizes of given arguments; None if it is for one size.
         direct: the short path to it (`direct`), and the fingerprint that this expects.
         kind: the values that its recording observed, without sizes (see `sizes.kind_of`).
     """
 
+    @not_collecting()
     def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
                  sizes: Callable[[list[torch.Tensor]], bool] | None = None):
         assert trace.graph is not None
@@ -127,7 +127,6 @@ class Path:
         self.settled = level == "O0"
         self._tried = 0.0  # seconds
         self._lowered = False  # whether the choice of its executor is final
-        self.trouble: Exception | None = None
         self.graph = graph
         self.plan: Plan | None = None
         self.direct: tuple[Any, Any] = (None, None)
@@ -144,14 +143,16 @@ class Path:
         Args:
             values: all inputs of the graph.
         """
-        with self._settling, generators_restored(self.streams), collecting_seldom():
+        with self._settling, generators_restored(self.streams):
             if self.plan is None:
                 if not self.settled:
-                    self.graph = improve(self.graph, values, in_place=True)
+                    with not_collecting():
+                        self.graph = improve(self.graph, values, in_place=True)
                     if (self.nodes <= MOST_AT_ONCE and not self._measured
                             and was_measured_before(self.graph, values)):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
-                self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
+                with not_collecting():
+                    self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
                 release()  # the memory that the recording took
             return self.plan
 
@@ -273,8 +274,8 @@ class Path:
                     self.settled = plan.settled and (self._measured or not hot)
                     if self.settled and hot:
                         release()  # the memory that the comparisons took
-        except Exception as error:  # the call itself has succeeded
-            self.settled, self.trouble = True, error
+        except Exception:  # noqa: BLE001  (the call itself has succeeded)
+            self.settled = True
         finally:
             self._settling.release()
 

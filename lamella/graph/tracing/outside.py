@@ -10,13 +10,11 @@ from __future__ import annotations
 import abc
 import decimal
 import functools
-import gc
 import inspect
 import logging
 import os
 import pathlib
 import sys
-import threading
 import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -26,6 +24,7 @@ import numpy as np
 import torch
 
 from ... import context
+from ...machine import collector
 from ...machine.extension import Extension
 from .purity import is_pure, is_pure_library, name_of
 
@@ -117,7 +116,7 @@ class Outside:
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
         self._active = True
-        _pause_collection()
+        collector.pause()  # finalizers are no part of a run
         _set_profiler(self._profiler)
         return self
 
@@ -129,7 +128,7 @@ class Outside:
         if self._active:
             self._active = False
             _set_profiler(self._before)
-            _resume_collection()
+            collector.resume()
 
     def pause(self) -> None:
         """Detect nothing while one of PyTorch's kernels is recorded, until `resume`.
@@ -271,49 +270,6 @@ def _set_profiler(profiler: Any) -> None:
     else:  # before Python 3.12, cProfile's own profiler, which is not a function
         sys.setprofile(None)
         profiler.enable()
-
-
-_pausing = threading.RLock()  # a finalizer may record, too
-_paused: list[int] = []  # the threads that need the pause, once for each of their runs
-_collects = False  # whether the last of them switches collection on again
-
-
-def _pause_collection() -> None:
-    """Pause garbage collection, since finalizers are no part of a run.
-
-    The switch is one for all threads, and several of them may be recording.
-    """
-    global _collects
-    with _pausing:
-        if not _paused:
-            _collects = gc.isenabled()
-        _paused.append(threading.get_ident())
-        gc.disable()
-
-
-def _resume_collection() -> None:
-    """Resume garbage collection, unless another thread still needs the pause."""
-    with _pausing:
-        _paused.remove(threading.get_ident())
-        _collect_again()
-
-
-def _collect_again() -> None:
-    global _collects
-    if not _paused and _collects:
-        gc.enable()
-        _collects = False
-
-
-def _forget_other_threads() -> None:
-    """In a forked process: only the thread that forked goes on, and nobody holds the lock."""
-    global _pausing
-    _pausing = threading.RLock()
-    _paused[:] = [thread for thread in _paused if thread == threading.get_ident()]
-    _collect_again()
-
-
-os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def _log_around(frame: FrameType | None) -> FrameType | None:

@@ -20,6 +20,7 @@ from torch.fx import GraphModule
 
 from ...autodiff.tree import map_tensors, tensors
 from ...communication.groups import ended
+from ...machine.collector import not_collecting
 from ...machine.memory import allocator
 from ...parameter import Parameter
 from ...state import state
@@ -262,9 +263,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             if trace.refused is None:
                 try:
                     _check_given(given_before, (args, kwargs), attributes, given, own)
-                    given_back = _results(trace, seen, before, given)
-                    trace.constants = recorder.constants
-                    trace.graph = _cleaned(recorder.finished(given_back))
+                    with not_collecting():
+                        given_back = _results(trace, seen, before, given)
+                        trace.constants = recorder.constants
+                        trace.graph = _cleaned(recorder.finished(given_back))
                 except CannotTrace as reason:
                     if symbolic:
                         raise
