@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -32,6 +32,7 @@ class Effects(NamedTuple):
         is_python: whether Python computes it, of numbers.
         shaped_by_values: whether the shape of its result is data-dependent.
         gives_python: whether it turns a tensor into a Python value.
+        reshapes_in_place: whether it changes the form of a tensor in place.
     """
 
     namespace: str = ""
@@ -45,6 +46,7 @@ class Effects(NamedTuple):
     is_python: bool = False
     shaped_by_values: bool = False
     gives_python: bool = False
+    reshapes_in_place: bool = False
 
 
 _effects: dict[int, tuple[Any, Effects]] = {}  # by identity: an operation's hash is slow
@@ -56,6 +58,15 @@ def effects_of(target: Any) -> Effects:
     if found is None:
         found = _effects[id(target)] = target, _effects_by_schema(target)
     return found[1]
+
+
+def mutating(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Those nodes that mutate any of their arguments."""
+    for node in nodes:
+        if node.op == "call_function":
+            known = effects_of(node.target)
+            if known.written or known.is_impure:
+                yield node
 
 
 def _effects_by_schema(target: Any) -> Effects:
@@ -75,7 +86,8 @@ def _effects_by_schema(target: Any) -> Effects:
         is_check=not schema.returns,
         may_be_view=name.startswith(_PERHAPS_VIEWS),
         shaped_by_values=torch.Tag.dynamic_output_shape in tags,
-        gives_python=torch.Tag.data_dependent_output in tags)
+        gives_python=torch.Tag.data_dependent_output in tags,
+        reshapes_in_place=torch.Tag.inplace_view in tags)
 
 
 def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
@@ -123,9 +135,14 @@ def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
 
 
 def _given(node: Node, arguments: Iterable[tuple[int, str]]) -> list[Node]:
-    args, kwargs = node.args, node.kwargs
-    return [n for place, name in arguments
-            for n in nodes_in(args[place] if place < len(args) else kwargs.get(name))]
+    args, found = node.args, []
+    for place, name in arguments:
+        value = args[place] if place < len(args) else node.kwargs.get(name)
+        if isinstance(value, Node):
+            found.append(value)
+        elif value is not None:
+            found.extend(nodes_in(value))
+    return found
 
 
 def nodes_in(value: object) -> list[Node]:

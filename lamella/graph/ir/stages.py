@@ -19,7 +19,15 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .draft import Draft, Kernels
-from .operations import bases_of, is_exchange, is_python, is_random, must_stay, written_by
+from .operations import (
+    bases_of,
+    is_exchange,
+    is_python,
+    is_random,
+    must_stay,
+    mutating,
+    written_by,
+)
 
 
 class CannotCut(Exception):
@@ -102,7 +110,7 @@ class Part:
                  results: list[Node], bases: dict[Node, set[Node]]):
         self.root, self.nodes, self.inputs, self.results = root, nodes, inputs, results
         own = set(nodes)
-        self.changes_inputs = any(not written_by(n, bases) <= own for n in nodes)
+        self.changes_inputs = any(not written_by(n, bases) <= own for n in mutating(nodes))
         self.shares = self.changes_inputs or any(bases[n] != {n} for n in results)
 
     @classmethod
@@ -177,7 +185,7 @@ class Cut:
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
         """Whether a node is a view of an input, which each stage can make again at no cost."""
-        return (node not in self.late and self.bases[node] <= inputs
+        return (self.bases[node] <= inputs and node not in self.late
                 and not written_by(node, self.bases))
 
     def _assemble(self, early: list[list[Node]], late: list[list[Node]],
@@ -300,6 +308,6 @@ def written_inputs(graph: GraphModule) -> list[int]:
     """The numbers of the inputs that a graph mutates."""
     nodes = list(graph.graph.nodes)
     bases = bases_of(nodes)
-    written = {base for n in nodes for base in written_by(n, bases)}
+    written = {base for n in mutating(nodes) for base in written_by(n, bases)}
     inputs = [n for n in nodes if n.op == "placeholder"]
     return [i for i, n in enumerate(inputs) if n in written]

@@ -17,19 +17,23 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
     Values that are mutated later, or that are results of the graph, are not merged.
     """
     replacements = Replacements()
-    seen: dict[Any, Node] = {}
+    alike: dict[Any, Node] = {}  # the first of the nodes with one operation and its arguments
+    seen: dict[Any, Node] = {}  # the first of those whose arguments have not been mutated between
     count = 0
     for node in list(module.graph.nodes):
         if node.op != "call_function" or must_stay(node) or node in memory.results:
             continue
         if node.meta.get("again"):  # computed again on purpose, to lower peak memory
             continue
-        if not memory.is_view(node) and (memory.writes(node) or memory.escapes(node)):
-            continue
-        version = memory.version(node.all_input_nodes, memory.place[node])
         # by identity: an operation's hash is slow
-        key = (id(node.target), _written_out(node.args), _written_out(node.kwargs), version)
-        first = seen.setdefault(key, node)
+        key = (id(node.target), _written_out(node.args),
+               _written_out(node.kwargs) if node.kwargs else ())
+        first = alike.setdefault(key, node)
+        if first is node or not _may_merge(node, memory):
+            continue
+        if _may_merge(first, memory):
+            seen.setdefault((key, _version(first, memory)), first)
+        first = seen.setdefault((key, _version(node, memory)), node)
         if first is not node:
             replacements.replace(node, first)
             count += 1
@@ -37,12 +41,22 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
     return count
 
 
+def _may_merge(node: Node, memory: Memory) -> bool:
+    """Whether a value may be one with an equal value: it is not mutated, and no result."""
+    return memory.is_view(node) or not (memory.writes(node) or memory.escapes(node))
+
+
+def _version(node: Node, memory: Memory) -> tuple[int, ...]:
+    """Numbers that differ for two nodes if an argument is mutated between them."""
+    return memory.version(node.all_input_nodes, memory.place[node])
+
+
 def _written_out(value: Any) -> Any:
     """Arguments as a hashable key; 1, 1.0 and True are different."""
     if isinstance(value, Node):
         return value
     if isinstance(value, (list, tuple)):
-        return tuple([_written_out(v) for v in value])
+        return tuple([v if type(v) is Node else _written_out(v) for v in value])
     if isinstance(value, dict):
         return tuple([(k, _written_out(v)) for k, v in value.items()])
     return type(value), repr(value)

@@ -15,9 +15,11 @@ MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
 
 aten = torch.ops.aten
 
-# operations whose value depends only on the form of their first argument
-_OF_A_FORM = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
-              aten.new_zeros.default, aten.new_ones.default, aten.new_full.default}
+# operations whose value depends only on the form of their first argument; by identity, since an
+# operation's hash is slow
+_OF_A_FORM = {*map(id, (
+    aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
+    aten.new_zeros.default, aten.new_ones.default, aten.new_full.default))}
 _ONES = {aten.ones.default, aten.ones_like.default, aten.new_ones.default}
 _FULL: dict[object, int] = {
     aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}
@@ -33,8 +35,8 @@ def fold(module: GraphModule, memory: Memory) -> int:
     known: dict[Node, torch.Tensor] = {}
     budget, count = MOST_BYTES, 0
     for node in graph.nodes:
-        if node.op != "call_function" or node.target not in _OF_A_FORM and any(
-                n not in known for n in node.all_input_nodes):
+        if node.op != "call_function" or id(node.target) not in _OF_A_FORM and not all(
+                map(known.__contains__, node.all_input_nodes)):
             continue
         if not _may_fold(node, memory):
             continue
@@ -53,6 +55,7 @@ def fold(module: GraphModule, memory: Memory) -> int:
         if any(user not in known for user in node.users):
             with graph.inserting_before(node):
                 kept = _attribute(module, node, value)
+            memory.note_folded(kept, node)
             node.replace_all_uses_with(kept)
         count += 1
     for node in reversed(known):

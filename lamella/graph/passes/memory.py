@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from functools import cached_property
 
-import torch
 from torch.fx import Graph, Node
 
 from ..ir.forms import form_of
-from ..ir.operations import all_written_by, bases_of, nodes_in
+from ..ir.operations import all_written_by, bases_of, effects_of, mutating, nodes_in
 
 
 class Memory:
@@ -33,20 +31,20 @@ class Memory:
         self.results = set(nodes_in(nodes[-1].args))
         self.given: set[Node] = set().union(*(self.bases[n] for n in self.results))
         self._writes: dict[Node, list[int]] = {}
-        for node in nodes:
+        for node in mutating(nodes):
             for base in all_written_by(node, self.bases):
                 self._writes.setdefault(base, []).append(self.place[node])
 
-    @cached_property
-    def _last(self) -> dict[Node, int]:
-        """For each node, the last position at which it, or what lies in its memory, is used."""
-        found: dict[Node, int] = {}
-        for node, place in self.place.items():
-            for argument in node.all_input_nodes:
-                found[argument] = place
-                for base in self.bases[argument]:
-                    found[base] = place
-        return found
+    def _last_use(self, node: Node) -> int:
+        """The last position at which a node, or what lies in its memory, is used."""
+        last, seen, waiting = -1, {node}, [node]
+        while waiting:
+            for user in waiting.pop().users:
+                last = max(last, self.place[user])
+                if node in self.bases[user] and user not in seen:
+                    seen.add(user)
+                    waiting.append(user)
+        return last
 
     def is_view(self, node: Node) -> bool:
         """Whether the value lies in the memory of another node."""
@@ -72,24 +70,32 @@ class Memory:
         """Whether the users of a copy may read the original instead, with the same results."""
         if self.is_view(copy) or self.writes(copy) or self.escapes(copy):
             return False
-        last = self._last.get(copy, -1)
-        return not any(self.place[copy] < i < last for i in self.writes(original))
+        writes = self.writes(original)
+        if not writes:
+            return True
+        last = self._last_use(copy)
+        return not any(self.place[copy] < i < last for i in writes)
 
     def note_replaced(self, original: Node, copy: Node) -> None:
         """Note that the users of a copy now read the original: see `can_replace`."""
         waiting, own = list(copy.users), self.bases[original]
-        for base in own:
-            self._last[base] = max(self._last.get(base, -1), self._last.get(copy, -1))
         while waiting:
             view = waiting.pop()
             if copy in self.bases[view]:
                 self.bases[view] = (self.bases[view] - {copy}) | own
                 waiting.extend(view.users)
 
+    def note_folded(self, constant: Node, node: Node) -> None:
+        """Note that the users of a node now read a constant, which is new in the graph."""
+        self.place[constant] = self.place[node]
+        self.bases[constant] = {constant}
+        self.note_replaced(constant, node)
+
 
 def reshapes_in_place(graph: Graph) -> bool:
     """Whether an operation changes a tensor's form in place, which no pass supports."""
-    return any(torch.Tag.inplace_view in getattr(n.target, "tags", ()) for n in graph.nodes)
+    return any(n.op == "call_function" and effects_of(n.target).reshapes_in_place
+               for n in graph.nodes)
 
 
 class Liveness:

@@ -96,13 +96,15 @@ def simplify(module: GraphModule) -> None:
 
     In this order, since each leaves less for the next one.
     """
-    graph, memory, idle = module.graph, None, 0
+    graph = module.graph
     sweep(graph)
+    memory, idle = Memory(graph), 0
     for run in itertools.cycle((fold, peephole, eliminate_common_subexpressions)):
-        memory = memory or Memory(graph)
         if run(module, memory):
-            memory, idle = None, 0
+            idle = 0
             sweep(graph)
+            if run is eliminate_common_subexpressions:  # the others keep the analysis up to date
+                memory = Memory(graph)
         else:
             idle += 1
         if idle == 3:  # a fixed point: none of the three finds anything

@@ -21,14 +21,14 @@ def peephole(module: GraphModule, memory: Memory) -> int:
     count = 0
     replacements = Replacements()
     for node in list(module.graph.nodes):
-        rule = _VIEWS.get(node.target) if node not in memory.results else None
+        rule = _VIEWS.get(id(node.target))
         if rule is not None:
-            other = rule(node)
+            other = rule(node) if node not in memory.results else None
             if other is not None and other is not node:
                 replacements.replace(node, other)
             count += other is not None
             continue
-        rule = _COPIES.get(node.target)
+        rule = _COPIES.get(id(node.target))
         other = rule(node) if rule is not None else None
         if other is not None and same_as(node, other) and memory.can_replace(other, node):
             memory.note_replaced(other, node)
@@ -63,6 +63,8 @@ def _order_of(node: Node) -> list[int] | None:
 def _transposed(node: Node) -> Node | None:
     """The argument of two permutations in a row that cancel each other."""
     inner = _source(node)
+    if inner.target not in TURNS:
+        return None
     a, b = _order_of(node), _order_of(inner)
     if a is None or b is None or [b[i] for i in a] != list(range(len(a))):
         return None
@@ -75,9 +77,8 @@ def _viewed(node: Node) -> Node | None:
     if same_as(node, inner):
         return inner
     if inner.target is aten.sum.dim_IntList and _is_sum(node, inner):
-        node.target, node.args = inner.target, (*inner.args[:2], False)
-        node.kwargs = inner.kwargs
-        return node
+        inner.args, inner.meta["form"] = (*inner.args[:2], False), node.meta["form"]
+        return inner
     if inner.target in (aten.view.default, aten._unsafe_view.default):
         below = _source(inner)
         form = form_of(below)
@@ -129,9 +130,16 @@ def _is_one(value: object) -> bool:
     return bool(value.meta.get("ones"))
 
 
+Rule = Callable[[Node], "Node | None"]
+
+
+def _by_identity(rules: dict[Any, Rule]) -> dict[int, Rule]:
+    return {id(operation): rule for operation, rule in rules.items()}  # its hash is slow
+
+
 # operations that return a view of their first argument; a rule returns the replacement, which is
 # the node itself if the rule has changed it
-_VIEWS: dict[object, Callable[[Node], Node | None]] = {
+_VIEWS = _by_identity({
     **dict.fromkeys(TURNS, _transposed),
     aten.view.default: _viewed,
     aten._unsafe_view.default: _viewed,
@@ -139,9 +147,9 @@ _VIEWS: dict[object, Callable[[Node], Node | None]] = {
     aten.slice.Tensor: _expanded,
     aten.detach.default: _itself,
     aten.alias.default: _itself,
-}
+})
 # operations that return new memory
-_COPIES: dict[object, Callable[[Node], Node | None]] = {
+_COPIES = _by_identity({
     aten.clone.default: _itself,
     aten._to_copy.default: _itself,
     aten.slice_backward.default: _itself,
@@ -149,4 +157,4 @@ _COPIES: dict[object, Callable[[Node], Node | None]] = {
     aten.mul.Scalar: _times_one,
     aten.div.Tensor: _by_one,
     aten.div.Scalar: _by_one,
-}
+})

@@ -12,6 +12,7 @@ from ..ir.draft import copied
 from ..ir.forms import Form, form_of
 
 aten = torch.ops.aten
+_MM, _ADDMM = aten.mm.default, aten.addmm.default
 
 # activations that oneDNN's kernel applies to the product: name and argument. Not relu: it would
 # turn NaN into 0.
@@ -51,10 +52,10 @@ def route(graph: Graph, measure: bool) -> int:
 
 def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
     """The matrices that a node multiplies, and what it adds to each row."""
-    if node.target is aten.mm.default:
+    if node.target is _MM:
         a, b = node.args
         return a, b, None  # type: ignore[return-value]
-    if node.target is aten.addmm.default and not node.kwargs and len(node.args) == 3:
+    if node.target is _ADDMM and not node.kwargs and len(node.args) == 3:
         bias, a, b = node.args
         return a, b, bias  # type: ignore[return-value]
     return None
