@@ -11,7 +11,7 @@ import contextlib
 import operator
 import pathlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.fx import Node
@@ -112,8 +112,7 @@ class _Lowered:
         self.values: dict[Node, Any] = {}  # of nodes: the number of a value, numbers, a constant
         self.steps: list[tuple[str, str, str, list[Any], Any, list[int]]] = []
         self.count = 0
-        # the arguments of operations, by identity: an operation's hash is slow
-        self._formals: dict[int, list[tuple[str, bool, Any, str]]] = {}
+        self._forms: dict[int, _Operation] = {}  # by identity: an operation's hash is slow
         for node in part.inputs:
             self.values[node] = self._new()
         self.inputs = self.count
@@ -141,17 +140,12 @@ class _Lowered:
                 self.values[node] = self._new()
                 self.steps.append(("item", "", "", [found], number, [self.values[node]]))
             return
-        schema = getattr(node.target, "_schema", None)
-        if schema is None:
-            raise NoProgram(str(node.target))
-        formals = self._formals.get(id(node.target))
-        if formals is None:
-            formals = self._formals[id(node.target)] = [
-                (formal.name, formal.has_default_value(), formal.default_value, str(formal.type))
-                for formal in schema.arguments]
+        form = self._forms.get(id(node.target))
+        if form is None:
+            form = self._forms[id(node.target)] = _operation(node.target)
         args, kwargs = node.args, node.kwargs
         takes, constants = [], []
-        for i, (name, has_default, default, kind) in enumerate(formals):
+        for i, (name, has_default, default, kind) in enumerate(form.arguments):
             if i < len(args):
                 value: Any = args[i]
             elif name in kwargs:
@@ -160,19 +154,17 @@ class _Lowered:
                 value = default
             else:
                 raise NoProgram(f"{node.target} without '{name}'")
-            taken = self._taken(value, kind)
+            taken = self.values[value] if type(value) is Node else self._taken(value, kind)
             if isinstance(taken, _Constant):
                 constants.append(taken.value)
                 taken = ~(len(constants) - 1)
             takes.append(taken)
-        results = [self._new() for _ in schema.returns]
+        results = [self._new() for _ in range(form.results)]
         self.values[node] = results[0] if len(results) == 1 else results
-        self.steps.append(("call", schema.name, schema.overload_name, takes, constants, results))
+        self.steps.append(("call", form.name, form.overload, takes, constants, results))
 
     def _taken(self, value: Any, kind: str) -> Any:
-        """The number of a value, or a constant; a list of tensors becomes a value."""
-        if isinstance(value, Node):
-            return self.values[value]
+        """A constant; a list of tensors becomes a value."""
         if not nodes_in(value):
             return _Constant(value)
         if kind not in ("List[Tensor]", "List[Optional[Tensor]]"):
@@ -208,6 +200,30 @@ class _Lowered:
             outs = [number_of(v) if v in place else -1 for v in made]
             self.instructions.append((kind, name, overload, codes, constants, outs))
         self.results = [2 * registers[value] for value in results]
+
+
+class _Operation(NamedTuple):
+    """What an instruction has of the schema of an operation.
+
+    Attributes:
+        name, overload: its name.
+        arguments: of each argument the name, whether it has a default value, this, and its type.
+        results: how many results it has.
+    """
+
+    name: str
+    overload: str
+    arguments: list[tuple[str, bool, Any, str]]
+    results: int
+
+
+def _operation(target: Any) -> _Operation:
+    schema = getattr(target, "_schema", None)
+    if schema is None:
+        raise NoProgram(str(target))
+    return _Operation(schema.name, schema.overload_name, [
+        (formal.name, formal.has_default_value(), formal.default_value, str(formal.type))
+        for formal in schema.arguments], len(schema.returns))
 
 
 class _Constant:
