@@ -13,12 +13,36 @@ from torch.fx.node import map_arg
 _numbers = itertools.count()  # names are unique across graphs
 
 
+class _Search:
+    """Finds the nodes of a graph, in place of PyTorch's index of them, which is rarely asked."""
+
+    def __init__(self, graph: Graph):
+        self._graph = graph
+
+    def insert(self, node: Node) -> None:
+        """Do nothing."""
+
+    remove = insert
+
+    def __contains__(self, node: Node) -> bool:
+        return False
+
+    def find_nodes(self, *, op: str, target: Any = None) -> list[Node]:
+        """The nodes of a kind."""
+        return [node for node in self._graph.nodes
+                if node.op == op and (target is None or node.target == target)]
+
+
 class Kernels(Graph):
     """A graph of kernels, whose nodes are named by numbers.
 
-    PyTorch's own class searches all arguments for symbols and makes a readable name for each node,
-    which is more than half of the time that a node takes.
+    PyTorch's own class searches all arguments for symbols, makes a readable name for each node and
+    keeps an index of nodes, which is more than half of the time that a node takes.
     """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._find_nodes_lookup_table: Any = _Search(self)
 
     def create_node(self, op: str, target: Any, args: Any = None, kwargs: Any = None,
                     name: str | None = None, type_expr: Any = None) -> Node:
@@ -26,7 +50,6 @@ class Kernels(Graph):
         node = Node(self, f"k{next(_numbers)}", op, target, args or (),
                     kwargs or immutable_dict(), type_expr)
         self._insert(node)
-        self._find_nodes_lookup_table.insert(node)
         self._len += 1
         return node
 

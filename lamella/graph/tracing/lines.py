@@ -42,6 +42,7 @@ class Line(NamedTuple):
 
 
 NOWHERE = Line("", 0, "")
+_line = functools.lru_cache(4096)(Line)  # equal layers share the lines of their kernels
 
 
 class Lines:
@@ -55,15 +56,15 @@ class Lines:
         node: Any = torch._C._current_autograd_node()  # type: ignore[attr-defined]
         file, number, optimizer = _nearest(sys._getframe(1), node is not None)
         if node is None:
-            line = Line(file, number, "update" if optimizer else "forward")
+            line = _line(file, number, "update" if optimizer else "forward")
             made = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
             self._forward.setdefault(made, line)
             return line
         if not file:
             known = self._forward.get(node._sequence_nr())
             if known is not None:
-                return known._replace(phase="backward")
-        return Line(file, number, "backward")
+                file, number, _ = known
+        return _line(file, number, "backward")
 
 
 def nearest_line(frame: FrameType | None) -> Line:

@@ -25,9 +25,12 @@ from ..ir.operations import Effects, effects_of
 from .lines import Lines
 
 aten = torch.ops.aten
-
+_DETACH, _LIFT, _AS_STRIDED = (
+    aten.detach.default, aten.lift_fresh.default, aten.as_strided.default)
+_LIFTED = aten.lift_fresh_copy.default
 
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
+_NUMBERS = (int, float, bool, type(None))
 _RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
 
 
@@ -162,15 +165,15 @@ class Recorder(TorchDispatchMode):
         """Call a kernel, as a node of the graph; `call` is called for it if given."""
         if self._stopped:
             return func(*args, **kwargs)
-        if (func is aten.as_strided.default and len(args) + len(kwargs) > 3
-                and args[0].untyped_storage()._cdata in self._given):
-            return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
-        if func is aten.lift_fresh.default:  # a constant, which must not be mutated itself
-            func = aten.lift_fresh_copy.default
-        if func is aten.detach.default:  # there is no tape
+        if func is _DETACH:  # there is no tape
             found = func(*args)
             self._give(found, self._node_of(args[0]))
             return found
+        if (func is _AS_STRIDED and len(args) + len(kwargs) > 3
+                and args[0].untyped_storage()._cdata in self._given):
+            return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
+        if func is _LIFT:  # a constant, which must not be mutated itself
+            func = _LIFTED
         given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
         node.meta["line"] = self._lines.here()
@@ -178,7 +181,7 @@ class Recorder(TorchDispatchMode):
         if known.written or known.is_impure:
             self._known.clear()
             self._save(known, args, kwargs)
-        elif func is aten.lift_fresh_copy.default:
+        elif func is _LIFTED:
             self._known.add(node)
         found = (call or func)(*args, **kwargs)
         self._note(node, found)
@@ -258,14 +261,11 @@ class Recorder(TorchDispatchMode):
 
     def _described(self, value: Any) -> Any:
         """Arguments with their tensors replaced by nodes."""
-        if value is None or type(value) in (int, float, bool):
-            return value
         if isinstance(value, torch.Tensor):
             return self._node_of(value)
-        if isinstance(value, tuple):
-            return tuple([self._described(v) for v in value])
-        if isinstance(value, list):
-            return [self._described(v) for v in value]
+        if isinstance(value, (tuple, list)):
+            parts = [v if type(v) in _NUMBERS else self._described(v) for v in value]
+            return parts if isinstance(value, list) else tuple(parts)
         if isinstance(value, dict):
             return {k: self._described(v) for k, v in value.items()}
         if isinstance(value, torch.Generator):

@@ -85,15 +85,18 @@ class Results:
         self.new: list[torch.Tensor] = []
         self._reach = reach
         self._alive: list[Any] = []  # so that no identity is used again
-        self._met: dict[int, Any] = {id(t): Held(i) for i, t in enumerate(held)}
+        self._met: dict[int, Any] = {}
+        self._held = {id(t): i for i, t in enumerate(held)}
         for number, tensor in enumerate(given):
-            self._met.setdefault(id(tensor), Given(number))
+            if id(tensor) not in self._held:
+                self._met.setdefault(id(tensor), Given(number))
 
     def described(self, value: Any) -> Any:
         """The description of a value; the same description each time the value occurs."""
         if isinstance(value, (Tensor, tuple, list, dict)) and id(value) in self._met:
             return self._met[id(value)]
-        found = self._form(value)
+        number = self._held.get(id(value))
+        found = self._form(value) if number is None else Held(number)
         if found is not value:
             self._alive.append(value)
             self._met[id(value)] = found
