@@ -13,6 +13,8 @@ from ..tensor import Tensor, wrap
 
 __all__ = ["iou", "check_valid", "bounding_box_encode", "bounding_box_decode"]
 
+_Side = tuple[torch.Tensor, torch.Tensor]  # where regions start and end in one dimension
+
 
 def _columns(name: str, boxes: Tensor) -> Any:
     raw = boxes._raw
@@ -263,41 +265,73 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
         Tensor of shape (regions, C, pooled_height, pooled_width).
     """
     raw, boxes = features._raw, rois._raw
-    cells = []
-    for image, x0, y0, x1, y1 in numbers(boxes):
-        x0, y0 = x0 * spatial_scale, y0 * spatial_scale
-        x1, y1 = ((c + roi_end_mode) * spatial_scale for c in (x1, y1))
-        height, width = y1 - y0, x1 - x0
-        if roi_end_mode == 0:
-            height, width = max(height, 1.0), max(width, 1.0)
-        rows = _samples(y0, height, pooled_height, sample_num, raw)
-        columns = _samples(x0, width, pooled_width, sample_num, raw)
-        cells.append(_cell_means(raw[int(image)], rows, columns))
-    if not cells:
-        return wrap(raw.new_zeros((0, raw.shape[1], pooled_height, pooled_width)))
-    return wrap(torch.stack(cells))
+    if sample_num > 0:
+        image, rows, columns = _regions(boxes, spatial_scale, roi_end_mode)
+        samples = _bilinear(raw, image, _positions(rows, pooled_height, sample_num),
+                            _positions(columns, pooled_width, sample_num))
+        samples = samples.view(len(image), pooled_height, sample_num, pooled_width, sample_num,
+                               raw.shape[1])
+        return wrap(samples.mean((2, 4)).permute(0, 3, 1, 2))
+    means = []
+    for i in range(len(boxes)):
+        image, *sides = _regions(boxes[i:i + 1], spatial_scale, roi_end_mode)
+        down, across = (_weights(side, cells, length, raw) for side, cells, length in zip(
+            sides, (pooled_height, pooled_width), raw.shape[2:], strict=True))
+        means.append(torch.einsum("ph,chw,qw->cpq", down, raw[image].squeeze(0), across))
+    none = (0, raw.shape[1], pooled_height, pooled_width)
+    return wrap(torch.stack(means) if means else raw.new_zeros(none))
 
 
-def _samples(start: float, length: float, cells: int, count: int,
-             like: torch.Tensor) -> torch.Tensor:
-    """The samples' positions in one dimension, shape (cells, samples)."""
-    count = count if count > 0 else math.ceil(length / cells)
-    cell = torch.arange(cells, dtype=like.dtype, device=like.device).unsqueeze(1)
-    step = (torch.arange(count, dtype=like.dtype, device=like.device) + 0.5) / count
-    return start + (cell + step) * (length / cells)
+def _regions(boxes: torch.Tensor, scale: float,
+             end_mode: int) -> tuple[torch.Tensor, _Side, _Side]:
+    """The image of each region, where its rows start and end, and where its columns do."""
+    image, x0, y0, x1, y1 = boxes.detach().double().unbind(1)
+    rows, columns = ((start * scale, (end + end_mode) * scale)
+                     for start, end in ((y0, y1), (x0, x1)))
+    if not end_mode:
+        rows, columns = ((start, torch.maximum(end, start + 1)) for start, end in (rows, columns))
+    return image.long(), rows, columns
 
 
-def _cell_means(image: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    # bilinear sampling on a grid is a product with one sparse matrix a dimension
-    down, across = (_weights(p, n) for p, n in
-                    ((rows, image.shape[1]), (columns, image.shape[2])))
-    return torch.einsum("ph,chw,qw->cpq", down, image, across)
+def _positions(side: _Side, cells: int, count: int) -> torch.Tensor:
+    """The samples' positions in one dimension, shape (regions, cells * count)."""
+    start, end = (edge.unsqueeze(1) for edge in side)
+    step = (torch.arange(cells * count, dtype=start.dtype, device=start.device) + 0.5) / count
+    return start + step * ((end - start) / cells)
 
 
-def _weights(positions: torch.Tensor, length: int) -> torch.Tensor:
-    """How much each pixel counts in each cell's mean, shape (cells, length)."""
-    inside = (positions >= -1) & (positions <= length)
-    at = positions.clamp(0, length - 1).unsqueeze(-1)
-    pixels = torch.arange(length, dtype=positions.dtype, device=positions.device)
-    hat = (1 - (at - pixels).abs()).clamp_min(0)
-    return (hat * inside.unsqueeze(-1)).mean(1)
+def _bilinear(features: torch.Tensor, image: torch.Tensor, rows: torch.Tensor,
+              columns: torch.Tensor) -> torch.Tensor:
+    """Bilinear samples on the grid of each region, shape (regions, rows, columns, channels)."""
+    n, channels, height, width = features.shape
+    pixels = features.permute(0, 2, 3, 1).reshape(n * height * width, channels)
+    across = _neighbours(columns, width)
+    samples: Any = 0.0
+    for row, by_row in _neighbours(rows, height):
+        for column, by_column in across:
+            place = ((image.view(-1, 1) * height + row) * width).unsqueeze(2) + column.unsqueeze(1)
+            weight = by_row.unsqueeze(2) * by_column.unsqueeze(1)
+            samples = samples + pixels[place] * weight.to(pixels.dtype).unsqueeze(3)
+    return samples
+
+
+def _neighbours(at: torch.Tensor, length: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The two pixels beside each position, and how much each of them counts."""
+    inside = (at >= -1) & (at <= length)
+    at = at.clamp(0, length - 1)
+    low = at.floor()
+    share, first = at - low, low.long()
+    return [(first, (1 - share) * inside), ((first + 1).clamp_max(length - 1), share * inside)]
+
+
+def _weights(side: _Side, cells: int, length: int, like: torch.Tensor) -> torch.Tensor:
+    """How much each pixel counts in each cell of one region, with a sample for each pixel.
+
+    So many samples are cheaper as products with this matrix, shape (cells, length).
+    """
+    start, end = side
+    at = _positions(side, cells, math.ceil(numbers(end - start)[0] / cells))
+    found = at.new_zeros((at.shape[1], length))
+    for pixel, share in _neighbours(at, length):
+        found = found.scatter_add(1, pixel.view(-1, 1), share.view(-1, 1))
+    return found.view(cells, -1, length).mean(1).to(like.dtype)
