@@ -202,14 +202,15 @@ class Reach:
         self._seen[id(thing)] = thing
         if id(thing) in self.without:
             return
-        hashes = has_tensors_as_keys(thing)
-        if id(thing) not in self.opened and (hashes or is_large(thing) or is_opaque(thing)):
-            self.closed.append((thing, self.places.names_to(around, key)))
-            return
-        if hashes:
-            self.refused = "can find a Tensor in a dict or a set by its identity"
-        if has_attributes(thing):  # its class is derived from one of Python's
-            self._visit_object(thing)
+        if type(thing) is not Parameter:  # of which there are thousands
+            hashes = has_tensors_as_keys(thing)
+            if id(thing) not in self.opened and (hashes or is_large(thing) or is_opaque(thing)):
+                self.closed.append((thing, self.places.names_to(around, key)))
+                return
+            if hashes:
+                self.refused = "can find a Tensor in a dict or a set by its identity"
+            if has_attributes(thing):  # its class is derived from one of Python's
+                self._visit_object(thing)
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
             self._slots(thing.__dict__, self.places.add(thing.__dict__))
@@ -298,10 +299,7 @@ class Reach:
         """By identity, the objects not inspected that the code which ran may have read."""
         if not self.closed:
             return {}
-        mentioned: set[str] = set()
-        for code in codes:
-            mentioned |= names_of(code)
-            mentioned.update(code.co_freevars)
+        mentioned = {name for code in codes for name in (*names_of(code), *code.co_freevars)}
         every = not ANY_NAME.isdisjoint(mentioned)
         return {id(thing): thing for thing, names in self.closed
                 if names is None or not names.isdisjoint(mentioned)

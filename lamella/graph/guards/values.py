@@ -38,6 +38,7 @@ DEEPEST = 16  # the most levels of containers
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
+_CHANGING = (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar, functools.partial, CACHED)
 _PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
 _LARGE = "large"
 Opened = Mapping[int, Any] | None
@@ -205,8 +206,7 @@ def is_fixed(value: Any) -> bool:
     """Whether the result of `comparable` stays the same as long as the object does."""
     if isinstance(value, (tuple, frozenset)):
         return all(map(is_fixed, value))
-    return not isinstance(value, (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar,
-                                  functools.partial, CACHED))
+    return not isinstance(value, _CHANGING)
 
 
 def _parts(value: Any, depth: int, opened: Opened) -> Any:

@@ -11,6 +11,7 @@ from torch.fx.immutable_collections import immutable_dict
 from torch.fx.node import map_arg
 
 _numbers = itertools.count()  # names are unique across graphs
+_NO_NAMES = immutable_dict()
 
 
 class _Search:
@@ -48,7 +49,7 @@ class Kernels(Graph):
                     name: str | None = None, type_expr: Any = None) -> Node:
         """A new node at the current position."""
         node = Node(self, f"k{next(_numbers)}", op, target, args or (),
-                    kwargs or immutable_dict(), type_expr)
+                    kwargs or _NO_NAMES, type_expr)
         self._insert(node)
         self._len += 1
         return node

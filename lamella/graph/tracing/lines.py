@@ -51,10 +51,10 @@ class Lines:
     def __init__(self) -> None:
         self._forward: dict[int, Line] = {}  # by the number of the node on autograd's tape
 
-    def here(self) -> Line:
-        """The line that the running kernel comes from."""
+    def here(self, depth: int = 0) -> Line:
+        """The line that the running kernel comes from; the `depth` innermost callers are ours."""
         node: Any = torch._C._current_autograd_node()  # type: ignore[attr-defined]
-        file, number, optimizer = _nearest(sys._getframe(1), node is not None)
+        file, number, optimizer = _nearest(sys._getframe(1 + depth), node is not None)
         if node is None:
             line = _line(file, number, "update" if optimizer else "forward")
             made = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]

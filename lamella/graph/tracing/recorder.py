@@ -176,7 +176,7 @@ class Recorder(TorchDispatchMode):
             func = _LIFTED
         given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
-        node.meta["line"] = self._lines.here()
+        node.meta["line"] = self._lines.here(depth=2)
         known = effects_of(func)
         if known.written or known.is_impure:
             self._known.clear()
