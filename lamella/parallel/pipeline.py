@@ -24,7 +24,7 @@ from ..communication import exchange
 from ..communication.groups import group_of
 from ..state import state
 from ..tensor import Tensor, wrap
-from . import settings
+from . import settings, sharding
 from .chunks import Chunks
 from .stage_plan import Plan, plan
 from .stage_step import StageStep, form, zeros_of
@@ -163,7 +163,7 @@ def _planned(network: Any, cut: Callable[[], list[tuple]], name: str
     """The parts of the batch, and the plan for them, which must be the same in all processes."""
     error, parts, found = None, [], None
     try:
-        parts = cut()
+        parts = _whole_parts(cut, name) if sharding.splits_stages() else cut()
         found = _plan_of(network, parts, name)
     except Exception as raised:  # noqa: BLE001 - told to the other processes first
         error = raised
@@ -177,6 +177,17 @@ def _planned(network: Any, cut: Callable[[], list[tuple]], name: str
     if found is None:
         raise error or RuntimeError(f"For '{name}', there is no plan.")
     return parts, found
+
+
+def _whole_parts(cut: Callable[[], list[tuple]], name: str) -> list[tuple]:
+    """The parts of a batch whose rows the processes of a stage share, whole in each of them."""
+    error, parts = None, []
+    try:
+        parts = cut()
+    except Exception as raised:  # noqa: BLE001 - told to the other processes first
+        error = raised
+    exchange.check_all_well(name, error, group_of(None, name))
+    return [sharding.wholes(part, name) for part in parts]
 
 
 def _check_order(found: Plan, parts: int, name: str) -> None:

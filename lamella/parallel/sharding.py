@@ -34,10 +34,11 @@ from .parts import shard as cut
 from .slices import Slices
 
 __all__ = ["in_region", "lay_out", "mixed", "plan_parameters", "region", "shard", "shard_cell",
-           "splits"]
+           "splits", "splits_stages", "wholes", "whole_region"]
 
-# of each world that there was: its mesh, and the strategies that the program gave for Tensors
-_meshes: dict[int, Any] = {}
+# of each world that there was: its mesh, also by the number of stages of a pipeline, and the
+# strategies that the program gave for Tensors
+_meshes: dict[tuple[int, int], Any] = {}
 _strategies: dict[int, dict[tuple[int, ...], None]] = {}
 
 
@@ -47,14 +48,26 @@ def splits() -> bool:
             and group_of(None, "shard").size > 1)
 
 
+def splits_stages() -> bool:
+    """Whether operators are spread over the processes of each stage of a pipeline.
+
+    That is where the program has given strategies, and a stage has several processes.
+    """
+    stages = settings._get_pipeline_stages()
+    return (settings._is_in_auto_parallel_mode() and stages > 1
+            and bool(_strategies.get(ended())) and group_of(None, "shard").size > stages)
+
+
 def in_region() -> bool:
     """Whether a network is being run whose operators are spread over processes."""
     return isinstance(state.overlay, _Overlay)
 
 
-def world_mesh() -> Any:
-    """All processes, arranged in axes over which the program's strategies can be laid."""
-    if ended() not in _meshes:
+def mesh_here() -> Any:
+    """All processes, or those of this one's stage, arranged in axes over which the program's
+    strategies can be laid; all processes have to ask together for the first time."""
+    key = ended(), settings._get_pipeline_stages()
+    if key not in _meshes:
         from torch.distributed.device_mesh import DeviceMesh
         from torch.distributed.tensor import DTensor, debug
 
@@ -65,16 +78,19 @@ def world_mesh() -> Any:
         install()
         # plain tensors that an operator meets are the same in all processes
         DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
-        size = group_of(None, "shard").size
-        lengths = arranged(size, list(_strategies.get(ended(), ())))
+        size, stages = group_of(None, "shard").size, key[1]
+        lengths = arranged(size // stages, list(_strategies.get(ended(), ())))
         kind = "cuda" if torch.cuda.is_available() else "cpu"
         names = tuple(f"axis_{i}" for i in range(len(lengths)))
-        mesh = joined(
-            DeviceMesh(kind, torch.arange(size).reshape(lengths), mesh_dim_names=names))
+        outer = (stages,) if stages > 1 else ()
+        mesh = joined(DeviceMesh(kind, torch.arange(size).reshape(*outer, *lengths),
+                                 mesh_dim_names=("stage", *names)[1 - len(outer):]))
+        if outer:
+            mesh = joined(mesh[names])
         if mesh.ndim > 1:
             mesh._flatten()  # sums over all processes are one exchange then
-        _meshes[ended()] = mesh
-    return _meshes[ended()]
+        _meshes[key] = mesh
+    return _meshes[key]
 
 
 def _note(*strategies: Any) -> None:
@@ -84,9 +100,10 @@ def _note(*strategies: Any) -> None:
            if max(counts) > 1 and counts not in known]
     known.update(dict.fromkeys(new))
     if new and not in_region():
-        mesh = _meshes.get(ended())
+        key = ended(), settings._get_pipeline_stages()
+        mesh = _meshes.get(key)
         if mesh is not None and arranged(mesh.size(), list(known)) != list(mesh.shape):
-            del _meshes[ended()]
+            del _meshes[key]
 
 
 def _axes_of(counts: tuple[int, ...], keys: list[Any], taken: dict[Any, list[int]], mesh: Any,
@@ -152,7 +169,7 @@ def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None
     """
     if strategy is None:
         return raw
-    mesh, raw, taken = world_mesh(), whole_tensor(raw), {} if taken is None else taken
+    mesh, raw, taken = mesh_here(), whole_tensor(raw), {} if taken is None else taken
     if isinstance(strategy, Layout):
         axes = _of_layout(strategy, taken, mesh, where)
     else:
@@ -176,7 +193,7 @@ def whole_tensor(raw: torch.Tensor) -> torch.Tensor:
 
     if isinstance(raw, DTensor):
         return raw
-    mesh = world_mesh()
+    mesh = mesh_here()
     return DTensor.from_local(raw, mesh, [Replicate()] * mesh.ndim, run_check=False)
 
 
@@ -219,7 +236,7 @@ class _Overlay(dict[Any, torch.Tensor]):
         """This process's slice of a Parameter that strategies cut, as a DTensor."""
         if not isinstance(key, PartParameter) or not isinstance(key.placement, Slices):
             return None
-        if key.placement.mesh is not world_mesh():  # cut before processes were arranged anew
+        if key.placement.mesh is not mesh_here():  # cut before processes were arranged anew
             return None
         alias = (self.around or {}).get(key, key._data)
         return key.placement.around(alias) if alias.shape == key._data.shape else None
@@ -245,14 +262,32 @@ def region(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def spread(*args: Any, **kwargs: Any) -> Any:
         if in_region():
             return function(*args, **kwargs)
-        strategy = settings.get_auto_parallel_context("dataset_strategy")
-        _note(strategy)
-        places = iter(range(len(args)))
-        args = tuple([map_tensors(lambda t, i=i: _given(t, strategy, i, name), arg)
-                      for i, arg in zip(places, args, strict=True)])
+        return _run(function, _all_given(args, name), kwargs)
+
+    return spread
+
+
+def whole_region(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its operators spread over processes, of Tensors that all of them have."""
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = map_tensors(lambda t: t if isinstance(t, Parameter) else
+                                   wrap(whole_tensor(t._raw)), (args, kwargs))
         return _run(function, args, kwargs)
 
     return spread
+
+
+def wholes(inputs: tuple, name: str) -> tuple:
+    """Wholes of inputs of which each process was given its part."""
+    return map_tensors(lambda t: wrap(whole(t._raw)), _all_given(inputs, name))
+
+
+def _all_given(args: tuple, name: str) -> tuple:
+    """The inputs of a region as DTensors, of which this process was given its part."""
+    strategy = settings.get_auto_parallel_context("dataset_strategy")
+    _note(strategy)
+    return tuple([map_tensors(lambda t, i=i: _given(t, strategy, i, name), arg)
+                  for i, arg in enumerate(args)])
 
 
 def _together(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -287,7 +322,7 @@ def _keep_slices(laid: dict[Parameter, Any]) -> None:
     if state.trace is not None:
         state.trace.refuse_once("cuts Parameters")
     for parameter in found:
-        cut(parameter, Slices(world_mesh(), laid[parameter]))
+        cut(parameter, Slices(mesh_here(), laid[parameter]))
 
 
 def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
@@ -296,7 +331,7 @@ def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
 
     if isinstance(tensor, Parameter):
         return tensor
-    raw, mesh = tensor._raw, world_mesh()
+    raw, mesh = tensor._raw, mesh_here()
     axes: list[list[int]] = []
     if strategy == "data_parallel" and raw.dim():
         axes = [list(range(mesh.ndim))]
@@ -317,7 +352,7 @@ def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None,
 
     @functools.wraps(fn, updated=())
     def sharded(*args: Any, **kwargs: Any) -> Any:
-        if not splits():
+        if not in_region() and not splits():
             return fn(*args, **kwargs)
         taken: dict[Any, list[int]] = {}
         args = tuple([_laid_out(arg, strategy, name, taken) for arg, strategy in

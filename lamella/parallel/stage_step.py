@@ -16,6 +16,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .buckets import Reduction
 from .schedule import Action, Message, Move, Step, run
+from .sharding import splits_stages, whole_region
 from .split_backward import SplitBackward
 from .stage_plan import Plan, Value
 from .stages import Pipeline, StagePartParameter, here
@@ -31,6 +32,7 @@ class _ChunkRun:
     """A run of the network that computes what belongs to one chunk.
 
     Attributes:
+        split: whether the processes of the stage share the work of each Cell.
         inside: whether a Cell of the chunk is running.
         came: results of Cells of other chunks.
         borrowed: copies of Parameters of other stages that this one uses too.
@@ -40,8 +42,8 @@ class _ChunkRun:
 
     plans = False
 
-    def __init__(self, plan: Plan, chunk: int, name: str):
-        self.plan, self.chunk, self.name = plan, chunk, name
+    def __init__(self, plan: Plan, chunk: int, name: str, split: bool):
+        self.plan, self.chunk, self.name, self.split = plan, chunk, name, split
         self.came: dict[int, Tensor] = {}
         self.borrowed: dict[Parameter, torch.Tensor] = {}
         self.inside = False
@@ -61,6 +63,7 @@ class _ChunkRun:
         if planned.chunk == self.chunk:
             self.inside = True
             try:
+                call = whole_region(call) if self.split else call
                 output = call(*args, **kwargs)
             finally:
                 self.inside = False
@@ -111,6 +114,7 @@ class StageStep:
                  asked: list[Parameter], start: torch.Tensor | None, scheduler: str, name: str):
         self.network, self.parts, self.plan, self.name = network, parts, plan, name
         self.pipeline, self.stage = pipeline, pipeline.stage
+        self.split = splits_stages()  # then the processes of a stage have the same values
         self.start: Any = start
         self.weights = [weight for weight in asked if plan.owners[weight] == self.stage]
         self.lends = plan.lends(self.stage)
@@ -140,7 +144,9 @@ class StageStep:
             loss = zeros_of(self.plan.result, self._device())
         last = self.plan.chunks.stage(self.plan.count - 1)
         loss = exchange.broadcast(self.name, loss, chain.ranks[last], chain)
-        return loss if alike.size == 1 else exchange.all_reduce(self.name, loss, "avg", alike)
+        if alike.size == 1 or self.split:
+            return loss
+        return exchange.all_reduce(self.name, loss, "avg", alike)
 
     def finish(self, start: torch.Tensor) -> list[torch.Tensor]:
         """This stage's gradients of the loss by its weights, started from `start`."""
@@ -150,7 +156,7 @@ class StageStep:
         self._give_back()
         found = [self.gradients[weight] for weight in self.weights]
         alike = self.pipeline.alike
-        if alike.size > 1 and self.weights:
+        if alike.size > 1 and self.weights and not self.split:
             # those of parts are added up when the gradient call ends
             likes = [None if weight in self.wholes else raw
                      for weight, raw in zip(self.weights, found, strict=True)]
@@ -259,7 +265,7 @@ class StageStep:
         places = {each: len(numbers) + i for i, each in enumerate(self.copies)}
         by = [numbers.index(value.number) for value in values]
         by += [places[each] for each in borrowed]
-        chunk_run = _ChunkRun(self.plan, chunk, self.name)
+        chunk_run = _ChunkRun(self.plan, chunk, self.name, self.split)
         inputs = tuple(wrap(raw) for raw in [*given.values(), *self.copies.values()])
         body = functools.partial(self._body, part, chunk_run, numbers)
         if self.asked:

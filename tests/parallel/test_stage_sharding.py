@@ -1,0 +1,59 @@
+"""Strategies inside of a pipeline's stages: results are those of one process."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ..worlds import run_world
+from . import stage_sharding_worker as worker
+
+SCRIPT = Path(__file__).with_name("stage_sharding_worker.py")
+CASES = ["Adam tuples", "Momentum layouts", "Adam split", "Momentum interleaved", "Adam parts",
+         "clipped AutoParallel"]
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """The results of four processes, two of each of two stages."""
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4)]
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return {"Adam": worker.train("Adam"), "Momentum": worker.train("Momentum"),
+            "clipped": worker.train("Adam", auto=True)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_training_is_that_of_one_process(answers, wanted, case):
+    losses, weights, *_ = wanted[case.split()[0]]
+    for answer in answers:
+        np.testing.assert_allclose(answer[case][0], losses, rtol=1e-5)
+        for got, want in zip(answer[case][1], weights, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("case, shape", [("Adam tuples", [4, 4]), ("Momentum layouts", [2, 8]),
+                                         ("Momentum interleaved", [4, 4])])
+def test_each_process_computes_its_part_of_its_stages_products(answers, case, shape):
+    """Of 4 rows and 8 columns, in parts by rows or by columns."""
+    for rank, answer in enumerate(answers):
+        for i, held in enumerate(answer[case][3]):
+            stage = i % 2 if case.endswith("interleaved") else i // 2
+            assert held == (shape if stage == rank // 2 else None)
+
+
+def test_weights_of_a_stage_are_held_in_parts(answers):
+    for answer in answers:
+        assert (answer["Adam tuples"][2], answer["Adam parts"][2]) == (1.0, 0.5)
+
+
+def test_a_batch_that_can_not_be_cut_raises_in_all_processes(answers):
+    losses, *_ = worker.train("Adam")
+    for rank, answer in enumerate(answers):
+        told, after = answer["fault"]
+        assert told.startswith("ValueError" if rank == 1 else "RuntimeError")
+        assert "must be a multiple of the 4 parts" in told
+        assert after == pytest.approx(losses[0], rel=1e-5)
