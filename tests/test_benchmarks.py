@@ -138,7 +138,7 @@ def test_a_stopped_worker_ends_with_the_harness():
     done = subprocess.run([sys.executable, "-c", harness_dies], cwd=harness.ROOT, text=True,
                           stdout=subprocess.PIPE, timeout=300)
     pid = int(done.stdout)
-    for _ in range(100):
+    for _ in range(1200):
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii") as file:
                 if file.read().split()[2] == "Z":

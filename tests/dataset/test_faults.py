@@ -33,7 +33,7 @@ class Bad:
         return (np.int64(place),)
 
 
-def gone(pid, seconds=20):
+def gone(pid, seconds=120):
     for _ in range(seconds * 20):
         try:
             os.kill(pid, 0)
@@ -138,8 +138,8 @@ def test_a_program_that_is_stopped_leaves_no_process(number):
         os.killpg(process.pid, number)  # as a terminal does
     else:
         process.kill()
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=300)
     assert process.returncode != 0
     if number == signal.SIGINT:
         assert "KeyboardInterrupt" in told
-    assert all(gone(pid, 60) for pid in pids)
+    assert all(gone(pid) for pid in pids)

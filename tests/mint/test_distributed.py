@@ -93,7 +93,9 @@ def test_alone():
 
 
 def test_a_store_of_one_process():
-    store = in_place.TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=0.1))
+    store = in_place.TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=120))
+    assert store.store.timeout == timedelta(seconds=120)
+    store.store.set_timeout(timedelta(seconds=0.1))  # not before: it may be slow to open
     with pytest.raises(RuntimeError, match="absent"):
         store.get("absent")
     with pytest.raises(RuntimeError, match=f"127.0.0.1:{store.port} could not be opened"):
