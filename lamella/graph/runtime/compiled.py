@@ -229,17 +229,23 @@ class Compiled(FunctionWrapper):
             The numbers of traces, replays, guard misses and recorded graphs; for each
             recompilation the guard that failed, and its line; the reasons why calls run eagerly.
         """
+        paths = self._paths()
         return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
-                "graphs": sum(len(e) for e in self._entries.values()),
-                "backends": [p.backend for e in self._entries.values() for *_, p in e],
-                "kernels": [p.nodes for e in self._entries.values() for *_, p in e],
-                "recompilations": list(map(str, self._recompilations.noted)),
+                "graphs": len(paths),
+                "backends": [path.backend for path in paths],
+                "kernels": [path.nodes for path in paths],
+                "recompilations": [str(found) for found in self._recompilations.noted.copy()],
                 "eager": sorted(set(self._eager.values()))}
+
+    def _paths(self) -> list[Path]:
+        """All recorded graphs."""
+        entries = list(self._entries.values())  # one step: other threads may record
+        return [path for several in entries for *_, path in several]
 
     @property
     def settled(self) -> bool:
         """Whether it is final how each recorded graph is run, and by which executor."""
-        return all(path.is_final for entries in self._entries.values() for *_, path in entries)
+        return all(path.is_final for path in self._paths())
 
     def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
         """The graphs recorded for arguments of this kind, or else those for any size."""
@@ -262,7 +268,7 @@ class Compiled(FunctionWrapper):
         `entries` are the graphs for this kind of arguments, `applying` those whose guards failed.
         """
         known = entries or []
-        last = next(reversed(self._entries.values()), ())
+        last = (list(self._entries.values()) or [()])[-1]
         self._recompilations.diagnose(applying or last, bool(applying), inputs, args, kwargs)
         self._by_name |= any(watch.values() != seen for watch, seen, _ in applying or known)
         if self._varying and not self.fullgraph:

@@ -44,7 +44,7 @@ def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[...,
         return None
     if fn.__dict__ or not _may_be_passed_on(fn):
         return None
-    found = _compiled[key]
+    found = _compiled.get(key)  # another thread may have dropped it
     if found is None:
         bare = copy.copy(request)
         bare.fn = _with_closure(fn, [types.CellType() for _ in fn.__closure__ or ()])

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import sys
 import threading
 import time
 from functools import partial
@@ -71,6 +72,31 @@ def test_no_update_is_lost_while_another_thread_records():
     add(Tensor(np.ones(1, np.float32)))
     together(replay, record, replay)
     assert float(weight.asnumpy()) == pytest.approx(1 + 2 * calls + len(lengths), rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+def test_reports_are_made_while_other_threads_record():
+    double, over = ms.jit(lambda x, factor: x * factor), threading.Event()
+
+    def record():
+        try:
+            for size in range(1, 25):
+                double(Tensor(np.ones(size, np.float32)), size % 3)
+        finally:
+            over.set()
+
+    def report():
+        while not over.is_set():
+            assert double.report()["graphs"] >= 0 and double.settled in (True, False)
+        return double.report()["recompilations"]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        _, *found = together(record, report, report)
+    finally:
+        sys.setswitchinterval(before)
+    assert all(found)
 
 
 def test_a_run_that_raises_has_changed_nothing_when_it_is_over():
