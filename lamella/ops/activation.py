@@ -11,6 +11,7 @@ from .. import dtype as mstype
 from ..errors import op
 from ..inplace import in_place
 from ..tensor import Tensor, tensor_methods, wrap
+from .piecewise import above_zero, sloped
 
 __all__ = [
     "elu", "selu", "celu", "gelu", "fast_gelu", "silu", "swiglu", "sigmoid", "inplace_sigmoid",
@@ -38,7 +39,7 @@ def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     return wrap(F.elu(input_x._raw, alpha))
 
 
-_SELU_SCALE = 1.0507009873554805
+_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
 @op
@@ -61,7 +62,17 @@ def selu(input_x: Tensor) -> Tensor:
     raw = input_x._raw
     if not raw.is_floating_point():
         return wrap(raw.clamp_min(0))  # its two constants are cut to the type: to 1 and 1
-    return wrap(torch.where(raw < 0, torch.selu(raw), raw * _SELU_SCALE))
+    return wrap(sloped(raw, torch.selu, _selu_slope, _selu_back))
+
+
+def _selu_slope(x: torch.Tensor) -> torch.Tensor:
+    left = _SELU_SCALE * _SELU_ALPHA * torch.exp(x.clamp(max=0))
+    return torch.where(x < 0, left, _SELU_SCALE)
+
+
+def _selu_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return torch.ops.aten.elu_backward(
+        gradient, _SELU_ALPHA, _SELU_SCALE, 1.0, False, above_zero(x))  # of 0 the right side's
 
 
 @op

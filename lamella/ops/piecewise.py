@@ -1,7 +1,7 @@
 """Piecewise activation functions: relu and its relatives, hard forms, thresholds.
 
 Where two branches of an activation meet, MindSpore picks a derivative of its own. PyTorch's kernels
-are used as they are where they agree with it; the others get its rule through `_sloped`.
+are used as they are where they agree with it; the others get its rule through `sloped`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ __all__ = [
     "softshrink", "soft_shrink", "prelu", "rrelu", "threshold",
 ]
 
+aten: Any = torch.ops.aten
+
 
 class _Sloped(torch.autograd.Function):
     """An elementwise kernel whose derivative is written out as a function of the input."""
@@ -31,29 +33,48 @@ class _Sloped(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(raw: torch.Tensor, kernel: Callable, slope: Callable) -> torch.Tensor:
+    def forward(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable
+                ) -> torch.Tensor:
         return kernel(raw)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        raw, _, ctx.slope = inputs
+        raw, _, ctx.slope, ctx.back = inputs
         ctx.save_for_backward(raw)
         ctx.save_for_forward(raw)
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        return grads[0] * ctx.slope(ctx.saved_tensors[0]), None, None
+        (gradient,), (raw,) = grads, ctx.saved_tensors
+        if torch.is_grad_enabled() or torch._C._are_functorch_transforms_active():
+            return gradient * ctx.slope(raw), None, None, None
+        return ctx.back(gradient, raw), None, None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         return tangents[0] * ctx.slope(ctx.saved_tensors[0])
 
 
-def _sloped(raw: torch.Tensor, kernel: Callable, slope: Callable) -> torch.Tensor:
+def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable) -> torch.Tensor:
+    """An elementwise function with a derivative of its own.
+
+    Args:
+        raw: where it is evaluated.
+        kernel: the function.
+        slope: its derivative, which has derivatives itself.
+        back: a gradient times the derivative, of the gradient and `raw`, by kernels that take whole
+            vectors; used where nothing asks for derivatives of it.
+    """
     level = state.level
     recorded = raw.requires_grad or (level is not None and (
         level.forward or torch._C._are_functorch_transforms_active()))
-    return _Sloped.apply(raw, kernel, slope) if recorded else kernel(raw)
+    return _Sloped.apply(raw, kernel, slope, back) if recorded else kernel(raw)
+
+
+def above_zero(raw: torch.Tensor) -> torch.Tensor:
+    """The numbers, but for zero, which becomes the least number above it."""
+    limits = torch.finfo(raw.dtype)
+    return raw + limits.tiny * limits.eps
 
 
 @op
@@ -111,7 +132,19 @@ def relu6(x: Tensor) -> Tensor:
         >>> print(ms.ops.relu6(ms.Tensor([-1.0, 4.0, 8.0])))
         [0. 4. 6.]
     """
-    return wrap(clamped(torch.relu(x._raw), None, 6.0))
+    raw = x._raw
+    if not raw.is_floating_point():
+        return wrap(clamped(torch.relu(raw), None, 6.0))
+    return wrap(sloped(raw, F.relu6, _relu6_slope, _relu6_back))
+
+
+def _relu6_slope(x: torch.Tensor) -> torch.Tensor:
+    return ((x > 0) & (x <= 6)).to(x.dtype)
+
+
+def _relu6_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    next_to_six = 6 + 4 * torch.finfo(x.dtype).eps
+    return aten.hardtanh_backward(gradient, x, 0.0, next_to_six)
 
 
 @op
@@ -144,10 +177,15 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
         return wrap(pick(raw, (raw * int(alpha)).to(raw.dtype)))  # the slope is cut, too
 
     def slope(x: torch.Tensor) -> torch.Tensor:
-        tie = torch.where(x == 0, (1.0 + alpha) / 2, alpha)
-        return torch.where(x > 0, 1.0, tie).to(x.dtype)
+        left = torch.where(x == 0, x.new_full((), (1.0 + alpha) / 2), x.new_full((), alpha))
+        return torch.where(x > 0, x.new_ones(()), left)
 
-    return wrap(_sloped(raw, lambda x: F.leaky_relu(x, alpha), slope))
+    def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        # the kernel takes 0 for one side or the other; elsewhere the mean of equals is exact
+        left = aten.leaky_relu_backward(gradient, x, alpha, False)
+        return (left + aten.leaky_relu_backward(gradient, above_zero(x), alpha, False)) * 0.5
+
+    return wrap(sloped(raw, lambda x: F.leaky_relu(x, alpha), slope, back))
 
 
 @op
@@ -165,12 +203,19 @@ def hardsigmoid(input: Tensor) -> Tensor:
         >>> print(ms.ops.hardsigmoid(ms.Tensor([-3.5, 0.0, 4.3])))
         [0.  0.5 1. ]
     """
-    return wrap(_floating(lambda x: _sloped(x, F.hardsigmoid, _hardsigmoid_slope), input._raw))
+    return wrap(_floating(lambda x: sloped(
+        x, F.hardsigmoid, _hardsigmoid_slope, _hardsigmoid_back), input._raw))
 
 
 def _hardsigmoid_slope(x: torch.Tensor) -> torch.Tensor:
     # PyTorch has no second derivative of its own kernel
     return (x.abs() < 3).to(x.dtype) / 6
+
+
+def _hardsigmoid_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    if x.dtype is torch.float64:  # the kernel divides by 6 in float32
+        return gradient * _hardsigmoid_slope(x)
+    return aten.hardsigmoid_backward(gradient, x)
 
 
 def _floating(kernel: Callable, raw: torch.Tensor) -> torch.Tensor:
@@ -180,6 +225,11 @@ def _floating(kernel: Callable, raw: torch.Tensor) -> torch.Tensor:
 
 def _hardswish_slope(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x.abs() <= 3, x / 3 + 0.5, (x > 3).to(x.dtype))
+
+
+def _hardswish_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    # at the bounds themselves PyTorch's kernels differ from version to version: one unit inwards
+    return aten.hardswish_backward(gradient, x * (1 - torch.finfo(x.dtype).eps / 2))
 
 
 @op
@@ -197,7 +247,8 @@ def hardswish(input: Tensor) -> Tensor:
         >>> print(ms.ops.hardswish(ms.Tensor([-2.0, 0.0, 4.0])))
         [-0.33333334  0.          4.        ]
     """
-    return wrap(_floating(lambda x: _sloped(x, F.hardswish, _hardswish_slope), input._raw))
+    return wrap(_floating(lambda x: sloped(
+        x, F.hardswish, _hardswish_slope, _hardswish_back), input._raw))
 
 
 @op

@@ -73,7 +73,7 @@ def test_ties():
     assert slope(ops.relu, 0) == 0
     assert (slope(ops.relu6, 0), slope(ops.relu6, 6)) == (0, 1)
     assert slope(ops.leaky_relu, 0) == pytest.approx(0.6)
-    assert (slope(ops.hardswish, -3), slope(ops.hardswish, 3)) == (-0.5, 1.5)
+    assert (slope(ops.hardswish, -3), slope(ops.hardswish, 3)) == pytest.approx((-0.5, 1.5))
     assert (slope(ops.hardtanh, -1), slope(ops.hardtanh, 1)) == (0.5, 0.5)
     assert slope(ops.selu, 0) == pytest.approx(1.0507010)
 
