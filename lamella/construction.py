@@ -49,6 +49,13 @@ def as_array(raw: torch.Tensor) -> np.ndarray:
     return raw.resolve_conj().resolve_neg().numpy()
 
 
+def flat_bytes(raw: torch.Tensor) -> torch.Tensor:
+    """The elements' bytes in order, as a raw tensor of uint8 on the CPU."""
+    flat = raw.detach().cpu().contiguous().reshape(-1)
+    # PyTorch refuses another type for no elements with stride 0, as `from_numpy` makes them
+    return flat.view(torch.uint8) if flat.numel() else flat.new_empty(0, dtype=torch.uint8)
+
+
 def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
     if not isinstance(data, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
         raise TypeError(f"For 'Tensor', the type of 'input_data' should be one of Tensor, ndarray, "

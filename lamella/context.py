@@ -71,7 +71,7 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     """
     global _device
     names = {"CPU": "cpu", "GPU": "cuda", "Ascend": "cuda" if torch.cuda.is_available() else "cpu"}
-    if device_target not in names:
+    if not isinstance(device_target, str) or device_target not in names:
         raise ValueError(f"For 'set_device', 'device_target' must be 'CPU', 'GPU' or 'Ascend', "
                          f"but got {device_target!r}.")
     if device_id is not None and (not isinstance(device_id, int) or device_id < 0):
@@ -163,10 +163,11 @@ def get_context(attr_key: str) -> Any:
     Raises:
         ValueError: if the option is not known or was never set.
     """
-    if attr_key in _settings:
-        return _settings[attr_key]
-    if attr_key in _INERT:
-        return None
+    if isinstance(attr_key, str):
+        if attr_key in _settings:
+            return _settings[attr_key]
+        if attr_key in _INERT:
+            return None
     raise ValueError(f"For 'get_context', the option {attr_key!r} is not known.")
 
 

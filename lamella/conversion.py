@@ -11,7 +11,7 @@ import torch
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from . import context
-from .construction import converted, device_named
+from .construction import converted, device_named, flat_bytes
 from .dtype import Type, from_raw, to_raw
 from .errors import op
 from .inplace import in_place
@@ -320,8 +320,7 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 def _get_bytes(self: Tensor) -> bytes:
     """The elements as bytes, in order."""
     self.init_data()
-    raw = self._raw.detach().cpu().contiguous().reshape(-1)
-    return raw.view(torch.uint8).numpy().tobytes()
+    return flat_bytes(self._raw).numpy().tobytes()
 
 
 def convert_bytes_to_tensor(bytes_data: bytes, shape: Any, dtype: Any) -> Tensor:

@@ -48,6 +48,7 @@ def describe(value: Any) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001  (the message is about another error)
         return f"an object of type {type(value).__name__}"
+    text = " ".join(text.split())
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
 
 
@@ -253,14 +254,15 @@ def _is_internal(error: BaseException) -> bool:
     return True
 
 
-def explain_construction(owner: type) -> None:
+def explain_construction(owner: type[R]) -> type[R]:
     """Have errors inside a constructor of Lamella's name the class and the arguments.
 
-    Errors that the constructor raises itself are left as they are.
+    Errors that the constructor raises itself are left as they are. Used as a decorator, or in
+    `__init_subclass__` for all derived classes.
     """
     init = vars(owner).get("__init__")
     if init is None or not getattr(init, "__module__", "").startswith(_OWN):
-        return
+        return owner
 
     @functools.wraps(init)
     def explained(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -272,3 +274,4 @@ def explain_construction(owner: type) -> None:
             raise
 
     owner.__init__ = explained  # type: ignore[misc]
+    return owner

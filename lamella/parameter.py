@@ -416,6 +416,9 @@ class ParameterTuple(tuple):
     """
 
     def __new__(cls, iterable: Iterable[Parameter]):
+        if not isinstance(iterable, Iterable):
+            raise TypeError(f"For 'ParameterTuple', 'iterable' must be a list or tuple of "
+                            f"Parameters, but got {iterable!r} of type {type(iterable).__name__}.")
         parameters = tuple(iterable)
         named: dict[str, Parameter] = {}
         for parameter in parameters:

@@ -113,6 +113,9 @@ def create_amp_strategy(level: AmpLevel, dtype: mstype.Type, white_list: Names,
         >>> print(found.get_amp_level(), found.get_amp_dtype())
         AmpLevel.AmpAuto Float16
     """
+    if not isinstance(level, AmpLevel):
+        raise TypeError(f"For 'create_amp_strategy', 'level' must be an AmpLevel, "
+                        f"but got {level!r} of type {type(level).__name__}.")
     if level not in (AmpLevel.AmpO0, AmpLevel.AmpAuto):
         raise ValueError(f"A strategy for operators must have the level AmpO0 or AmpAuto, but got "
                          f"{level}. For a whole network: "

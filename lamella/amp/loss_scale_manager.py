@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import explain_construction
 from ..nn.checks import positive_int
 from ..nn.wrap import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 
@@ -23,6 +24,7 @@ class LossScaleManager:
         """A Cell that changes the scale within the training step, or None."""
 
 
+@explain_construction
 class FixedLossScaleManager(LossScaleManager):
     """A loss scale that stays.
 
@@ -41,7 +43,7 @@ class FixedLossScaleManager(LossScaleManager):
     """
 
     def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True):
-        if loss_scale < 1:
+        if not loss_scale >= 1:
             raise ValueError(f"For 'FixedLossScaleManager', 'loss_scale' must be 1 or more, "
                              f"but got {loss_scale}.")
         self._loss_scale = loss_scale
@@ -60,6 +62,7 @@ class FixedLossScaleManager(LossScaleManager):
         return FixedLossScaleUpdateCell(self._loss_scale) if self._drop_overflow_update else None
 
 
+@explain_construction
 class DynamicLossScaleManager(LossScaleManager):
     """A loss scale that grows after many steps without overflow and shrinks after one.
 
@@ -81,11 +84,11 @@ class DynamicLossScaleManager(LossScaleManager):
 
     def __init__(self, init_loss_scale: float = 2**24, scale_factor: float = 2,
                  scale_window: int = 2000):
-        if init_loss_scale < 1.0:
+        if not init_loss_scale >= 1.0:
             raise ValueError(f"For 'DynamicLossScaleManager', 'init_loss_scale' must be 1 or more, "
                              f"but got {init_loss_scale}.")
         positive_int(scale_window, "scale_window", "DynamicLossScaleManager")
-        if scale_factor <= 0:
+        if not scale_factor > 0:
             raise ValueError(f"For 'DynamicLossScaleManager', 'scale_factor' must be above 0, "
                              f"but got {scale_factor}.")
         self.loss_scale = init_loss_scale

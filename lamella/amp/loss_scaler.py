@@ -9,6 +9,7 @@ import torch
 
 from .. import dtype as mstype
 from ..autodiff.tree import map_tensors
+from ..errors import op
 from ..nn.checks import of_type, positive_int
 from ..nn.wrap.loss_scale import has_overflow
 from ..parameter import Parameter
@@ -47,6 +48,7 @@ class LossScaler(ABC):
         """The inputs divided by the scale."""
 
     @abstractmethod
+    @op
     def adjust(self, grads_finite: Any) -> bool:
         """Change the scale, given whether the gradients were finite; whether it can change."""
 
@@ -124,6 +126,7 @@ class DynamicLossScaler(_Scaler):
         self.scale_factor = scale_factor
         self.counter = Parameter(Tensor(0, mstype.int32), name="counter")
 
+    @op
     def adjust(self, grads_finite: Any) -> bool:
         """Change the scale, given whether the gradients were finite; True."""
         with torch.no_grad():

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from .. import dtype as mstype
+from ..errors import KERNEL_ERRORS, op_error
 
 __all__ = ["Constant", "Dirac", "Identity", "Initializer", "One", "Zero"]
 
@@ -58,13 +59,23 @@ class Initializer:
 class _Kernel(Initializer):
     """An initializer whose `_fill` works on a torch tensor of float32 or float64."""
 
+    def _explained_fill(self, raw: torch.Tensor) -> None:
+        """Run `_fill`, whose errors about the options name them."""
+        try:
+            self._fill(raw)
+        except KERNEL_ERRORS as error:
+            explained = op_error(type(self).__name__, error, **self._kwargs)
+            if explained is error:
+                raise
+            raise explained from error
+
     def _fill(self, raw: torch.Tensor) -> None:
         raise NotImplementedError
 
     def _initialize(self, arr: np.ndarray) -> None:
         kind = torch.float64 if arr.dtype == np.float64 else torch.float32
         raw = torch.empty(arr.shape, dtype=kind)
-        self._fill(raw)
+        self._explained_fill(raw)
         _assignment(arr, raw.numpy())
 
     def make(self, shape: Sequence[int], raw_dtype: torch.dtype) -> torch.Tensor:
@@ -72,7 +83,7 @@ class _Kernel(Initializer):
         if kind._initialize is not _Kernel._initialize or kind.__call__ is not Initializer.__call__:
             return super().make(shape, raw_dtype)  # a subclass has rules of its own
         raw = torch.empty(tuple(shape), dtype=raw_dtype if raw_dtype in _WIDE else torch.float32)
-        self._fill(raw)
+        self._explained_fill(raw)
         return raw.to(raw_dtype)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from .. import dtype as mstype
+from ..errors import op
 from ..random import drawing_from_numpy
 from ..tensor import Tensor
 from .drawing import (
@@ -358,6 +359,7 @@ class VarianceScaling(_Kernel):
             draw_uniform(raw, -bound, bound)
 
 
+@op
 def initializer(init: Any, shape: Any = None, dtype: Any = mstype.float32) -> Tensor:
     """A Tensor whose data an initializer makes when `init_data` is called.
 

@@ -28,6 +28,9 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
         >>> ds.serialize(ds.NumpySlicesDataset([1, 2]).batch(2))["op_type"]
         'Batch'
     """
+    if not hasattr(dataset, "children"):
+        raise TypeError(f"For 'serialize', 'dataset' must be a Dataset, but got {dataset!r} of "
+                        f"type {type(dataset).__name__}.")
     made = _node(dataset)
     if json_filepath:
         with open(json_filepath, "w", encoding="utf-8") as opened:

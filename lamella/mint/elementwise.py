@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from ..adapters import adapted
+from ..errors import op
 from ..tensor import Tensor
 from .forms import with_forms
 
@@ -98,6 +99,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return ops.where(condition, input, other)
 
 
+@op
 def item(input: Tensor) -> Any:
     """The element of a one-element Tensor, as a Python number.
 

@@ -7,6 +7,7 @@ from typing import Any
 from .. import ops
 from ..adapters import adapted
 from ..dtype import int64, is_inexact
+from ..errors import op
 from ..tensor import Tensor
 from .forms import with_forms
 
@@ -121,6 +122,7 @@ def _extremum(along: Any, between: Any, input: Any, dim: Any, keepdim: bool, oth
     return along(input)[0] if dim is None else along(input, dim, keepdim)
 
 
+@op
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """As `ops.median`; without `dim` the median of all elements, one Tensor.
 

@@ -96,6 +96,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *,
     return ops.repeat_interleave(input, repeats, dim)
 
 
+@op
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """As `ops.tensor_scatter_elements` with ``reduction="add"``.
 

@@ -463,7 +463,7 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
-    if name not in _activation:
+    if not isinstance(name, str) or name not in _activation:
         raise KeyError(f"For '{prim_name or 'get_activation'}', 'name' must be one of "
                        f"{list(_activation)}, but got {name!r}.")
     return _activation[name]()

@@ -312,6 +312,7 @@ def lu_solve(lu_and_piv: tuple[Tensor, Tensor], b: Tensor, trans: int = 0,
     return wrap(out[:, 0] if vector else out)
 
 
+@op
 def block_diag(*arrs: Tensor) -> Tensor:
     """A matrix with the given ones along its diagonal, in the type that they meet in.
 

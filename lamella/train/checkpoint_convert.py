@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..nn.checks import of_type
 from .checkpoint import load_checkpoint, save_checkpoint
 
 __all__ = ["ckpt_to_safetensors", "safetensors_to_ckpt"]
@@ -81,8 +82,9 @@ def _convert(function: str, formats: tuple[str, str], file_path: str, save_path:
 def _files(function: str, format: str, file_path: str,
            save_path: str | None) -> Iterator[tuple[str, str]]:
     """The files to convert, each with the folder that the new one goes to."""
+    of_type(file_path, (str, os.PathLike), "file_path", function)
     if os.path.isfile(file_path):
-        if not file_path.endswith(f".{format}"):
+        if not os.fspath(file_path).endswith(f".{format}"):
             raise ValueError(f"For '{function}', 'file_path' must be a .{format} file, "
                              f"but got '{file_path}'.")
         yield file_path, save_path or os.path.dirname(os.path.abspath(file_path))

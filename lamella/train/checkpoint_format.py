@@ -30,6 +30,7 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from .. import dtype as mstype
+from ..construction import flat_bytes
 from .atomic_file import replacing
 
 __all__ = ["CheckpointFileError", "Record", "read_ckpt", "read_content", "records", "write_ckpt"]
@@ -110,8 +111,7 @@ def _pieces(name: str, value: torch.Tensor | str) -> Iterator[Any]:
         content = memoryview((value or "\0").encode("utf-32-le", "surrogatepass"))
     else:
         kind, dims = mstype.from_raw[value.dtype].printed, list(value.shape)
-        flat = value.detach().cpu().contiguous().reshape(-1)
-        content = flat.view(torch.uint8).numpy().data
+        content = flat_bytes(value).numpy().data
     header = b"".join(_field(1, _VARINT) + _varint(n) for n in dims)
     header += _prefixed(2, kind.encode())
     tag = _prefixed(1, name.encode())

@@ -7,11 +7,24 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _checkparam as check
+from ..errors import describe
 from ..graph import JitConfig, jit
 from ..nn.cell import Cell
+from ..nn.checks import of_type
 from ..tensor import Tensor
 
 __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
+
+
+def check_dataset(dataset: Any, name: str, where: str) -> None:
+    """Check that an argument is a dataset, or what gives rows as one does.
+
+    Raises:
+        TypeError: if it isn't.
+    """
+    if not hasattr(dataset, "create_tuple_iterator") or not hasattr(dataset, "get_dataset_size"):
+        raise TypeError(f"For '{where}', '{name}' must be a Dataset, but got {describe(dataset)} "
+                        f"of type {type(dataset).__name__}.")
 
 
 class Endless:
@@ -75,6 +88,7 @@ class DatasetHelper:
         if sink_size < -1 or sink_size == 0:
             raise ValueError(f"For 'DatasetHelper', 'sink_size' must be -1 or above 0, "
                              f"but got {sink_size}.")
+        check_dataset(dataset, "dataset", "DatasetHelper")
         self.dataset, self.dataset_sink_mode = dataset, dataset_sink_mode
         self._size = dataset.get_dataset_size() if sink_size == -1 else sink_size
         if dataset_sink_mode:
@@ -130,6 +144,7 @@ def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -
         >>> ms.train.connect_network_with_dataset(net, helper) is net
         True
     """
+    of_type(dataset_helper, DatasetHelper, "dataset_helper", "connect_network_with_dataset")
     if not dataset_helper.dataset_sink_mode:
         raise RuntimeError("For 'connect_network_with_dataset', 'dataset_helper' must be in "
                            "dataset sink mode: DatasetHelper(dataset, dataset_sink_mode=True).")
@@ -172,6 +187,7 @@ def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1,
         raise ValueError(f"For 'data_sink', 'sink_size' must be above 0, but got {sink_size}.")
     run = fn if jit_config is None else jit(fn, jit_config=jit_config,
                                             input_signature=input_signature)
+    check_dataset(dataset, "dataset", "data_sink")
     rows = Endless(dataset)
 
     @functools.wraps(fn)

@@ -20,6 +20,7 @@ import numpy as np
 from .. import log
 from .. import random as streams
 from ..nn.cell import Cell
+from ..nn.checks import of_type
 from .checkpoint import load_checkpoint, save_checkpoint
 from .checkpoint_net import load_param_into_net
 
@@ -77,6 +78,7 @@ def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
         ValueError: if the file is missing, broken, or none of `save_run`.
         RuntimeError: if the network has other Parameters.
     """
+    of_type(network, Cell, "network", "load_run")
     found = load_checkpoint(path, crc_check=True)
     text = found.pop(_STATE, None)
     if not isinstance(text, str):

@@ -11,6 +11,7 @@ import pytest
 import torch
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+import lamella as ms
 from lamella.train import checkpoint_format
 from lamella.train.checkpoint_format import CheckpointFileError, read_ckpt, write_ckpt
 from lamella.train.safetensors_format import read_safetensors, write_safetensors
@@ -297,3 +298,13 @@ def test_memory_of_a_large_file_is_that_of_its_tensors(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+@pytest.mark.parametrize("shape", [(0,), (2, 0)], ids=str)
+def test_a_tensor_without_elements(format, shape, tmp_path):
+    file = str(tmp_path / f"empty.{format}")
+    ms.save_checkpoint({"w": ms.Parameter(ms.Tensor(np.zeros(shape, "float32")))}, file,
+                       format=format)
+    loaded = ms.load_checkpoint(file, format=format)["w"]
+    assert loaded.shape == shape and loaded.dtype == ms.float32

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
+from ...errors import explain_construction
 from ...tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)
@@ -50,6 +51,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
         raise NotImplementedError(f"{type(self).__name__} must implement __iter__ method.")
 
 
+@explain_construction
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples out of Tensors, along their first dimension.
 

@@ -20,6 +20,9 @@ def files_of(file_name: Any) -> list[format.File]:
     Raises:
         RuntimeError: if one isn't there.
     """
+    if not isinstance(file_name, (str, os.PathLike, list, tuple)):
+        raise ParamValueError(f"For 'file_name', a path or a list of paths is needed, but got "
+                              f"{file_name!r} of type {type(file_name).__name__}.")
     names = [file_name] if isinstance(file_name, (str, os.PathLike)) else list(file_name)
     paths: list[str] = []
     for name in names:

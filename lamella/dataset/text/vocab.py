@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import op
 from ..checks import existing_file
 from ..node import Dataset
 
@@ -136,6 +137,7 @@ class Vocab:
         """The ids by word."""
         return dict(self._ids)
 
+    @op
     def tokens_to_ids(self, tokens: Any) -> Any:
         """The id of a word, or of each in a list; -1 for unknown words."""
         if isinstance(tokens, np.ndarray):
@@ -144,6 +146,7 @@ class Vocab:
             return self._ids.get(tokens, -1)
         return [self._ids.get(token, -1) for token in tokens]
 
+    @op
     def ids_to_tokens(self, ids: Any) -> Any:
         """The word of an id, or of each in a list; "" for unknown ids."""
         if isinstance(ids, np.ndarray):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtype as mstype
+from ...errors import explain_construction
 from ...parameter import Parameter
 from ...tensor import Tensor
 from .optimizer import Optimizer
@@ -13,6 +14,7 @@ from .schedule import check_optimizer, each_group, snapshot
 __all__ = ["ReduceLROnPlateau"]
 
 
+@explain_construction
 class ReduceLROnPlateau:
     """Multiplies the learning rates by `factor` when a value has not improved for long.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtype as mstype
+from ...errors import explain_construction
 from ...parameter import Parameter
 from ...tensor import Tensor
 from .optimizer import Optimizer
@@ -41,6 +42,11 @@ class LRScheduler:
         >>> print(schedule.get_last_lr()[0])
         0.25
     """
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let errors about the arguments of Lamella's own schedules name them."""
+        super().__init_subclass__(**given)
+        explain_construction(cls)
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         where = type(self).__name__

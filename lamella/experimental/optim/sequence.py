@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import Any
 
 from ... import dtype as mstype
+from ...errors import explain_construction
 from ...parameter import Parameter
 from ...tensor import Tensor
 from .optimizer import Optimizer
@@ -14,6 +15,7 @@ from .schedule import assign, snapshot
 __all__ = ["SequentialLR"]
 
 
+@explain_construction
 class SequentialLR:
     """Steps one schedule after the other, the next from each milestone on.
 

@@ -92,6 +92,7 @@ def _given_back(input: Tensor, out: Tensor, inplace: bool) -> Tensor:
     return in_place(input, lambda raw: raw.copy_(out._raw)) if inplace else out
 
 
+@op
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """As `ops.dropout`, maybe in place; `p` may be 1.
 
@@ -171,6 +172,7 @@ def _implied(input: Tensor) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
+@op
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """As `ops.adaptive_max_pool1d`, maybe with the indices of the maxima, int64.
 
@@ -187,6 +189,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return tuple(part.squeeze(-2) for part in both)
 
 
+@op
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """As `ops.avg_pool1d`; the stride is the window's size unless given.
@@ -319,6 +322,7 @@ upsample = adapted(interpolate, "input, size=None, scale_factor=None, mode='near
                    "align_corners=None", "upsample")
 
 
+@op
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean",
            log_target: bool = False) -> Tensor:
     """As `ops.kl_div`, for shapes that broadcast; with `log_target` of log probabilities.
@@ -348,6 +352,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
     return input / ops.vector_norm(input, p, dim, True).clamp(min=eps)
 
 
+@op
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """As `ops.one_hot` with 1 and 0; `num_classes` -1 stands for the greatest class plus 1.
 

@@ -9,6 +9,7 @@ import torch
 
 from ...autodiff.forward import jvp
 from ...autodiff.pullback import vjp
+from ...errors import op
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -146,6 +147,7 @@ def _chosen(cell: Cell, parameters: Any) -> list[tuple[Parameter, torch.Tensor]]
     return found
 
 
+@op
 def stack_parameters(cells: Sequence[Cell]) -> dict[str, Tensor]:
     """The Parameters of several alike Cells as one Tensor a name, for `vmap` over the Cells.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...ops.arguments import raw_of
 from ...tensor import Tensor
 from .lagrange import minimize_lagrange
 from .quasi_newton import minimize_bfgs, minimize_lbfgs
@@ -69,6 +70,9 @@ def minimize(func: Callable[..., Tensor], x0: Tensor, args: tuple = (), method: 
     if not isinstance(args, tuple):
         raise TypeError(f"args argument to mindspore.scipy.optimize.minimize must be a tuple, "
                         f"got {args}")
+    if not isinstance(method, str):
+        raise TypeError(f"For 'minimize', 'method' must be a str, but got {method!r}.")
+    raw_of(x0, "minimize", "x0")
     options = dict(options or {})
 
     def of_place(function: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import describe, explain_construction, op
 from ...tensor import Tensor
 
 __all__ = ["Metric", "class_indices", "no_samples", "rearrange_inputs"]
@@ -56,6 +57,15 @@ class Metric(metaclass=ABCMeta):
         2
     """
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let errors about the arguments of Lamella's own metrics name them."""
+        super().__init_subclass__(**given)
+        explain_construction(cls)
+        for name in ("update", "eval"):
+            method = vars(cls).get(name)
+            if method is not None and method.__module__.startswith("lamella."):
+                setattr(cls, name, op(method, f"{cls.__name__}.{name}"))
+
     def __init__(self):
         self._indexes: list[int] | None = None
 
@@ -67,12 +77,14 @@ class Metric(metaclass=ABCMeta):
         """
         if isinstance(data, Tensor):
             return data.asnumpy()
-        if isinstance(data, list):
-            return np.array(data)
-        if isinstance(data, np.ndarray):
-            return data
-        raise TypeError(f"For '{type(self).__name__}', inputs must be Tensors, lists or arrays, "
-                        f"but got {type(data).__name__}.")
+        if not isinstance(data, (list, np.ndarray)):
+            raise TypeError(f"For '{type(self).__name__}', inputs must be Tensors, lists or "
+                            f"arrays, but got {type(data).__name__}.")
+        array = np.asarray(data)
+        if array.dtype.kind not in "biufc":
+            raise TypeError(f"For '{type(self).__name__}', inputs must be made of numbers, "
+                            f"but got {describe(data)}.")
+        return array
 
     def _two(self, inputs: tuple) -> tuple[np.ndarray, np.ndarray]:
         """The two inputs, predicted and true values, as arrays."""

@@ -62,7 +62,7 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
         >>> ms.train.get_metric_fn("topk", 3).k
         3
     """
-    if name not in _METRICS:
+    if not isinstance(name, str) or name not in _METRICS:
         raise KeyError(f"For 'get_metric_fn', 'name' must be one of {names()}, but got {name!r}.")
     return _METRICS[name](*args, **kwargs)
 
