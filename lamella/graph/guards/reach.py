@@ -221,8 +221,7 @@ class Reach:
         elif isinstance(thing, types.FunctionType):
             self._visit_function(thing)
         elif isinstance(thing, types.MethodType):
-            self._visit(thing.__self__)
-            self._visit(thing.__func__)
+            self._visit_all((thing.__self__, thing.__func__))
         elif isinstance(thing, FunctionWrapper):
             self._visit(thing.fn)
         elif isinstance(thing, functools.partial):

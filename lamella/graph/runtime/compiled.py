@@ -37,6 +37,7 @@ from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
+MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
 MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
@@ -66,7 +67,7 @@ class Compiled(FunctionWrapper):
         self._sizes: dict[Any, Sizes] = {}
         self._waiting: set[Any] = set()  # keys of calls that run eagerly until symbols can be used
         self._said: set[str] = set()
-        self._warned = 0
+        self._warned = self._made = 0
         self._varying: dict[Any, Varying] = {}
         self._opened: dict[int, Any] = {}
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
@@ -325,6 +326,10 @@ class Compiled(FunctionWrapper):
         reason = trace.refused
         if trace.refused_once:
             return trace.value
+        if trace.keeps_new and not self.fullgraph:
+            self._made += 1
+            if self._made <= MOST_NEW:
+                return trace.value  # most objects are created only once
         if trace.outside.warned and reason is None:
             self._warned += 1
             if self._warned <= MOST_WARNINGS:

@@ -37,6 +37,10 @@ _DELETED = object()  # as a value: there is none any more
 _WHOLE = object()  # as a key: the holder's whole content
 
 
+class KeepsNew(CannotTrace):
+    """The run has made an object that stays, such as one that is created when first needed."""
+
+
 class Change(NamedTuple):
     """An assignment that a run made.
 
@@ -121,7 +125,7 @@ class Snapshot:
                 if is_no_parameter(key) or key is _WHOLE and has_tensors_as_keys(place.thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
-                    raise CannotTrace(f"makes a new {type(value).__name__}")
+                    raise KeepsNew(f"makes a new {type(value).__name__}")
                 yield Change(holder, key), value
         for owner, space, before in self.spaces:
             for key, now in _changed_names(owner, space, before):
@@ -178,24 +182,25 @@ class Snapshot:
         self.put_streams_back()
 
 
-def check_givable(value: Any, reach: Reach, what: str) -> None:
+def check_givable(value: Any, reach: Reach, what: str, error: type[CannotTrace] = CannotTrace
+                  ) -> None:
     """Check that a replay can rebuild a value: its Tensors are in tuples, lists and dicts only.
 
     Raises:
-        CannotTrace: if it can't.
+        CannotTrace: if it can't; of the class `error`.
     """
     if isinstance(value, Parameter) and not reach.knows(value):
-        raise CannotTrace(f"{what} a new Parameter")
+        raise error(f"{what} a new Parameter")
     if isinstance(value, (tuple, list)):
         for inner in value:
-            check_givable(inner, reach, what)
+            check_givable(inner, reach, what, error)
     elif isinstance(value, dict):
         for _, inner in parts_of(value):
-            check_givable(inner, reach, what)
+            check_givable(inner, reach, what, error)
     elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
               or value is _DELETED or reach.knows(value) or _is_settled(value)):
-        raise CannotTrace(f"{what} a new {type(value).__name__}")
+        raise error(f"{what} a new {type(value).__name__}")
 
 
 def _is_settled(value: Any) -> bool:

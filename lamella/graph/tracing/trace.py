@@ -30,7 +30,7 @@ from ..guards.reach import Reach
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
-from .changes import APPENDED, Change, Snapshot, check_givable, given_unchanged
+from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable, given_unchanged
 from .effects import DeferredCall, can_defer, prints_recorded
 from .identities import identities_checked
 from .lines import Line, nearest_line
@@ -65,6 +65,7 @@ class Trace:
         deferred: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
         refused_once: whether the reason is a rare one, so that the next call is recorded again.
+        keeps_new: whether the reason is an object that the run has made, and that stays.
         value: the function's result.
         applies_once: whether an argument is also in an object that it reaches, so that the graph
             would hold for no other call.
@@ -92,7 +93,7 @@ class Trace:
         self.value: Any = None
         self.graph: GraphModule | None = None
         self.refused: str | None = None
-        self.refused_once = False
+        self.refused_once = self.keeps_new = False
         self.applies_once = False
         self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(_weakly(self.refuse))
@@ -271,6 +272,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                     if symbolic:
                         raise
                     trace.refuse(str(reason))
+                    trace.keeps_new = isinstance(reason, KeepsNew)
     except BaseException:
         if trace.refused is None or numbers is not None:
             trace.undo()
@@ -394,7 +396,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
                          for change in trace.changes]
     trace.noted = noted
     check_givable(trace.value, before.reach, "gives")
-    check_givable(noted, before.reach, "keeps")
+    check_givable(noted, before.reach, "keeps", KeepsNew)
     results = Results(given, trace.held, before.reach, trace.numbers)
     trace.out_tree = results.described(
         (trace.value, noted, [call.args for call in trace.deferred]))

@@ -120,3 +120,37 @@ def test_a_guard_on_a_mutated_value_counts_once():
     with pytest.warns(UserWarning, match="turns a tensor into a Python value after"):
         compiled = results(jit)
     assert compiled == results(lambda fn: fn)
+
+
+def test_objects_that_are_made_when_first_needed():
+    class Record:
+        made = 0
+
+        def __init__(self):
+            Record.made += 1
+            self.steps, self.mean = 0, None
+
+        def note(self, x):
+            self.steps += 1
+            self.mean = x.mean() if self.mean is None else self.mean * 0.5 + x.mean()
+            return self.mean * self.steps
+
+    def make():
+        records = {}
+
+        def fn(x):
+            for name in ("first", "second"):
+                if name not in records:
+                    records[name] = Record()
+            return records["first"].note(x) + records["second"].steps
+
+        return fn, records
+
+    (eager, known), (fn, records) = make(), make()
+    compiled = jit(fn)
+    for k in range(9):
+        if k == 5:
+            records["second"].steps = known["second"].steps = 7
+        np.testing.assert_allclose(compiled(x(1.0, k)).asnumpy(), eager(x(1.0, k)).asnumpy(), 1e-6)
+    assert Record.made == 4 and compiled.report()["replays"] >= 4
+    assert not compiled.report()["eager"]
