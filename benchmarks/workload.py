@@ -77,8 +77,12 @@ class Step:
 
     def value(self, result: Any) -> float:
         """A number that stands for the result: the mean magnitude of everything in it."""
-        flat = [self.array(x).astype(np.float64).ravel() for x in _leaves(result)]
-        return float(np.abs(np.concatenate(flat)).mean())
+        total, count = 0.0, 0
+        for part in _leaves(result):  # one at a time: their memory counts as the step's
+            found = np.abs(self.array(part))
+            total += float(found.sum(dtype=np.float64))
+            count += found.size
+        return total / count
 
 
 def _leaves(result: Any) -> Iterator[Any]:

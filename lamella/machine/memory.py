@@ -18,6 +18,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .extension import Extension
 
@@ -27,6 +29,9 @@ _OWN = ("MALLOC_", "GLIBC_TUNABLES", "THP_MEM_ALLOC_ENABLE")  # settings of allo
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of mallopt(3)
 _LARGEST = 2**31 - 1
+_SMALLEST = 2**20  # bytes of a block that gets a mapping of its own in `returning_freed_memory`
+
+_kept = 0  # bytes of the largest blocks that are kept when freed; 0 if the C library decides
 
 
 def keep_freed_memory() -> bool:
@@ -35,14 +40,33 @@ def keep_freed_memory() -> bool:
     Returns:
         Whether it does so from now on.
     """
+    global _kept
     if (os.environ.get("LAMELLA_KEEP_MEMORY") == "0" or not _is_glibc()
             or any(name.startswith(_OWN) for name in os.environ)):
         allocator.leave_out()
         return False
     mallopt = ctypes.CDLL(None).mallopt
     # older versions take no more than 32 MiB
-    large = mallopt(_MMAP_THRESHOLD, _LARGEST) or mallopt(_MMAP_THRESHOLD, 2**25)
-    return bool(large and mallopt(_TRIM_THRESHOLD, _LARGEST))
+    _kept = next((n for n in (_LARGEST, 2**25) if mallopt(_MMAP_THRESHOLD, n)), 0)
+    return bool(_kept and mallopt(_TRIM_THRESHOLD, _LARGEST))
+
+
+@contextmanager
+def returning_freed_memory() -> Iterator[None]:
+    """A block in which freed memory goes back to the system, for work that won't be repeated.
+
+    Every large tensor gets pages of its own, so the sizes of such work leave no holes in the memory
+    that is kept. It costs a page fault for every 4 KiB that is allocated.
+    """
+    if not _kept:
+        yield
+        return
+    mallopt = ctypes.CDLL(None).mallopt
+    mallopt(_MMAP_THRESHOLD, _SMALLEST)
+    try:
+        yield
+    finally:
+        mallopt(_MMAP_THRESHOLD, _kept)
 
 
 def release() -> None:

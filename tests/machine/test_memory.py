@@ -1,4 +1,4 @@
-"""Freed memory is kept for the next allocations: counted in page faults of real processes."""
+"""Freed memory is kept for the next allocations, seen in page faults and pages of processes."""
 
 import os
 import subprocess
@@ -40,3 +40,32 @@ def test_steps_touch_no_new_pages():
     if faults(LAMELLA_KEEP_MEMORY="0") < 1000:
         pytest.skip("the allocator of this system keeps freed memory by itself")
     assert faults(MALLOC_ARENA_MAX="4") > 1000  # a setting of the user's own counts
+
+
+PROGRAM_OF_ONE = """
+import os, lamella, torch
+from lamella.machine.memory import returning_freed_memory
+
+def resident():  # MiB
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+
+def freed():
+    blocks = [torch.ones(2 << 20) for _ in range(8)]  # 8 MiB each
+    before = resident()
+    del blocks[::2]  # holes between others
+    return before - resident()
+
+with returning_freed_memory():
+    inside = freed()
+print(inside, freed())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator is Linux's")
+def test_memory_of_work_that_is_done_once_goes_back_to_the_system():
+    done = subprocess.run([sys.executable, "-c", PROGRAM_OF_ONE], capture_output=True, text=True,
+                          check=True)
+    inside, outside = map(int, done.stdout.split())
+    assert inside >= 24
+    assert outside <= 4

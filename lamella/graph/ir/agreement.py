@@ -14,6 +14,7 @@ UNITS = 256.0  # in the last place: allowed between kernels that add in differen
 FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes
 OTHER_ORDER = 64.0  # the same of one kernel whose terms are added in another order
 UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less often
+PART = 2**20  # elements that are compared at a time: what the comparison computes takes memory
 
 Values = Sequence[torch.Tensor]
 
@@ -93,21 +94,39 @@ def units(wanted: torch.Tensor, got: torch.Tensor) -> float:
         return float("inf")
     if not is_inexact(wanted.dtype):
         return 0.0 if torch.equal(wanted, got) else float("inf")
-    a, b = wanted.detach(), got.detach()
-    if a.dtype in (torch.float16, torch.bfloat16):
-        a, b = a.float(), b.float()
-    finite = torch.isfinite(a)
-    if not torch.equal(finite, torch.isfinite(b)):
-        return float("inf")
-    if not bool(finite.all()):
-        if not torch.allclose(a[~finite], b[~finite], equal_nan=True):
+    parts = list(zip(_parts(wanted.detach()), _parts(got.detach()), strict=True))
+    norms, count = [0.0], 0
+    for a, b in parts:
+        finite = torch.isfinite(a)
+        if not torch.equal(finite, torch.isfinite(b)):
             return float("inf")
-        a, b = a[finite], b[finite]
-    if not a.numel():
-        return 0.0
-    del finite  # activations of a large network are compared so: memory counts
-    mean = float(torch.linalg.vector_norm(a)) / a.numel() ** 0.5
-    unit = a.abs().clamp_(min=max(mean, 1e-30)).mul_(torch.finfo(wanted.dtype).eps)
+        if not bool(finite.all()):
+            if not torch.allclose(a[~finite], b[~finite], equal_nan=True):
+                return float("inf")
+            a = a[finite]
+        norms.append(float(torch.linalg.vector_norm(_wide(a))))
+        count += a.numel()
+    least = max(math.hypot(*norms) / max(count, 1) ** 0.5, 1e-30)
+    return max([_most_units(_wide(a), _wide(b), least, torch.finfo(wanted.dtype).eps)
+                for a, b in parts], default=0.0)
+
+
+def _parts(x: torch.Tensor) -> Sequence[torch.Tensor]:
+    """Views of a tensor, one after the other, that are small enough to compute with."""
+    if x.numel() <= PART:
+        return [x]
+    dim = max(range(x.dim()), key=lambda dim: x.shape[dim])
+    return x.split(max(1, x.shape[dim] * PART // x.numel()), dim)
+
+
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def _most_units(a: torch.Tensor, b: torch.Tensor, least: float, eps: float) -> float:
+    """The largest difference of two elements, in units of elements of at least this size."""
+    unit = a.abs().clamp_(min=least).mul_(eps)
     difference = a - b
     size = difference.abs() if difference.is_complex() else difference.abs_()
-    return float(size.div_(unit).max())
+    size = size.div_(unit).nan_to_num_(0.0, posinf=math.inf)  # NaN where both are infinite or NaN
+    return float(size.max()) if size.numel() else 0.0

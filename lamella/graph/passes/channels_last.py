@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ...machine.memory import returning_freed_memory
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
 from ..ir.draft import Kernels
 from ..ir.forms import form_of, form_of_value
@@ -107,7 +108,8 @@ class _Rewriting:
         self.ending = set() if any(_planes(n, wanting) for n in ending) else ending
         given = iter([x.detach() for x in inputs] if self.ending else copies(module, inputs))
         # nothing requires a gradient
-        with torch.enable_grad(), generators_restored(self.streams):
+        with (torch.enable_grad(), generators_restored(self.streams),
+              returning_freed_memory()):
             for node in module.graph.nodes:
                 if node.op == "placeholder":
                     self._keep(node, self.graph.node_copy(node), next(given))

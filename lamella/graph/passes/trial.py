@@ -10,6 +10,7 @@ import torch
 from torch.fx import GraphModule
 from torch.fx.node import map_arg
 
+from ...machine.memory import returning_freed_memory
 from ...machine.timing import Rounds
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.draft import copied
@@ -49,8 +50,9 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
         device = inputs[0].device if inputs else torch.device("cpu")
         start = time.perf_counter()
         try:
-            if not (is_verified or is_right(graph, other, inputs, streams)):
-                return False
+            with returning_freed_memory():
+                if not (is_verified or is_right(graph, other, inputs, streams)):
+                    return False
         except RuntimeError:  # a kernel refuses its arguments
             return False
         own, rounds, begin = copies(graph, inputs), Rounds(("before", "after")), time.perf_counter()

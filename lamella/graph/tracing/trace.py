@@ -21,7 +21,7 @@ from torch.fx import GraphModule
 from ...autodiff.tree import map_tensors, tensors
 from ...communication.groups import ended
 from ...machine.collector import not_collecting
-from ...machine.memory import allocator
+from ...machine.memory import allocator, returning_freed_memory
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -247,6 +247,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             set_data(tensor, raw)
         seen, own = [data_of(t) for t in held], [t._raw for t in given]
         with ExitStack() as around:
+            around.enter_context(returning_freed_memory())
             if symbolic:
                 around.enter_context(symbolic.mode)
             around.enter_context(prints_recorded())

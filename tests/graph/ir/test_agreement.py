@@ -5,6 +5,7 @@ import weakref
 import pytest
 import torch
 
+from lamella.graph.ir import agreement
 from lamella.graph.ir.agreement import (
     agree,
     agree_but_for_kinks,
@@ -86,3 +87,17 @@ def test_a_kernel_without_results_or_numbers_has_the_usual_factor():
     assert in_another_order([], []) == 64
     assert in_another_order([torch.ones(1 << 20)], [torch.ones(0)]) == 1024
     assert in_another_order([torch.ones(9)], [torch.ones(9, dtype=torch.int64)]) == 64
+
+
+@pytest.mark.parametrize("shape", [(60,), (3, 20), (20, 3), (7, 1, 9)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.complex64])
+def test_tensors_are_compared_part_by_part(monkeypatch, shape, dtype):
+    a = torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+    b = a * (1 + 8 * torch.finfo(dtype).eps)
+    whole = units(a, b)
+    monkeypatch.setattr(agreement, "PART", 10)
+    assert whole > 0 and units(a, b) == pytest.approx(whole, rel=1e-3)
+    a.view(-1)[-1] = b.view(-1)[-1] = torch.inf
+    assert 0 < units(a, b) < torch.inf
+    b.view(-1)[-1] = torch.nan
+    assert units(a, b) == torch.inf
