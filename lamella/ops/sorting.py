@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..errors import op
+from ..state import state
 from ..tensor import Tensor, as_raw, tensor_methods, wrap
 from .arguments import as_int, axis_in, raw_of
 
@@ -96,9 +97,30 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
     have = raw.shape[axis] if raw.dim() else 1
     if not 0 < count <= have:
         raise ValueError(f"For 'topk', 'k' must be in (0, {have}], but got {count}.")
+    values, positions = _first(raw, count, axis, largest)
+    return wrap(values), wrap(positions.int())
+
+
+def _first(raw: torch.Tensor, count: int, axis: int, largest: bool
+           ) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first elements of a stable sort.
+
+    Where none of them has an equal, PyTorch's `topk` finds the same in less time; whether that is
+    so, a graph can't ask, and on a GPU the question takes as long as the sort.
+    """
+    if (raw.dim() and 2 * count <= raw.shape[axis] and raw.device.type == "cpu"
+            and state.trace is None and not torch._C._are_functorch_transforms_active()):
+        found = raw.topk(count, axis, largest)
+        values = found.values.detach()
+        last = values.narrow(axis, count - 1, 1)
+        before, after = values.narrow(axis, 0, count - 1), values.narrow(axis, 1, count - 1)
+        if (bool((before > after if largest else before < after).all())
+                and bool(((raw.detach() == last).sum(axis) == 1).all())):
+            return found
     values, positions = raw.sort(dim=axis, descending=largest, stable=True)
-    return (wrap(values.narrow(axis, 0, count) if raw.dim() else values),
-            wrap((positions.narrow(axis, 0, count) if raw.dim() else positions).int()))
+    if not raw.dim():
+        return values, positions
+    return values.narrow(axis, 0, count), positions.narrow(axis, 0, count)
 
 
 @op
