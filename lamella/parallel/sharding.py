@@ -4,7 +4,8 @@ In the modes ``"semi_auto_parallel"`` and ``"auto_parallel"`` a network is a *re
 become DTensors, Parameters are DTensors when they are read there, and each operator's result is
 laid out as DTensor propagates it; ``Primitive.shard`` and ``Cell.shard`` lay inputs and results out
 otherwise. What leaves a region is whole, and the same in all processes. So layouts decide who
-computes what and what is sent, never a number.
+computes what and what is sent, never a number. In a stage of a pipeline each Cell is a region, of
+that stage's processes.
 """
 
 from __future__ import annotations

@@ -154,26 +154,38 @@ def test_a_prediction():
             fitted_costs(sizes, times)
 
 
-def test_stages_of_a_pipeline():
+@pytest.mark.parametrize("way, size, between, held", [
+    ("once", 4, [1, 2, 2, 1], 1),
+    ("v", 4, [2, 4, 4, 2], 2),  # to the last stage and back; in that nothing is sent
+    ("strategies", 8, [1, 1, 2, 2, 2, 2, 1, 1], 1)])  # two processes a stage send wholes
+def test_stages_of_a_pipeline(way, size, between, held):
+    """What processes send of each batch between two stages, and hold of square weights."""
     stages, width, rows = 4, 32, 8
 
     def program():
-        ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
+        scheduler = "zero_bubble_v" if way == "v" else "1f1b"
+        ms.set_auto_parallel_context(
+            parallel_mode="semi_auto_parallel", pipeline_stages=stages,
+            dataset_strategy="full_batch",
+            pipeline_config={"pipeline_interleave": way == "v", "pipeline_scheduler": scheduler})
         communication.init()
-        net = nn.SequentialCell(*[nn.Dense(width, width, has_bias=False) for _ in range(stages)])
-        for stage, cell in enumerate(net):
-            cell.pipeline_stage = stage
+        net = nn.SequentialCell(*[nn.Dense(width, width, has_bias=False)
+                                  for _ in range(held * stages)])
+        for number, cell in enumerate(net):
+            cell.pipeline_stage = min(number, 2 * stages - 1 - number)
+            if way == "strategies":
+                cell.matmul.shard(((1, 1), (2, 1)))
         step = nn.TrainOneStepCell(nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 4),
                                    nn.Momentum(net.trainable_params(), 0.1, 0.9))
         step(ms.ops.ones((rows, width)), ms.ops.ones((rows, width)))
         return net
 
     try:
-        found = simulate(program, stages)
-        between = 4.0 * rows * width  # bytes of what a batch has between two stages
-        assert [found.sent(rank)["message"] for rank in range(stages)] == [
-            between, 2 * between, 2 * between, between]
-        assert list(found.held.values()) == [4 * width * width] * stages
+        found = simulate(program, size)
+        of_a_batch = 4.0 * rows * width
+        assert [found.sent(rank)["message"] / of_a_batch for rank in range(size)] == between
+        assert list(found.held.values()) == [held * 4 * width * width] * size
+        assert ("all_gather" in found.sent()) == (way == "strategies")
     finally:
         ms.reset_auto_parallel_context()
 
