@@ -115,3 +115,23 @@ def test_classes_of_any_whole_type():
 def test_wrong_inputs(call, kind, message):
     with pytest.raises(kind, match=message):
         call(ms.Tensor(X))
+
+
+class _Doubled(nn.MSELoss):
+    def get_loss(self, x, weights=1.0):
+        return super().get_loss(x, 2.0)
+
+
+@pytest.mark.parametrize(("reduction", "reduce"), [
+    ("mean", np.mean), ("sum", np.sum), ("none", lambda a: a)])
+def test_squares_by_one_kernel(reduction, reduce):
+    x, y = ms.Tensor(X), ms.Tensor(Y)
+    loss, doubled = nn.MSELoss(reduction), _Doubled(reduction)
+    wanted = reduce(np.square(X - Y))
+    np.testing.assert_allclose(loss(x, y).asnumpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(loss(x, y[:, :1]).asnumpy(), reduce(np.square(X - Y[:, :1])),
+                               rtol=1e-6)
+    np.testing.assert_allclose(doubled(x, y).asnumpy(), 2 * wanted, rtol=1e-6)
+    curvature = ms.grad(lambda x: ms.grad(lambda x: loss(x, y).sum())(x).sum())(x)
+    np.testing.assert_allclose(curvature.asnumpy(), 2 / X.size if reduction == "mean" else 2.0,
+                               rtol=1e-6)
