@@ -139,7 +139,9 @@ def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tenso
         raise RuntimeError(f"For '{name}', stages on several processes have first derivatives in "
                            f"reverse mode only.")
     pipeline = pipeline_of()
-    parts, found = _planned(network, cut, name)
+    split = sharding.splits_stages(network)
+    parts, found = _planned(network, functools.partial(_whole_parts, cut, name) if split else cut,
+                            name)
     overlay = {} if state.overlay is None else state.overlay
     for parameter, stage in found.owners.items():
         place(parameter, stage, pipeline, functools.partial(placement_in, pipeline))
@@ -147,7 +149,7 @@ def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tenso
                if parameter in overlay and overlay[parameter].requires_grad]
     places = [i for i, w in enumerate(weights) if found.owners[w] == pipeline.stage]
     step = StageStep(network, parts, found, pipeline, weights, _start(found),
-                     settings._get("pipeline_scheduler"), name)
+                     settings._get("pipeline_scheduler"), split, name)
     if not weights:
         with torch.no_grad():
             return wrap(step.run())
@@ -163,7 +165,7 @@ def _planned(network: Any, cut: Callable[[], list[tuple]], name: str
     """The parts of the batch, and the plan for them, which must be the same in all processes."""
     error, parts, found = None, [], None
     try:
-        parts = _whole_parts(cut, name) if sharding.splits_stages() else cut()
+        parts = cut()
         found = _plan_of(network, parts, name)
     except Exception as raised:  # noqa: BLE001 - told to the other processes first
         error = raised

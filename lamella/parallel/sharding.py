@@ -49,14 +49,17 @@ def splits() -> bool:
             and group_of(None, "shard").size > 1)
 
 
-def splits_stages() -> bool:
-    """Whether operators are spread over the processes of each stage of a pipeline.
+def splits_stages(network: Any) -> bool:
+    """Whether a network's operators are spread over the processes of each stage of a pipeline.
 
-    That is where the program has given strategies, and a stage has several processes.
+    That is where something in it was given strategies, and a stage has several processes.
     """
-    stages = settings._get_pipeline_stages()
-    return (settings._is_in_auto_parallel_mode() and stages > 1
-            and bool(_strategies.get(ended())) and group_of(None, "shard").size > stages)
+    if group_of(None, "shard").size == settings._get_pipeline_stages():
+        return False
+    return (any("_strategies" in cell.__dict__
+                or any(isinstance(each, _Sharded) for each in cell.__dict__.values())
+                for _, cell in network.cells_and_names())
+            or any("strategy" in parameter.__dict__ for parameter in network.get_parameters()))
 
 
 def in_region() -> bool:

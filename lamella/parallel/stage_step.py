@@ -16,7 +16,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .buckets import Reduction
 from .schedule import Action, Message, Move, Step, run
-from .sharding import splits_stages, whole_region
+from .sharding import whole_region
 from .split_backward import SplitBackward
 from .stage_plan import Plan, Value
 from .stages import Pipeline, StagePartParameter, here
@@ -104,6 +104,8 @@ class StageStep:
         asked: the Parameters of all stages to differentiate by.
         start: what gradients start from, if it is known.
         scheduler: in which order stages run the parts.
+        split: whether the processes of a stage share the work of each Cell, and so have the same
+            values.
 
     Attributes:
         weights: those of this stage.
@@ -111,10 +113,11 @@ class StageStep:
     """
 
     def __init__(self, network: Any, parts: list[tuple], plan: Plan, pipeline: Pipeline,
-                 asked: list[Parameter], start: torch.Tensor | None, scheduler: str, name: str):
+                 asked: list[Parameter], start: torch.Tensor | None, scheduler: str, split: bool,
+                 name: str):
         self.network, self.parts, self.plan, self.name = network, parts, plan, name
         self.pipeline, self.stage = pipeline, pipeline.stage
-        self.split = splits_stages()  # then the processes of a stage have the same values
+        self.split = split
         self.start: Any = start
         self.weights = [weight for weight in asked if plan.owners[weight] == self.stage]
         self.lends = plan.lends(self.stage)

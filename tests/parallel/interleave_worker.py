@@ -52,9 +52,9 @@ class Deep(nn.Cell):
 class Narrow(nn.Cell):
     """A loss in float16, whose gradients are zero there unless the loss is scaled."""
 
-    def __init__(self, *how):
+    def __init__(self, net):
         super().__init__()
-        self.net, self.loss = Deep(*how).to_float(ms.float16), nn.MSELoss()
+        self.net, self.loss = net.to_float(ms.float16), nn.MSELoss()
 
     def construct(self, x, y):
         return self.loss(self.net(x), ops.cast(y, ms.float16)) * 2e-6
@@ -62,8 +62,11 @@ class Narrow(nn.Cell):
 
 def train(kind, rows=slice(None), stages=1, way="loop", how="cell"):
     """The losses of some steps, all Parameters after them, and the names of those held here."""
-    network = nn.PipelineCell(Narrow(stages, way) if how in ("narrow", "later") else
-                              nn.WithLossCell(Deep(stages, way), nn.MSELoss()), PARTS)
+    net = Deep(stages, way)
+    for block in net.blocks if how == "recomputed" else ():
+        block.recompute()
+    network = nn.PipelineCell(Narrow(net) if how in ("narrow", "later") else
+                              nn.WithLossCell(net, nn.MSELoss()), PARTS)
     weights = network.trainable_params()
     optimizer = optimizer_of(kind, weights)
     if how == "AutoParallel":
@@ -130,6 +133,7 @@ def run(stages):
         found[f"{scheduler} {kind}"] = train(kind, rows, stages, way)
     for how in ("narrow", "later"):
         found[how] = train("Adam", rows, stages, "v", how)
+    found["recomputed Adam"] = train("Adam", rows, stages, "v", "recomputed")
     found["fault"] = fault(stages, "v")
     schedule("zero_bubble_v", **IN_PARTS)
     found["parts Adam"] = train("Adam", rows, stages, "v")

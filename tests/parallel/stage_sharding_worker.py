@@ -57,6 +57,8 @@ class Net(nn.Cell):
         super().__init__()
         self.blocks = nn.CellList([Block(2 * i, way) for i in range(4)])
         self.last = nn.Dense(4, 3, weight_init=weight(9, 3, 4), bias_init="zeros")
+        if way == "cells":
+            self.last.shard(((2, 1),), ((1, 1),))
         for i, block in enumerate(self.blocks):
             block.pipeline_stage = i % stages if interleaved else i * stages // 4
 
@@ -99,6 +101,8 @@ def run(stages):
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
     found["Adam tuples"] = train("Adam", rows, stages, "tuples")
     found["Momentum layouts"] = train("Momentum", rows, stages, "layouts")
+    found["Momentum cells"] = train("Momentum", rows, stages, "cells")
+    found["Adam rows"] = train("Adam", rows, stages)
     schedule("zero_bubble_v", interleave=True)
     found["Adam split"] = train("Adam", rows, stages, "tuples")
     schedule("1f1b", interleave=True)

@@ -14,8 +14,8 @@ from ..worlds import run_world
 from . import interleave_worker as worker
 
 SCRIPT = Path(__file__).with_name("interleave_worker.py")
-CASES = ["1f1b Adam", "gpipe Momentum", "zero_bubble_v Adam", "parts Adam", "AutoParallel loop",
-         "AutoParallel v"]
+CASES = ["1f1b Adam", "gpipe Momentum", "zero_bubble_v Adam", "recomputed Adam", "parts Adam",
+         "AutoParallel loop", "AutoParallel v"]
 
 
 @functools.cache

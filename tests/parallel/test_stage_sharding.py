@@ -10,8 +10,8 @@ from ..worlds import run_world
 from . import stage_sharding_worker as worker
 
 SCRIPT = Path(__file__).with_name("stage_sharding_worker.py")
-CASES = ["Adam tuples", "Momentum layouts", "Adam split", "Momentum interleaved", "Adam parts",
-         "clipped AutoParallel"]
+CASES = ["Adam tuples", "Momentum layouts", "Momentum cells", "Adam rows", "Adam split",
+         "Momentum interleaved", "Adam parts", "clipped AutoParallel"]
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,11 @@ def test_training_is_that_of_one_process(answers, wanted, case):
 
 
 @pytest.mark.parametrize("case, shape", [("Adam tuples", [4, 4]), ("Momentum layouts", [2, 8]),
-                                         ("Momentum interleaved", [4, 4])])
+                                         ("Momentum interleaved", [4, 4]),
+                                         ("Momentum cells", [4, 8]), ("Adam rows", None)])
 def test_each_process_computes_its_part_of_its_stages_products(answers, case, shape):
-    """Of 4 rows and 8 columns, in parts by rows or by columns."""
+    """Of 4 rows and 8 columns, in parts by rows or by columns; nothing is spread without
+    strategies, whatever another network has."""
     for rank, answer in enumerate(answers):
         for i, held in enumerate(answer[case][3]):
             stage = i % 2 if case.endswith("interleaved") else i // 2
