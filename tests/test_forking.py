@@ -13,6 +13,7 @@ import torch
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.autodiff import forward
+from lamella.dataset.vision import kernels
 from lamella.forking import Lock
 from lamella.graph.runtime.gate import gate
 from lamella.machine import collector
@@ -100,8 +101,9 @@ def test_a_child_sees_what_a_recorded_run_has_done_so_far():
     thread.join()
 
 
-@pytest.mark.parametrize("where", [forward._dual_numbers, background._lock, ms.random._lock],
-                         ids=["jvp", "checkpoints", "random"])
+@pytest.mark.parametrize("where", [forward._dual_numbers, background._lock, ms.random._lock,
+                                   kernels._NOT_OPTIMIZED],
+                         ids=["jvp", "checkpoints", "random", "images"])
 def test_locks_of_other_threads_are_free_in_a_child(where):
     taken, stop = threading.Event(), threading.Event()
 

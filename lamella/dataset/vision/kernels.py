@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import threading
 from typing import Any
 
 import numpy as np
 
+from ...forking import Lock
 from .enums import Border, Inter
 from .image import cv, cv_border, cv_filter, pillow
 
-_NOT_OPTIMIZED = threading.Lock()
+_NOT_OPTIMIZED = Lock()
 
 
 def like(image: np.ndarray, out: np.ndarray) -> np.ndarray:
