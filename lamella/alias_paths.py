@@ -43,10 +43,11 @@ _PLACES: dict[str, str] = {
         ops.operations.manually_defined ops.operations.manually_defined.ops_def
         ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
     "ops.primitive,ops": "ops.primitive ops.signature",
+    "nn.math,nn": "nn.layer nn.layer.math",
     "nn": """
-        nn.layer nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
+        nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
         nn.layer.container nn.layer.dense nn.layer.embedding nn.layer.image
-        nn.layer.math nn.layer.padding nn.layer.pooling nn.layer.timedistributed
+        nn.layer.padding nn.layer.pooling nn.layer.timedistributed
         nn.layer.transformer nn.cell nn.utils nn.loss nn.optim nn.wrap""",
     "nn.activation,nn": "nn.layer.activation",
     "nn.convolution,nn": "nn.layer.conv",

@@ -241,3 +241,30 @@ class MatDet(Cell):
 
     def construct(self, a: Tensor) -> Tensor:
         return ops.det(a)
+
+
+class CosineSimilarity(Cell):
+    """`ops.cosine_similarity` as a layer. Its path is `nn.layer`: `nn` has a metric of this name.
+
+    Args:
+        dim: the axis of the vectors.
+        eps: the least value of the lengths' product that is divided by.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.nn.math import CosineSimilarity
+        >>> print(CosineSimilarity()(ms.Tensor([[1.0, 0.0]]), ms.Tensor([[1.0, 1.0]])))
+        [0.70710677]
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-08):
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
+        for name, value in (("x1", x1), ("x2", x2)):
+            if not isinstance(value, Tensor):
+                raise TypeError(f"For 'CosineSimilarity', '{name}' must be a Tensor, but got "
+                                f"{type(value).__name__}.")
+        return ops.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -350,7 +350,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = 1, eps: Any = 1e-08) ->
         >>> print(ms.ops.cosine_similarity(ms.Tensor([[1.0, 0.0]]), ms.Tensor([[1.0, 1.0]])))
         [0.70710677]
     """
-    return wrap(torch.cosine_similarity(*floats(x1, x2), dim, eps))
+    x, y = torch.broadcast_tensors(*floats(x1, x2))
+    kind = torch.promote_types(x.dtype, y.dtype)
+    wide = torch.promote_types(kind, torch.float32)
+    x, y = x.to(wide), y.to(wide)
+    # PyTorch's own function bounds each length by `eps` instead of their product
+    lengths = torch.linalg.vector_norm(x, dim=dim) * torch.linalg.vector_norm(y, dim=dim)
+    return wrap(((x * y).sum(dim) / lengths.clamp_min(eps)).to(kind))
 
 
 def _tensor_sum(self: Tensor, dim: Any = None, keepdim: Any = False, keepdims: bool = False,

@@ -179,3 +179,12 @@ def test_similarity_by_its_formula():
     want = (2 * mx * my + 1e-4) * (2 * c + 9e-4) / ((mx**2 + my**2 + 1e-4) * (vx + vy + 9e-4))
     got = nn.SSIM(filter_size=3).to(ms.float64)(ms.Tensor(x), ms.Tensor(y))
     np.testing.assert_allclose(got.asnumpy(), [want], rtol=1e-5)
+
+
+def test_cosine_similarity_is_a_layer_under_its_own_path():
+    from lamella.nn.math import CosineSimilarity
+
+    a, b = ms.Tensor([[[3.0], [4.0]]]), ms.Tensor([[[0.0], [2.0]]])
+    np.testing.assert_allclose(CosineSimilarity(1)(a, b).asnumpy(), [[0.8]], rtol=1e-6)
+    with pytest.raises(TypeError, match="'x2' must be a Tensor, but got float"):
+        CosineSimilarity()(a, 1.0)

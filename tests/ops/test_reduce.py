@@ -170,6 +170,10 @@ def test_distances():
     check_op(ops.dist, lambda x, y: np.linalg.norm((x - y).ravel()), (a, b))
     check_op(ops.cosine_similarity, lambda x, y: (x * y).sum(1) / (
         np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)), (a, b))
+    for eps, cosines in ((1.0, [1.0, 0.05]), (0.5, [1.0, 0.1])):  # of the lengths' product
+        long, short = Tensor([[4.0, 0.0], [0.1, 0.2]]), Tensor([[0.5, 0.0], [0.3, 0.1]])
+        np.testing.assert_allclose(ops.cosine_similarity(long, short, 1, eps).asnumpy(), cosines,
+                                   rtol=1e-5)
     renormed = ops.renorm(Tensor(a), 2, 0, 1.0).asnumpy()
     assert (np.linalg.norm(renormed, axis=1) <= 1.0001).all()
     check_op(ops.Pdist(), lambda x: np.linalg.norm(x[[0, 0, 1]] - x[[1, 2, 2]], axis=1), (a,),
