@@ -1,5 +1,6 @@
 """Numbers that change, counters, lists that grow: one graph, which gives what eager code gives."""
 
+import collections
 import math
 import types
 from math import exp
@@ -330,3 +331,42 @@ def test_tensors_that_closures_and_globals_hold_are_replaced():
     for number, want in enumerate(wanted, 1):
         np.testing.assert_allclose(compiled(X * number).asnumpy(), want, rtol=1e-6)
     assert compiled.report()["replays"] == 6
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_a_deque_is_appended_to(most):
+    def make():
+        latest = collections.deque(maxlen=most)
+        losses = {"train": latest, "best": collections.deque([9.0], maxlen=1)}
+
+        def fn(x):
+            losses["train"].append(x.sum())
+            losses["best"].extend([float(x.max())])
+            return x * 2
+
+        return fn, lambda: (list(map(float, losses["train"])), list(losses["best"]))
+
+    same(make, [(X * n,) for n in range(1, 12)], 3)
+
+
+@pytest.mark.filterwarnings("ignore:For .jit.")
+def test_a_deque_that_is_read_or_replaced():
+    def make():
+        own = types.SimpleNamespace(latest=collections.deque(maxlen=3), means=[])
+
+        def fn(x):
+            own.latest.append(x.sum())
+            return x + (own.latest[0] if own.latest[-1] > 20 else 0)
+
+        return fn, own
+
+    (eager, known), (fn, own) = make(), make()
+    compiled = jit(fn)
+    for n in range(14):
+        if n == 6:
+            known.latest, own.latest = collections.deque([X]), collections.deque([X])
+        if n == 9:
+            known.latest.clear()
+            own.latest.clear()
+        np.testing.assert_allclose(compiled(X * n).asnumpy(), eager(X * n).asnumpy())
+        assert repr(own.latest) == repr(known.latest)

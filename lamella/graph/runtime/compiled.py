@@ -326,10 +326,9 @@ class Compiled(FunctionWrapper):
         reason = trace.refused
         if trace.refused_once:
             return trace.value
-        if trace.keeps_new and not self.fullgraph:
-            self._made += 1
-            if self._made <= MOST_NEW:
-                return trace.value  # most objects are created only once
+        self._made += trace.keeps_new
+        if trace.keeps_new and self._made <= MOST_NEW and not self.fullgraph:
+            return trace.value  # most objects are created only once
         if trace.outside.warned and reason is None:
             self._warned += 1
             if self._warned <= MOST_WARNINGS:
@@ -340,11 +339,10 @@ class Compiled(FunctionWrapper):
                 # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
                 path = Path(trace, inputs, self.level if clock else "O0")
-            except GuardTooLate as refusal:
-                if not self.fullgraph and varying.may_hold_reads(trace.reads):
-                    return trace.value  # the next call is recorded with stand-ins for them
-                reason = str(refusal)
             except CannotTrace as refusal:
+                if (isinstance(refusal, GuardTooLate) and not self.fullgraph
+                        and varying.may_hold_reads(trace.reads)):
+                    return trace.value  # the next call is recorded with stand-ins for them
                 reason = str(refusal)
             else:
                 if self._looked_at_all(trace) and path.applies_again:

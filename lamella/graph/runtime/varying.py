@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ class Varying:
     Attributes:
         positions: which of the arguments' numbers have differed, by their order.
         spots: the numbers in the program's objects that have differed, by their places.
-        lists: the program's lists that have grown, by their places.
+        lists: the program's lists and deques that have grown, by their places.
         reads: which of the numbers that runs read off tensors have differed, by their order.
         keys: those of the recorded calls.
         refused: why no graph can have such numbers as inputs; empty if none has failed.
@@ -45,14 +46,15 @@ class Varying:
         self._read: list[Any] = []
         self._reads_refused = False
         self._kept: dict[Any, tuple[Spot, Any]] = {}
-        self._lists: dict[Any, tuple[Spot, Any, int]] = {}
+        self._lists: dict[Any, tuple[Spot, Any, int, Any]] = {}
 
     def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
         """Note the numbers of a call before its recording; returns whether any have differed."""
-        found = kept_in(reach, (int, float, list))
-        kept = {place: held for place, held in found.items() if type(held[1]) is not list}
-        lists = {place: (spot, thing, len(thing))
-                 for place, (spot, thing) in found.items() if type(thing) is list}
+        found = kept_in(reach, (int, float, list, deque))
+        kept = {place: held for place, held in found.items()
+                if type(held[1]) not in (list, deque)}
+        lists = {place: (spot, thing, len(thing), thing[-1] if thing else None)
+                 for place, (spot, thing) in found.items() if type(thing) in (list, deque)}
         if self._given is not None:
             self.positions.update(i for i, (a, b) in enumerate(zip(given, self._given, strict=True))
                                   if repr(a) != repr(b))
@@ -60,9 +62,10 @@ class Varying:
                 _, before = self._kept.get(place, (spot, value))
                 if type(before) is type(value) and repr(before) != repr(value):
                     self.spots[place] = spot
-            for place, (spot, thing, length) in lists.items():
-                _, before, shorter = self._lists.get(place, (spot, None, 0))
-                if before is thing and length > shorter:
+            for place, (spot, thing, length, last) in lists.items():
+                _, before, shorter, other = self._lists.get(place, (spot, None, 0, None))
+                is_full = type(thing) is deque and length == thing.maxlen
+                if before is thing and (length > shorter or is_full and last is not other):
                     self.lists[place] = spot
         self._given, self._kept, self._lists = given, kept, lists
         self.keys.append(key)
@@ -178,7 +181,7 @@ class Rehearsal:
 
     def agrees(self, real: Trace) -> bool:
         """Whether its results and changes are those of the real run."""
-        tails = [spot.get()[-len(grown.items):] if grown.items else []
+        tails = [list(spot.get())[-len(grown.items):] if grown.items else []
                  for spot, grown in self.numbers.lists]
         return ([c.key for c in self.trace.changes if c.key is not APPENDED]
                 == [c.key for c in real.changes] and alike(self.found, _seen(real, tails)))

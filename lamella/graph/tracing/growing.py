@@ -1,9 +1,10 @@
-"""Stand-ins for lists that a run appends to."""
+"""Stand-ins for lists and deques that a run appends to."""
 
 from __future__ import annotations
 
 import copy
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from .recorder import CannotTrace
 
 
 class Growing:
-    """A stand-in for a list that a run appends to; any other use of it ends the rehearsal.
+    """A stand-in for a list or deque that a run appends to; any other use of it ends the rehearsal.
 
     Other threads that meet it meanwhile use the list itself.
 
@@ -21,7 +22,7 @@ class Growing:
 
     __slots__ = ("items", "_own", "_thread")
 
-    def __init__(self, own: list[Any]) -> None:
+    def __init__(self, own: list[Any] | deque[Any]) -> None:
         self.items: list[Any] = []
         self._own, self._thread = own, threading.get_ident()
 
@@ -31,7 +32,7 @@ class Growing:
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
-        return list
+        return type(self._own)
 
     def append(self, item: Any) -> None:
         (self._own if self.elsewhere() else self.items).append(item)
@@ -46,7 +47,7 @@ class Growing:
     def __getattr__(self, name: str) -> Any:
         if self.elsewhere():
             return getattr(self._own, name)
-        raise CannotTrace(f"uses {name} of a list that it appends to")
+        raise CannotTrace(f"uses {name} of a {type(self._own).__name__} that it appends to")
 
 
 _OF_LISTS: dict[str, Callable[..., Any]] = {  # what a list has under other names
@@ -55,12 +56,13 @@ _OF_LISTS: dict[str, Callable[..., Any]] = {  # what a list has under other name
 
 
 def _reading(name: str) -> None:
-    function = _OF_LISTS.get(name) or getattr(list, name)
+    function = _OF_LISTS.get(name)
 
     def read(self: Growing, *args: Any) -> Any:
         if self.elsewhere():
-            return function(self._own, *args)
-        raise CannotTrace(f"uses {name} of a list that it appends to")
+            own: Any = self._own
+            return function(own, *args) if function else getattr(own, name)(*args)
+        raise CannotTrace(f"uses {name} of a {type(self._own).__name__} that it appends to")
 
     setattr(Growing, name, read)
 
