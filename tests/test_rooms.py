@@ -23,7 +23,8 @@ ORDER = (
     "communication",
     "parallel.settings parallel.search_settings parallel.layout parallel.buckets parallel.on_use "
     "parallel.spread parallel.parts parallel.slices parallel.sharding parallel.stages "
-    "parallel.stage_plan parallel.axes parallel.one_axis parallel.schedule parallel.pipeline",
+    "parallel.stage_plan parallel.stage_step parallel.split_backward parallel.chunks "
+    "parallel.axes parallel.one_axis parallel.schedule parallel.pipeline",
     "ops",
     "nn parallel.auto_parallel parallel.nn",
     "graph.ir",
