@@ -102,7 +102,7 @@ def test_a_child_sees_what_a_recorded_run_has_done_so_far():
 
 
 @pytest.mark.parametrize("where", [forward._dual_numbers, background._lock, ms.random._lock,
-                                   kernels._NOT_OPTIMIZED],
+                                   kernels._OPTIMIZATION],
                          ids=["jvp", "checkpoints", "random", "images"])
 def test_locks_of_other_threads_are_free_in_a_child(where):
     taken, stop = threading.Event(), threading.Event()

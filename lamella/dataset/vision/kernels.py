@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,19 @@ from ...forking import Lock
 from .enums import Border, Inter
 from .image import cv, cv_border, cv_filter, pillow
 
-_NOT_OPTIMIZED = Lock()
+# OpenCV has one switch for all threads; what rounds otherwise without optimization holds this
+_OPTIMIZATION = Lock()
+
+
+@contextmanager
+def _unoptimized() -> Iterator[None]:
+    """A block in which OpenCV's kernels aren't vectorised."""
+    with _OPTIMIZATION:
+        cv().setUseOptimized(False)
+        try:
+            yield
+        finally:
+            cv().setUseOptimized(True)
 
 
 def like(image: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -34,15 +48,13 @@ def resized(image: np.ndarray, height: int, width: int, interpolation: Inter) ->
         return np.asarray(pillow().fromarray(image).resize((width, height), filters.BICUBIC))
     if interpolation is Inter.CUBIC and image.dtype == np.uint8:
         # OpenCV's vectorised cubic rounds otherwise; 2.10's isn't vectorised
-        with _NOT_OPTIMIZED:
-            cv().setUseOptimized(False)
-            try:
-                out = cv().resize(image, (width, height), interpolation=cv().INTER_CUBIC)
-            finally:
-                cv().setUseOptimized(True)
+        with _unoptimized():
+            out = cv().resize(image, (width, height), interpolation=cv().INTER_CUBIC)
         return like(image, out)
-    return like(image, cv().resize(np.ascontiguousarray(image), (width, height),
-                                   interpolation=cv_filter(interpolation)))
+    with nullcontext() if image.dtype == np.uint8 else _OPTIMIZATION:
+        out = cv().resize(np.ascontiguousarray(image), (width, height),
+                          interpolation=cv_filter(interpolation))
+    return like(image, out)
 
 
 def cropped(image: np.ndarray, top: int, left: int, height: int, width: int) -> np.ndarray:
@@ -136,8 +148,10 @@ def in_perspective(image: np.ndarray, start: Any, end: Any, interpolation: Inter
 
 def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, float]) -> np.ndarray:
     """Blur by a Gaussian kernel; its size and sigma are (x, y)."""
-    return like(image, cv().GaussianBlur(np.ascontiguousarray(image), kernel, sigmaX=sigma[0],
-                                         sigmaY=sigma[1]))
+    with nullcontext() if image.dtype == np.uint8 else _OPTIMIZATION:
+        out = cv().GaussianBlur(np.ascontiguousarray(image), kernel, sigmaX=sigma[0],
+                                sigmaY=sigma[1])
+    return like(image, out)
 
 
 def brightened(image: np.ndarray, factor: float) -> np.ndarray:
@@ -155,7 +169,8 @@ def contrasted(image: np.ndarray, factor: float) -> np.ndarray:
 
 def _between(zero: np.ndarray, one: np.ndarray, factor: float) -> np.ndarray:
     factor = float(np.float32(factor))
-    return cv().addWeighted(zero, 1 - factor, one, factor, 0)
+    with _OPTIMIZATION:
+        return cv().addWeighted(zero, 1 - factor, one, factor, 0)
 
 
 def saturated(image: np.ndarray, factor: float) -> np.ndarray:
@@ -166,15 +181,11 @@ def saturated(image: np.ndarray, factor: float) -> np.ndarray:
 
 def hued(image: np.ndarray, factor: float) -> np.ndarray:
     """Rotate the hue by a fraction of the colour circle."""
-    with _NOT_OPTIMIZED:
-        cv().setUseOptimized(False)
-        try:
-            hsv = cv().cvtColor(image, cv().COLOR_RGB2HSV_FULL)
-            turn = int(factor * 255)
-            hsv[..., 0] = (hsv[..., 0].astype(np.int16) + turn) & 255
-            return cv().cvtColor(hsv, cv().COLOR_HSV2RGB_FULL)
-        finally:
-            cv().setUseOptimized(True)
+    with _unoptimized():
+        hsv = cv().cvtColor(image, cv().COLOR_RGB2HSV_FULL)
+        turn = int(factor * 255)
+        hsv[..., 0] = (hsv[..., 0].astype(np.int16) + turn) & 255
+        return cv().cvtColor(hsv, cv().COLOR_HSV2RGB_FULL)
 
 
 def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
@@ -182,7 +193,9 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     plain = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     smooth = np.asarray(pillow().fromarray(plain).filter(pillow("ImageFilter").SMOOTH))
     factor = float(np.float32(factor))
-    return like(image, cv().addWeighted(plain, factor, smooth, float(1 - np.float32(factor)), 0))
+    with _OPTIMIZATION:
+        out = cv().addWeighted(plain, factor, smooth, float(1 - np.float32(factor)), 0)
+    return like(image, out)
 
 
 def auto_contrasted(image: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Image operations beyond the recorded results: policies, bounding boxes, files."""
 
 import io
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import lamella as ms
 import lamella.dataset as ds
 import lamella.dataset.vision as vision
 from lamella.dataset import transforms
+from lamella.dataset.vision import kernels
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8)
 
@@ -18,6 +20,25 @@ def jpeg(image=IMAGE):
     data = io.BytesIO()
     Image.fromarray(image).save(data, "JPEG")
     return np.frombuffer(data.getvalue(), np.uint8)
+
+
+def test_images_are_mixed_alike_while_another_thread_turns_hues():
+    """That is done without OpenCV's optimization, which all threads switch together."""
+    image = np.random.default_rng(0).integers(0, 256, (400, 400, 3), dtype=np.uint8)
+    wanted, over = kernels.saturated(image, 0.3), threading.Event()
+
+    def turn():
+        while not over.is_set():
+            kernels.hued(image, 0.1)
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    try:
+        for _ in range(100):
+            np.testing.assert_array_equal(kernels.saturated(image, 0.3), wanted)
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_decode_gives_what_pillow_gives_and_refuses_damaged_files():
