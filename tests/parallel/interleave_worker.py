@@ -2,7 +2,6 @@
 
 import json
 import sys
-import warnings
 
 import lamella as ms
 from lamella import communication, nn, ops
@@ -15,6 +14,7 @@ from tests.parallel.pipeline_worker import (
     batch,
     functional,
     optimizer_of,
+    refuse_warnings,
     rows_of,
     scaling,
     weight,
@@ -147,9 +147,7 @@ def run(stages):
 
 def main():
     communication.init()
-    warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")
+    refuse_warnings()
     print(json.dumps({stages: run(int(stages)) for stages in sys.argv[1:]}))
 
 

@@ -425,13 +425,18 @@ def lose_a_process():
     os._exit(0)  # an orderly end would wait for the process that is lost
 
 
+def refuse_warnings():
+    """Make errors of warnings, but of the one that says that stages run eagerly."""
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")
+
+
 def main():
     communication.init()
     if sys.argv[1:] == ["lost"]:
         lose_a_process()
-    warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")
+    refuse_warnings()
     size = communication.get_group_size()
     found = {stages: run(stages) for stages in ([2] if size == 2 else [4, 2])}
     folder = sys.argv[1]

@@ -1,7 +1,6 @@
 """The program that each process runs in test_stage_sharding.py: strategies inside of stages."""
 
 import json
-import warnings
 
 import lamella as ms
 from lamella import communication, nn, ops
@@ -12,6 +11,7 @@ from tests.parallel.pipeline_worker import (
     IN_PARTS,
     batch,
     functional,
+    refuse_warnings,
     rows_of,
     weight,
 )
@@ -118,9 +118,7 @@ def run(stages):
 
 def main():
     communication.init()
-    warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    warnings.filterwarnings("ignore", message=".*runs the stages of a pipeline")
+    refuse_warnings()
     print(json.dumps(run(2)))
 
 
