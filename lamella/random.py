@@ -290,7 +290,8 @@ class Generator:
 
     def __init__(self):
         self._own: torch.Generator | None = _Stream(device=context.current_device()).manual_seed(0)
-        _own[next(_numbers)] = self._own
+        with _lock:
+            _own[next(_numbers)] = self._own
 
     @property
     def raw(self) -> torch.Generator:

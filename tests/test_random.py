@@ -161,6 +161,7 @@ def test_generators_are_made_while_another_thread_keeps_them():
         while not stop.is_set():
             made[60:] = [fresh_generator(object(), 1)]
             made.append(fresh_generator(object(), 2))
+            made.append(ms.Generator())
 
     thread, before = threading.Thread(target=make), sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
