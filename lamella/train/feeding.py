@@ -27,6 +27,19 @@ def check_dataset(dataset: Any, name: str, where: str) -> None:
                         f"of type {type(dataset).__name__}.")
 
 
+def check_training_dataset(dataset: Any, where: str) -> None:
+    """As `check_dataset`, of an argument 'train_dataset', which must have rows.
+
+    Raises:
+        TypeError: if it is no dataset.
+        ValueError: if it is empty.
+    """
+    check_dataset(dataset, "train_dataset", where)
+    if dataset.get_dataset_size() == 0:
+        raise ValueError("There is no valid data in dataset, please check dataset file "
+                         "firstly.")
+
+
 class Endless:
     """The rows of epoch after epoch, without end.
 

@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
-from .feeding import Endless, check_dataset, release, row_of
+from .feeding import Endless, check_dataset, check_training_dataset, release, row_of
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -243,10 +243,7 @@ class Model:
         if sink_size < -1 or sink_size == 0:
             raise ValueError(f"For '{where}', 'sink_size' must be -1 or above 0, "
                              f"but got {sink_size}.")
-        check_dataset(dataset, "train_dataset", where)
-        if dataset.get_dataset_size() == 0:
-            raise ValueError("There is no valid data in dataset, please check dataset file "
-                             "firstly.")
+        check_training_dataset(dataset, where)
         if dataset.__dict__.setdefault("_trained_by", self._number) != self._number:
             raise RuntimeError("The dataset object had been used in other model by "
                                "model.train(...), please create a new dataset.")
