@@ -82,7 +82,7 @@ class MultiClassDiceLoss(LossBase):
             checks.of_type(ignore_indiex, int, "ignore_indiex", name)
         if isinstance(activation, str):
             one_of(activation, ("softmax", "logsoftmax", "relu", "relu6", "tanh", "sigmoid"),
-                          "activation", name)
+                   "activation", name)
             activation = get_activation(activation)
         elif activation is not None:
             checks.of_type(activation, Cell, "activation", name)

@@ -24,9 +24,9 @@ def peephole(module: GraphModule, memory: Memory) -> int:
         rule = _VIEWS.get(id(node.target))
         if rule is not None:
             other = rule(node) if node not in memory.results else None
-            if other is not None and other is not node:
+            if other is not None:
                 replacements.replace(node, other)
-            count += other is not None
+                count += 1
             continue
         rule = _COPIES.get(id(node.target))
         other = rule(node) if rule is not None else None
@@ -137,8 +137,7 @@ def _by_identity(rules: dict[Any, Rule]) -> dict[int, Rule]:
     return {id(operation): rule for operation, rule in rules.items()}  # its hash is slow
 
 
-# operations that return a view of their first argument; a rule returns the replacement, which is
-# the node itself if the rule has changed it
+# operations that return a view of their first argument; a rule returns the replacement
 _VIEWS = _by_identity({
     **dict.fromkeys(TURNS, _transposed),
     aten.view.default: _viewed,
