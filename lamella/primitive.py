@@ -203,12 +203,20 @@ def _explaining(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
-    """A Primitive class without attributes that computes `function`."""
+    """A Primitive class without attributes that computes `function`.
+
+    Its docstring shows the examples of `function`, with calls of the class's objects.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Square.__doc__.splitlines()[-1].strip())
+        [1. 4.]
+    """
 
     explained = function if hasattr(function, "is_op") else op(function, name)
 
     class _Plain(Primitive, explained=False):
-        __doc__ = f"The operator `{function.__name__}` as an object without attributes."
+        __doc__ = f"{_summary(name, function)}{examples_of(name, function)}"
 
         def __init__(self):
             super().__init__(name)
@@ -219,3 +227,22 @@ def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
     _Plain.__name__ = _Plain.__qualname__ = name
     _Plain.__module__ = function.__module__
     return _Plain
+
+
+def _summary(name: str, function: Callable[..., Any]) -> str:
+    public = function.__name__.isidentifier() and not function.__name__.startswith("_")
+    shown = f"ops.{function.__name__}" if public else name
+    return f"The operator `{shown}` as an object without attributes."
+
+
+def examples_of(name: str, function: Callable[..., Any]) -> str:
+    """The examples in a function's docstring, with calls of ``ops.name()`` in place of its own.
+
+    An empty text if there are none, or none that call the function as ``ops.function(...)``.
+    """
+    before, heading, examples = (function.__doc__ or "").rpartition("Examples:\n")
+    call = f"ops.{function.__name__}("
+    if not heading or call not in examples:
+        return ""
+    indent = before[before.rindex("\n") + 1:]  # none since Python 3.13
+    return f"\n\n{indent}{heading}{examples.replace(call, f'ops.{name}()(').rstrip()}"

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ...errors import op
+from ...primitive import examples_of
 from ...tensor import Tensor, wrap
 from ..arguments import indices_of
 from ..composite import prim_attr_register
@@ -82,8 +83,9 @@ def _locking(name: str, function: Callable[..., Tensor], use: bool = False) -> t
     """A class whose one attribute, `use_locking`, is accepted as MindSpore does."""
 
     class _Locking(Primitive):
-        __doc__ = (f"The operator `{function.__name__}` as an object.\n\nArgs:\n"
-                   f"    use_locking: accepted as MindSpore does.")
+        __doc__ = (f"The operator `ops.{function.__name__}` as an object.\n\n    Args:\n"
+                   f"        use_locking: accepted as MindSpore does, without effect."
+                   f"{examples_of(name, function)}")
 
         def __init__(self, use_locking: bool = use):
             super().__init__(name)
