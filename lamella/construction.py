@@ -50,8 +50,11 @@ def as_array(raw: torch.Tensor) -> np.ndarray:
 
 
 def flat_bytes(raw: torch.Tensor) -> torch.Tensor:
-    """The elements' bytes in order, as a raw tensor of uint8 on the CPU."""
-    flat = raw.detach().cpu().contiguous().reshape(-1)
+    """The elements' bytes in order, as a raw tensor of uint8 on the same device.
+
+    A contiguous tensor isn't copied: the bytes are its own memory.
+    """
+    flat = raw.detach().contiguous().reshape(-1)
     # PyTorch refuses another type for no elements with stride 0, as `from_numpy` makes them
     return flat.view(torch.uint8) if flat.numel() else flat.new_empty(0, dtype=torch.uint8)
 

@@ -320,7 +320,7 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 def _get_bytes(self: Tensor) -> bytes:
     """The elements as bytes, in order."""
     self.init_data()
-    return flat_bytes(self._raw).numpy().tobytes()
+    return flat_bytes(self._raw.cpu()).numpy().tobytes()
 
 
 def convert_bytes_to_tensor(bytes_data: bytes, shape: Any, dtype: Any) -> Tensor:

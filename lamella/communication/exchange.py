@@ -22,6 +22,7 @@ import torch
 import torch.distributed as dist
 
 from .. import context
+from ..construction import flat_bytes
 from ..state import state
 from . import repeated
 from .groups import Group, world_rank
@@ -60,10 +61,10 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
     """Make one exchange with the group's other processes.
 
     Args:
-        raw: what is given; of one type and size in all processes, if `alike`.
-        option: what else has to be the same.
-        compares: whether it is compared what the processes exchange, where the group does so.
-            It isn't if a comparison that was begun before says it.
+        raw: the tensor that is sent; of one type and size in all processes, if `alike`.
+        option: what else has to be the same in all processes.
+        compares: whether the processes compare what they exchange, if the group does so at all.
+            False if an earlier comparison covers this exchange.
     """
     what = note(name, kind, group, raw, option, alike)
     try:
@@ -81,7 +82,7 @@ def note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
     """Count an exchange, and describe it.
 
     Args:
-        gives: whether this process gives the tensor, and doesn't only take one like it.
+        gives: whether this process sends the tensor; False if it only receives one like it.
     """
     global _made
     check_member(name, group)
@@ -110,27 +111,27 @@ def _compare(name: str, what: str, group: Group) -> None:
         Divergence: if they aren't, in each of them.
     """
     begun = _begin_comparison(what, group)
-    begun.coming.wait()
+    begun.pending.wait()
     _end_comparison(name, begun, group)
 
 
 def _begin_comparison(what: str, group: Group) -> Any:
     mine: Any = torch.tensor([zlib.crc32(what.encode())])
     mine.found, mine.what = [torch.empty_like(mine) for _ in group.ranks], what
-    mine.coming = dist.all_gather(mine.found, mine, group.process_group, async_op=True)
+    mine.pending = dist.all_gather(mine.found, mine, group.process_group, async_op=True)
     return mine
 
 
 def _end_comparison(name: str, begun: Any, group: Group) -> None:
     if all(torch.equal(each, begun) for each in begun.found):
         return
-    stories: list[Any] = [None] * group.size
+    descriptions: list[Any] = [None] * group.size
     mine = f"'{name}', {begun.what}, at {program_line()}"
-    dist.all_gather_object(stories, mine, group.process_group)
-    told = "".join(f"\n  process {rank}: {story}"
-                   for rank, story in zip(group.ranks, stories, strict=True))
+    dist.all_gather_object(descriptions, mine, group.process_group)
+    listing = "".join(f"\n  process {rank}: {description}"
+                      for rank, description in zip(group.ranks, descriptions, strict=True))
     raise Divergence(f"For '{name}', the processes of group {group.name!r} exchange different "
-                     f"things, as their exchange {_made}:{told}")
+                     f"things, as their exchange {_made}:{listing}")
 
 
 def program_line() -> str:
@@ -180,13 +181,13 @@ def all_reduce(name: str, raw: torch.Tensor, op: str, group: Group) -> torch.Ten
 
 @repeatable
 def begin_comparison(name: str, given: list[torch.Tensor], what: str, group: Group) -> torch.Tensor:
-    """Begin to compare, where the group does so, what all processes will exchange.
+    """Begin to compare what all processes will exchange, if the group compares that.
 
     Args:
-        given: nothing.
+        given: an empty list: the comparison takes no tensors.
 
     Returns:
-        What `end_comparison` takes, which has to be called before the first of those exchanges.
+        The argument of `end_comparison`, which must be called before the first of these exchanges.
     """
     check_member(name, group)
     return _begin_comparison(what, group) if group.compares else torch.empty(0)
@@ -207,15 +208,15 @@ def end_comparison(name: str, begun: Any, group: Group) -> list[torch.Tensor]:
 
 @repeatable
 def begin_sum(name: str, flat: torch.Tensor, group: Group) -> torch.Tensor:
-    """Begin to add up the tensors of all processes, in the memory of `flat` if that type can be.
+    """Begin to sum the tensors of all processes, in the memory of `flat` if its type allows that.
 
-    A comparison that was begun before says that all processes add up the same.
+    An earlier comparison has checked that all processes sum the same.
 
     Returns:
-        What the sum will be in; `end_sum` waits for it.
+        The tensor that will hold the sum; `end_sum` waits for it.
     """
     out: Any = flat.to(_WIDER.get(flat.dtype, flat.dtype))
-    out.coming = _exchanged(
+    out.pending = _exchanged(
         name, "all_reduce", group, out, "sum", lambda: dist.all_reduce(
             out, _OPS["sum"], group.process_group, async_op=True), compares=False)
     return out
@@ -223,14 +224,14 @@ def begin_sum(name: str, flat: torch.Tensor, group: Group) -> torch.Tensor:
 
 @repeatable
 def end_sum(name: str, out: torch.Tensor, dtype: torch.dtype, group: Group) -> torch.Tensor:
-    """The sum that `begin_sum` began, as a type."""
+    """The sum that `begin_sum` began, converted to a data type."""
     _wait(name, out, group)
     return out.to(dtype)
 
 
 def _wait(name: str, out: Any, group: Group) -> None:
-    wait_for(name, [out.coming], group)
-    del out.coming
+    wait_for(name, [out.pending], group)
+    del out.pending
 
 
 @repeatable
@@ -241,7 +242,7 @@ def all_gather(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
     given = raw.detach().contiguous()
     out = given.new_empty((group.size, *given.shape))
     _exchanged(name, "all_gather", group, raw, tuple(raw.shape),
-               lambda: _gather(as_bytes(out), as_bytes(given), group.process_group))
+               lambda: _gather(flat_bytes(out), flat_bytes(given), group.process_group))
     return out
 
 
@@ -250,7 +251,7 @@ def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Te
     """The tensor of one process, whose rank in the world is given."""
     if group.size == 1:
         return raw.clone()
-    given = as_bytes(raw).clone()
+    given = flat_bytes(raw).clone()
     _exchanged(name, "broadcast", group, raw, f"from {root}, {tuple(raw.shape)}",
                lambda: dist.broadcast(given, root, group.process_group))
     return _from_bytes(given, raw.shape, raw)
@@ -267,7 +268,7 @@ def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequen
     if group.size == 1:
         return [parts[0].clone()]
     like = parts[0]
-    given = [as_bytes(part) for part in parts]
+    given = [flat_bytes(part) for part in parts]
     width = like.element_size()
     counts = [width * torch.Size(shape).numel() for shape in shapes]
     out = torch.empty(sum(counts), dtype=torch.uint8, device=like.device)
@@ -285,7 +286,7 @@ def all_to_all(name: str, parts: Sequence[torch.Tensor], shapes: Sequence[Sequen
 
 
 def _compare_counts(name: str, given: list[int], taken: list[int], group: Group) -> None:
-    """Check that each process takes as much from each other as that gives it."""
+    """Check that each process receives as much from every other one as that one sends to it."""
     mine = torch.tensor([given, taken])
     found = [torch.empty_like(mine) for _ in group.ranks]
     dist.all_gather(found, mine, group.process_group)
@@ -308,9 +309,9 @@ def begin_scatter(name: str, raw: torch.Tensor, group: Group) -> torch.Tensor:
     given = raw.detach().contiguous()
     out: Any = given.new_empty((group.size, len(given) // group.size, *given.shape[1:]))
     out.given = given  # must stay until all is sent
-    out.coming = _exchanged(
+    out.pending = _exchanged(
         name, "reduce_scatter", group, given, tuple(given.shape), lambda: dist.all_to_all_single(
-            as_bytes(out), as_bytes(given), group=group.process_group, async_op=True))
+            flat_bytes(out), flat_bytes(given), group=group.process_group, async_op=True))
     return out
 
 
@@ -322,10 +323,10 @@ def end_scatter(name: str, out: torch.Tensor, group: Group) -> torch.Tensor:
     return out
 
 
-def has_come(out: torch.Tensor) -> bool:
-    """Whether what was begun has finished, or was awaited by a run that this one replaces."""
-    coming = getattr(out, "coming", None)
-    return coming is None or coming.is_completed()
+def has_finished(out: torch.Tensor) -> bool:
+    """Whether a pending exchange has finished, or was awaited by a run that this one replaces."""
+    pending = getattr(out, "pending", None)
+    return pending is None or pending.is_completed()
 
 
 def wait_for(name: str, works: Sequence[Any], group: Group) -> None:
@@ -347,7 +348,7 @@ def compare(name: str, what: str, group: Group) -> None:
         _compare(name, what, group)
 
 
-def check_all_well(name: str, error: Exception | None, group: Group) -> None:
+def raise_in_all(name: str, error: Exception | None, group: Group) -> None:
     """Raise an error in all processes if any of them has one.
 
     Args:
@@ -356,14 +357,14 @@ def check_all_well(name: str, error: Exception | None, group: Group) -> None:
     flag = torch.tensor([error is not None], dtype=torch.int32, device=context.current_device())
     if not all_reduce(name, flag, "max", group):
         return
-    stories: list[Any] = [None] * group.size
-    dist.all_gather_object(stories, error and f"{type(error).__name__}: {error}",
+    descriptions: list[Any] = [None] * group.size
+    dist.all_gather_object(descriptions, error and f"{type(error).__name__}: {error}",
                            group.process_group)
     if error is not None:
         raise error
-    told = "".join(f"\n  process {rank}: {story}"
-                   for rank, story in zip(group.ranks, stories, strict=True) if story)
-    raise RuntimeError(f"For '{name}', other processes of group {group.name!r} raised:{told}")
+    listing = "".join(f"\n  process {rank}: {raised}"
+                      for rank, raised in zip(group.ranks, descriptions, strict=True) if raised)
+    raise RuntimeError(f"For '{name}', other processes of group {group.name!r} raised:{listing}")
 
 
 def barrier(name: str, group: Group) -> None:
@@ -384,12 +385,6 @@ def refuse_graphs(what: str) -> None:
     """End a recording, since no graph can hold this exchange; the function continues eagerly."""
     if state.trace is not None:
         state.trace.refuse(what)
-
-
-def as_bytes(raw: torch.Tensor) -> torch.Tensor:
-    """The elements as bytes in a row, of the same memory if they lie in a row: what only moves may
-    be of any type."""
-    return raw.detach().contiguous().reshape(-1).view(torch.uint8)
 
 
 def _from_bytes(moved: torch.Tensor, shape: Sequence[int], like: torch.Tensor) -> torch.Tensor:

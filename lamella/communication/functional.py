@@ -49,8 +49,8 @@ def _all_gather(raw: torch.Tensor, size: int, group: Any) -> torch.Tensor:
 def _reduce_scatter(raw: torch.Tensor, op: str, size: int, group: Any) -> torch.Tensor:
     op, found = "prod" if op == "product" else op, _group_of(group)
     exchange.check_op(_NAME, op)
-    coming = exchange.begin_scatter(_NAME, raw, found)
-    return rules.combined(exchange.end_scatter(_NAME, coming, found), op)
+    pending = exchange.begin_scatter(_NAME, raw, found)
+    return rules.combined(exchange.end_scatter(_NAME, pending, found), op)
 
 
 def _all_to_all(raw: torch.Tensor, taken: list[int], given: list[int], group: Any) -> torch.Tensor:

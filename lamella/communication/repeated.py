@@ -97,7 +97,7 @@ class Repeated:
         """A copy of a result; a pending one is not copied, since its data arrive in this memory."""
         if isinstance(answer, list):
             return [raw.clone() for raw in answer]
-        if isinstance(answer, torch.Tensor) and not hasattr(answer, "coming"):
+        if isinstance(answer, torch.Tensor) and not hasattr(answer, "pending"):
             return answer.clone()
         return answer
 

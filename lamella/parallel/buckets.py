@@ -86,7 +86,7 @@ class Reduction:
         if number is None:
             return None
         copy = self._put(number, place, raw)
-        if self.compared is None or state.trace is not None or exchange.has_come(self.compared):
+        if self.compared is None or state.trace is not None or exchange.has_finished(self.compared):
             while len(self.sums) < len(self.buckets) and not self.missing[len(self.sums)]:
                 self._send()
         return copy
@@ -140,9 +140,9 @@ class Reduction:
                 self._put(number, place, raws[place])
             self._send()
         found = list(raws)
-        for bucket, coming in zip(self.buckets, self.sums, strict=True):
+        for bucket, pending in zip(self.buckets, self.sums, strict=True):
             likes = [self.likes[place] for place in bucket]
-            total = exchange.end_sum(self.name, coming, likes[0].dtype, self.group)
+            total = exchange.end_sum(self.name, pending, likes[0].dtype, self.group)
             for place, view in zip(bucket, _views(total, likes), strict=True):
                 found[place] = view
         return found

@@ -1,13 +1,13 @@
 """Sharded Parameters gathered where they are used, and again for the backward pass (ZeRO-3).
 
-A `Uses` belongs to one gradient call. Each read of a Parameter that is cut gathers its whole, which
-nothing keeps: what the tape would save of it is gathered again in the backward pass. Gradients of
-wholes are scattered as they come.
+A `Uses` belongs to one gradient call. Each read of a sharded Parameter gathers the full Parameter,
+which isn't kept: the backward pass gathers again what the tape would have saved of it. The gradient
+by a full Parameter is scattered as soon as it is computed.
 
-The sequences of exchanges are the program's. The backward pass gathers what the forward pass did,
-last first, whatever it asks for; and it scatters last first, on connections of their own: in which
-order kernels ask, each process decides by its own measurements. What nobody asks for is made at the
-end.
+All processes must make the exchanges in the same order, but each chooses the order of its kernels
+by its own measurements. So the order of exchanges doesn't depend on the kernels: the backward pass
+gathers in the reverse order of the forward pass, and scatters in that order too, through a second
+communicator. Exchanges that no kernel has needed are made at the end.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..state import state
 if TYPE_CHECKING:
     from .parts import PartParameter, Placement
 
-_NAME = "Parameter"  # what exchanges are made for, in messages
+_NAME = "Parameter"  # the name in errors about exchanges
 
 
 class _Use:
     """One read of a Parameter in a gradient call.
 
     Attributes:
-        whole: what was gathered for the backward pass, as long as that needs it.
-        saved: how often the tape has saved the whole, or a view of it.
-        left: how many of those the backward pass hasn't asked for.
-        gradient: the gradient by the whole, once it is there.
+        whole: the full Parameter, gathered for the backward pass; None once it isn't needed.
+        saved: how often the tape has saved the full Parameter, or a view of it.
+        left: how many of these the backward pass hasn't read yet.
+        gradient: the gradient by the full Parameter, once it is computed.
     """
 
     def __init__(self, parameter: PartParameter):
@@ -64,50 +64,50 @@ class Uses:
 
     def __init__(self, level: Any, placement: Placement):
         self.level, self.placement = level, placement
-        self.group, self.apart = placement.group, beside(placement.group)
+        self.group, self.scatter_group = placement.group, beside(placement.group)
         self.forward: list[_Use] = []
-        self.gathered: list[_Use] = []  # those that the backward pass hasn't gathered
-        self.scattered: list[_Use] = []  # those whose gradients haven't left
-        self.coming: list[tuple[_Use, torch.Tensor]] = []
+        self.to_gather: list[_Use] = []  # by the backward pass
+        self.to_scatter: list[_Use] = []  # gradients not sent yet
+        self.pending: list[tuple[_Use, torch.Tensor]] = []
         self.sums: dict[int, torch.Tensor] = {}  # by id of a Parameter
-        self.known: dict[int, tuple[Any, _Use]] = {}  # by the memory of a whole
-        self.goes_on = True  # whether a backward pass has begun, or may
+        self.use_of_storage: dict[int, tuple[Any, _Use]] = {}  # by the storage of a whole
+        self.backward_may_run = True  # it may still begin, or has begun
 
     def whole(self, parameter: PartParameter, alias: torch.Tensor) -> torch.Tensor:
         """The gathered Parameter, recorded on the tape."""
         if not (alias.requires_grad and torch.is_grad_enabled()):
             return self._gather(parameter)
         use = _Use(parameter)
-        self.scattered.append(use)
+        self.to_scatter.append(use)
         return _Whole.apply(self, use, alias)  # type: ignore[return-value]
 
     def _gather(self, parameter: PartParameter) -> torch.Tensor:
         return exchange.all_gather(_NAME, parameter._data, self.group).flatten(0, 1)
 
     def note(self, use: _Use, whole: torch.Tensor) -> None:
-        """Remember a weight gathered in the forward pass, and its memory."""
+        """Note a weight that the forward pass has gathered, and its storage."""
         from torch.multiprocessing.reductions import StorageWeakRef
 
         if torch._C._current_autograd_node() is not None:  # type: ignore[attr-defined]
             return  # of a part of the function that is computed again
         self.forward.append(use)
-        self.gathered.append(use)
+        self.to_gather.append(use)
         storage = whole.untyped_storage()
-        self.known[storage._cdata] = StorageWeakRef(storage), use
+        self.use_of_storage[storage._cdata] = StorageWeakRef(storage), use
 
     def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function; of gathered weights the tape keeps only how to gather them again."""
+        """Call a function; the tape saves no gathered weights, only how to gather them again."""
         with torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack):
             return function(*args, **kwargs)
 
     def _pack(self, raw: torch.Tensor) -> Any:
-        found = self.known.get(raw.untyped_storage()._cdata)
+        found = self.use_of_storage.get(raw.untyped_storage()._cdata)
         return raw if found is None or found[0].expired() else _Saved(found[1], raw)
 
     def _unpack(self, kept: Any) -> torch.Tensor:
         if not isinstance(kept, _Saved):
             return kept
-        use, self.goes_on = kept.use, True
+        use, self.backward_may_run = kept.use, True
         if use.whole is None:
             self._gather_again(use)
         whole = self._gather(use.parameter) if use.whole is None else use.whole
@@ -118,8 +118,8 @@ class Uses:
 
     def _gather_again(self, until: _Use | None) -> None:
         """Gather the weights of the forward pass again, last first, up to one use, or all."""
-        while self.gathered:
-            use = self.gathered.pop()
+        while self.to_gather:
+            use = self.to_gather.pop()
             whole = self._gather(use.parameter)
             if use.left:
                 use.whole = whole
@@ -128,9 +128,9 @@ class Uses:
 
     def scatter(self, use: _Use, gradient: torch.Tensor) -> None:
         """Send a gradient, once those of later uses have been sent."""
-        use.gradient, self.goes_on = gradient, True
-        while self.scattered and self.scattered[-1].gradient is not None:
-            self._send(self.scattered.pop())
+        use.gradient, self.backward_may_run = gradient, True
+        while self.to_scatter and self.to_scatter[-1].gradient is not None:
+            self._send(self.to_scatter.pop())
 
     def _send(self, use: _Use) -> None:
         gradient, use.gradient = use.gradient, None
@@ -141,13 +141,13 @@ class Uses:
             self._add(use, self.placement.scattered(gradient))
             return
         if state.trace is None:
-            while self.coming and exchange.has_come(self.coming[0][1]):
-                self._take()
-        self.coming.append((use, exchange.begin_scatter(_NAME, gradient, self.apart)))
+            while self.pending and exchange.has_finished(self.pending[0][1]):
+                self._finish_scatter()
+        self.pending.append((use, exchange.begin_scatter(_NAME, gradient, self.scatter_group)))
 
-    def _take(self) -> None:
-        use, coming = self.coming.pop(0)
-        self._add(use, exchange.end_scatter(_NAME, coming, self.apart).sum(0))
+    def _finish_scatter(self) -> None:
+        use, part = self.pending.pop(0)
+        self._add(use, exchange.end_scatter(_NAME, part, self.scatter_group).sum(0))
 
     def _add(self, use: _Use, part: torch.Tensor) -> None:
         place = id(use.parameter)
@@ -155,7 +155,7 @@ class Uses:
 
     def gradient(self, parameter: PartParameter) -> torch.Tensor:
         """This process's part of a Parameter's gradient, reduced over the group."""
-        if self.goes_on:
+        if self.backward_may_run:
             self._end()
         found = self.sums.pop(id(parameter), None)
         return torch.zeros_like(parameter._data) if found is None else found
@@ -163,14 +163,14 @@ class Uses:
     def _end(self) -> None:
         """End a backward pass; there may be another one."""
         self._gather_again(None)
-        while self.scattered:
-            self._send(self.scattered.pop())
-        while self.coming:
-            self._take()
-        self.gathered, self.scattered = self.forward.copy(), self.forward.copy()
+        while self.to_scatter:
+            self._send(self.to_scatter.pop())
+        while self.pending:
+            self._finish_scatter()
+        self.to_gather, self.to_scatter = self.forward.copy(), self.forward.copy()
         for use in self.forward:
             use.left, use.whole = use.saved, None
-        self.goes_on = False
+        self.backward_may_run = False
 
 
 _last: dict[str, Uses] = {}  # of each group; kept where no compiled function looks for changes

@@ -114,8 +114,8 @@ class Placement:
         found, size = wholes.copy(), self.group.size
         for bucket in cut(wholes):
             flat = torch.cat([wholes[i].reshape(size, -1) for i in bucket], 1)
-            coming = exchange.begin_scatter("Parameter", flat, self.group)
-            total = exchange.end_scatter("Parameter", coming, self.group).sum((0, 1))
+            pending = exchange.begin_scatter("Parameter", flat, self.group)
+            total = exchange.end_scatter("Parameter", pending, self.group).sum((0, 1))
             pieces = total.split([wholes[i].numel() // size for i in bucket])
             for i, piece in zip(bucket, pieces, strict=True):
                 found[i] = piece.view(-1, *wholes[i].shape[1:])

@@ -188,7 +188,7 @@ def _whole_parts(cut: Callable[[], list[tuple]], name: str) -> list[tuple]:
         parts = cut()
     except Exception as raised:  # noqa: BLE001 - told to the other processes first
         error = raised
-    exchange.check_all_well(name, error, group_of(None, name))
+    exchange.raise_in_all(name, error, group_of(None, name))
     return [sharding.wholes(part, name) for part in parts]
 
 

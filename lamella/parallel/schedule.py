@@ -192,7 +192,7 @@ def run(name: str, row: Sequence[Step | Move],
         group: one process of each stage.
     """
     box: dict[Message, Sequence[torch.Tensor]] = {}
-    coming: dict[Message, list[Any]] = {}
+    pending: dict[Message, list[Any]] = {}
     sending: list[Any] = []
     moves: list[Move] = []
 
@@ -207,7 +207,7 @@ def run(name: str, row: Sequence[Step | Move],
         for message, parcels in wanted:
             count = len(parcels)
             box[message], outs = outs[:count], outs[count:]
-            coming[message], came = came[:count], came[count:]
+            pending[message], came = came[:count], came[count:]
         moves.clear()
 
     for each in row:
@@ -215,7 +215,7 @@ def run(name: str, row: Sequence[Step | Move],
             moves.append(each)
             continue
         begin()
-        works = [work for message in each.takes for work in coming.pop(message, ())]
+        works = [work for message in each.takes for work in pending.pop(message, ())]
         exchange.wait_for(name, works, group)
         found = act(each, [box.pop(message) for message in each.takes])
         box.update(zip(each.gives, found, strict=True))

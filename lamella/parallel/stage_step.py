@@ -188,7 +188,7 @@ class StageStep:
             if changed:
                 self.error = RuntimeError(f"For '{self.name}', stage {self.stage} changes "
                                           f"Parameters {changed}, which are in other stages.")
-        exchange.check_all_well(self.name, self.error, group_of(None, self.name))
+        exchange.raise_in_all(self.name, self.error, group_of(None, self.name))
 
     def _borrow(self) -> None:
         """Receive the Parameters of other stages that this one uses, and send its own to them."""
@@ -215,8 +215,8 @@ class StageStep:
 
     def _exchanged(self, given: list[tuple[torch.Tensor, int]],
                    wanted: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
-        came, sending, coming = messages.begin(self.name, given, wanted, self.pipeline.chain)
-        exchange.wait_for(self.name, [*sending, *coming], self.pipeline.chain)
+        came, sending, pending = messages.begin(self.name, given, wanted, self.pipeline.chain)
+        exchange.wait_for(self.name, [*sending, *pending], self.pipeline.chain)
         return came
 
     def _device(self) -> torch.device:

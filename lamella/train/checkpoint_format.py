@@ -111,7 +111,7 @@ def _pieces(name: str, value: torch.Tensor | str) -> Iterator[Any]:
         content = memoryview((value or "\0").encode("utf-32-le", "surrogatepass"))
     else:
         kind, dims = mstype.from_raw[value.dtype].printed, list(value.shape)
-        content = flat_bytes(value).numpy().data
+        content = flat_bytes(value.cpu()).numpy().data
     header = b"".join(_field(1, _VARINT) + _varint(n) for n in dims)
     header += _prefixed(2, kind.encode())
     tag = _prefixed(1, name.encode())

@@ -134,7 +134,7 @@ def _kept(values: Mapping[str, Any], keep: Callable[[str], str | None]) -> dict[
 
 def _checksum(name: str, raw: torch.Tensor, checksum: int) -> int:
     checksum = zlib.crc32(name.encode(), checksum)
-    content = flat_bytes(raw).numpy().data
+    content = flat_bytes(raw.cpu()).numpy().data
     if raw.dim() == 0 and raw.dtype in _COUNTED and 0 <= raw.item() < 1 << 24:
         # MindSpore takes bytes(array), which for an integer n of rank 0 are n zeros
         content = bytes(int(raw))
