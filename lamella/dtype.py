@@ -306,7 +306,7 @@ def pytype_to_dtype(obj: Any) -> Type:
 
 def get_py_obj_dtype(obj: Any) -> Type:
     """The data type of a Python object: a tensor's, or that of the object's own type."""
-    raw = getattr(obj, "_raw", None)
+    raw = None if isinstance(obj, type) else getattr(obj, "_raw", None)
     if raw is not None:
         return from_raw[raw.dtype]
     return pytype_to_dtype(type(obj))

@@ -28,7 +28,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _OF_TENSORS = ("_raw", "shape", "ndim", "dtype", "dim", "astype", "size", "numel", "sum", "reshape",
-               "is_floating_point", "is_complex", "device", "to", "item")
+               "is_floating_point", "is_complex", "device", "to", "item", "requires_grad")
 
 
 def describe(value: Any) -> str:

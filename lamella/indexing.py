@@ -139,8 +139,10 @@ class _Other:
     """Stands for an index that PyTorch's own language has no equal to."""
 
 
-def _plain_pick(raw: torch.Tensor) -> bool:
-    return raw.dim() > 0 and (raw.dtype is torch.int64 or raw.dtype is torch.bool)
+def _plain_pick(raw: Any) -> bool:
+    # the class Tensor has an attribute `_raw`, too, which is no tensor
+    return isinstance(raw, torch.Tensor) and raw.dim() > 0 and (
+        raw.dtype is torch.int64 or raw.dtype is torch.bool)
 
 
 def _steps_forward(part: slice) -> bool:
@@ -335,7 +337,7 @@ def _part(part: Any, device: torch.device) -> Any:
     if isinstance(part, np.integer):
         return int(part)
     raw = getattr(part, "_raw", part if isinstance(part, torch.Tensor) else None)
-    if raw is None:
+    if not isinstance(raw, torch.Tensor):
         if isinstance(part, range):
             part = list(part)
         if not isinstance(part, (list, tuple, np.ndarray)):

@@ -77,7 +77,13 @@ def test_how_a_tensor_of_pytorch_becomes_ours_is_told() -> None:
      "of one type, but got Int8 and Float32"),
     (lambda: ops.linearize(3, Tensor(1.0)), TypeError, "'fn' must be a function or a Cell"),
     (lambda: ops.make_range("a"), TypeError, "For 'make_range', an argument is of a wrong type"),
-    (lambda: ops.tuple_getitem((1, 2), 2), IndexError, "For 'tuple_getitem', an index"),
+    (lambda: nn.GradAccumulationCell(nn.Dense(2, 2), 2**31), ValueError,
+     "'micro_size' must be at most 16384"),
+    (lambda: ops.tuple_getitem((1, 2), 2), IndexError,
+     r"For 'tuple_getitem', 'index' must be in \[-2, 2\), but got 2"),
+    (lambda: ops.tuple_getitem((1, 2), 2**70), IndexError, "but got 1180591620717411303424"),
+    (lambda: ops.tuple_getitem({1: 2}, 1), TypeError, "'value' must be a tuple or list"),
+    (lambda: ops.tuple_getitem((1, 2), 1.0), TypeError, "'index' must be an int, but got 1.0"),
     (lambda: ops.add_flags(3), TypeError, "'fn' must be a function or a Cell"),
     (lambda: ms.grad(ops.bessel_i1e)(HALF), RuntimeError,
      "For 'grad', the backward pass of an operator failed: tensors of type Float16"),
@@ -90,7 +96,7 @@ def test_how_a_tensor_of_pytorch_becomes_ours_is_told() -> None:
     (lambda: int(Tensor(float("inf"))), OverflowError, "For 'int', inf is not an integer"),
     (lambda: float(Tensor(1j)), TypeError, "For 'float', 1j is complex"),
     (lambda: round(Tensor([1.5]), Tensor(1)), TypeError, "'ndigits' must be an int"),
-], ids=range(20))
+], ids=range(24))
 def test_the_message_says_what_is_wrong(call, error: type, words: str) -> None:  # noqa: ANN001
     with pytest.raises(error, match=words):
         call()

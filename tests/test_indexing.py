@@ -199,6 +199,8 @@ def test_rank_zero():
     ("a", IndexError, "made of integers, slices, None.*but got 'a' of type str"),
     (1.0, IndexError, "but got 1.0 of type float"),
     ({}, IndexError, "of type dict"),
+    (Tensor, IndexError, "but got <class 'lamella.tensor.Tensor'>"),
+    ((0, Tensor), IndexError, "but got <class 'lamella.tensor.Tensor'>"),
     (slice(1, 2.0), TypeError, "slice indices must be integers"),
     (slice(None, None, 0), ValueError, "step"),
     (([0, 1], [0, 1, 2]), ValueError, "shape mismatch"),

@@ -122,3 +122,23 @@ def test_operators_with_assignment_make_new_tensors():
 def test_errors(call, kind, message):
     with pytest.raises(kind, match=message):
         call(_x())
+
+
+FACES = {f"{room.__name__}.{name}": getattr(room, name)
+         for room in (ms.ops, ms.mint, ms.mint.nn.functional) for name in dir(room)
+         if name.endswith("_") and not name.startswith("_") and name != "print_"}
+
+
+@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("given", [(1.0, 2.0), Tensor, None, Tensor([True]),
+                                   Tensor([1 + 2j], ms.complex128)],
+                         ids=["tuple", "class", "None", "Bool", "Complex128"])
+def test_functions_explain_what_they_can_not_change(name, given):
+    try:
+        FACES[name](given)
+    except Exception as error:  # noqa: BLE001  (which one depends on the function)
+        text = str(error)
+        assert text.startswith(("For '", "Failed calling")) or "missing" in text, text
+        assert isinstance(error, (TypeError, ValueError))
+    else:
+        assert isinstance(given, Tensor)

@@ -12,9 +12,11 @@ import numpy as np
 from ..ops.windows import LARGEST
 from ..tensor import Tensor
 
+LARGEST_COUNT = 2**14  # of layers or parts that are made or run one by one
+
 __all__ = [
-    "boolean", "float_within", "init_shape", "int_at_least_0", "non_negative_float", "of_type",
-    "positive_float", "positive_int", "rank", "sizes", "tensor", "within",
+    "boolean", "count", "float_within", "init_shape", "int_at_least_0", "non_negative_float",
+    "of_type", "positive_float", "positive_int", "rank", "sizes", "tensor", "within",
 ]
 
 
@@ -37,6 +39,14 @@ def positive_int(value: Any, name: str, owner: str) -> int:
     """`value`, which must be an int above 0."""
     if of_type(value, int, name, owner) <= 0:
         raise ValueError(f"For '{owner}', '{name}' must be an int above 0, but got {value}.")
+    return value
+
+
+def count(value: Any, name: str, owner: str) -> int:
+    """`value`, which must be an int above 0, and small enough to make so many layers or parts."""
+    if positive_int(value, name, owner) > LARGEST_COUNT:
+        raise ValueError(f"For '{owner}', '{name}' must be at most {LARGEST_COUNT}, "
+                         f"but got {value}.")
     return value
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-from .checks import non_negative_float, of_type, positive_float, positive_int
+from .checks import non_negative_float, of_type, positive_float, positive_int, within
 
 __all__ = ["piecewise_constant_lr", "exponential_decay_lr", "natural_exp_decay_lr",
            "inverse_decay_lr", "cosine_decay_lr", "polynomial_decay_lr", "warmup_lr"]
+
+_MOST_STEPS = 10**8  # a list of more doesn't fit in memory, and takes minutes to fill
 
 
 def piecewise_constant_lr(milestone: list[int] | tuple[int, ...],
@@ -38,13 +40,17 @@ def piecewise_constant_lr(milestone: list[int] | tuple[int, ...],
                          f"length, but got {len(milestone)} and {len(learning_rates)}.")
     rates: list[float] = []
     for i, (end, rate) in enumerate(zip(milestone, learning_rates, strict=True)):
-        positive_int(end, f"milestone[{i}]", where)
+        _step_count(end, f"milestone[{i}]", where)
         of_type(rate, float, f"learning_rates[{i}]", where)
         if end < len(rates):
             raise ValueError(f"For '{where}', 'milestone' must grow, but milestone[{i}] = {end} "
                              f"comes after {milestone[i - 1]}.")
         rates += [rate] * (end - len(rates))
     return rates
+
+
+def _step_count(value: int, name: str, where: str) -> None:
+    within(of_type(value, int, name, where), 1, _MOST_STEPS, "[]", name, where)
 
 
 def _check_decay(where: str, learning_rate: float, decay_rate: float, total_step: int,
@@ -56,8 +62,8 @@ def _check_decay(where: str, learning_rate: float, decay_rate: float, total_step
 
 
 def _check_epochs(where: str, total_step: int, step_per_epoch: int, **epochs: int) -> None:
-    counts = {"total_step": total_step, "step_per_epoch": step_per_epoch, **epochs}
-    for name, count in counts.items():
+    _step_count(total_step, "total_step", where)
+    for name, count in {"step_per_epoch": step_per_epoch, **epochs}.items():
         positive_int(count, name, where)
 
 

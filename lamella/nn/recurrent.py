@@ -103,7 +103,7 @@ class _RNNBase(Cell):
         name = type(self).__name__
         self.input_size = checks.positive_int(input_size, "input_size", name)
         self.hidden_size = checks.positive_int(hidden_size, "hidden_size", name)
-        self.num_layers = checks.positive_int(num_layers, "num_layers", name)
+        self.num_layers = checks.count(num_layers, "num_layers", name)
         self.has_bias = checks.boolean(has_bias, "has_bias", name)
         self.batch_first = checks.boolean(batch_first, "batch_first", name)
         checks.within(checks.of_type(dropout, float, "dropout", name), 0, 1, "[)", "dropout", name)

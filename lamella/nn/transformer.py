@@ -12,7 +12,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .activation import GELU
 from .cell import Cell
-from .checks import positive_int
+from .checks import count, positive_int
 from .container import CellList
 from .dense import Dense
 from .dropout import Dropout
@@ -268,7 +268,7 @@ def _copies(layer: _TransformerLayer, num_layers: int) -> CellList:
     if not isinstance(layer, _TransformerLayer):
         raise TypeError(f"The layer of a Transformer must be a TransformerEncoderLayer or "
                         f"TransformerDecoderLayer, but got {type(layer).__name__}.")
-    positive_int(num_layers, "num_layers", "Transformer")
+    count(num_layers, "num_layers", "Transformer")
     layers = CellList()
     first = None
     for _ in range(num_layers):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtype as mstype
 from ..dtype import Type, get_py_obj_dtype, to_raw
-from ..errors import op
+from ..errors import describe, op
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .primitive import Primitive
@@ -397,24 +397,40 @@ def make_list(*args: Any) -> list:
     return list(args)
 
 
-@op
-def tuple_getitem(value: tuple, index: int) -> Any:
-    """An element of a tuple.
+def tuple_getitem(value: tuple | list, index: int) -> Any:
+    """An element of a tuple or list.
+
+    Raises:
+        TypeError: if `value` is something else, or `index` no int.
+        IndexError: if `index` is out of range.
 
     Examples:
         >>> import lamella as ms
         >>> ms.ops.tuple_getitem((1, 2), 1)
         2
     """
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"For 'tuple_getitem', 'value' must be a tuple or list, but got "
+                        f"{describe(value)}.")
+    if not isinstance(index, int):
+        raise TypeError(f"For 'tuple_getitem', 'index' must be an int, but got "
+                        f"{describe(index)}.")
+    if not -len(value) <= index < len(value):
+        raise IndexError(f"For 'tuple_getitem', 'index' must be in [{-len(value)}, {len(value)}), "
+                         f"but got {index}.")
     return value[index]
 
 
 def typeof(value: Any) -> Any:
-    """The data type of a number or other Python value; ``tensor_type`` for a Tensor.
+    """The data type of a number or other Python value.
+
+    It is ``tensor_type`` for a Tensor, and ``type_type`` for a class.
 
     Examples:
         >>> import lamella as ms
         >>> ms.ops.typeof(1)
         mindspore.int64
     """
+    if isinstance(value, type):
+        return mstype.type_type
     return mstype.tensor_type if isinstance(value, Tensor) else get_py_obj_dtype(value)

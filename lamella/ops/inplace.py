@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import inplace_methods as methods
 from ..adapters import adapted
+from ..errors import op
 from .activation import _tanh_
 from .special import _tensor_erfinv_
 
@@ -11,11 +12,11 @@ __all__ = ["bernoulli_", "erfinv_", "exponential_", "normal_", "put_", "random_"
            "uniform_", "zero_"]
 
 bernoulli_ = adapted(methods.bernoulli_, "input:self, p=0.5, *, generator=None")
-erfinv_ = adapted(_tensor_erfinv_, "input:self", "erfinv_")
+erfinv_ = adapted(op(_tensor_erfinv_, "erfinv_"), "input:self", "erfinv_")
 exponential_ = adapted(methods.exponential_, "input:self, lambd=1, *, generator=None")
 normal_ = adapted(methods.normal_, "input:self, mean=0, std=1, *, generator=None")
 put_ = adapted(methods.put_, "input:self, index, source, accumulate=False")
 random_ = adapted(methods.random_, "input:self, from_=0, to=None, *, generator=None")
-tanh_ = adapted(_tanh_, "input:self", "tanh_")
+tanh_ = adapted(op(_tanh_, "tanh_"), "input:self", "tanh_")
 uniform_ = adapted(methods.uniform_, "input:self, from_=0, to=1, *, generator=None")
 zero_ = adapted(methods.zero_, "input:self")

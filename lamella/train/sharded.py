@@ -21,6 +21,7 @@ import torch
 from ..communication import exchange
 from ..communication.groups import Group, group_of
 from ..nn.cell import Cell
+from ..nn.checks import of_type
 from ..parallel.parts import PartParameter
 from ..parameter import Parameter
 from ..tensor import wrap
@@ -45,7 +46,7 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
         **more: numbers, texts, arrays, and lists, tuples and dicts of them, of this process.
 
     Raises:
-        TypeError: if `more` holds something else.
+        TypeError: if `folder` is no path, `network` no Cell, or `more` holds something else.
         ValueError: if two Parameters have one name.
         OSError: if the folder can't be written.
         RuntimeError: if another process couldn't write, or has ended.
@@ -63,6 +64,7 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     from torch.distributed.checkpoint.filesystem import FileSystemWriter
     from torch.distributed.checkpoint.state_dict_saver import save
 
+    _check("save_sharded", folder, network)
     group = group_of(None, "save_sharded")
     held = {name: _held(p, p._data) for name, p in _parameters("save_sharded", network).items()
             if not p._data.is_meta}
@@ -97,6 +99,7 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
         size.
 
     Raises:
+        TypeError: if `folder` is no path, or `network` no Cell.
         ValueError: if there is no complete checkpoint, or `rows` are given in a world of another
             size.
         RuntimeError: if the network has other Parameters, or the checkpoint is damaged.
@@ -105,6 +108,7 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
 
     from .sharded_reader import Reader
 
+    _check("load_sharded", folder, network)
     group = group_of(None, "load_sharded")
     number = _current(folder)
     if number == 0:
@@ -131,6 +135,11 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
     for name, raw in found.items():
         parameters[name].set_data(wrap(raw), slice_shape=True)
     return put_back(state, rows) if size == group.size else state["more"]
+
+
+def _check(function: str, folder: Any, network: Any) -> None:
+    of_type(folder, (str, os.PathLike), "folder", function)
+    of_type(network, Cell, "network", function)
 
 
 def _parameters(function: str, network: Cell) -> dict[str, Parameter]:

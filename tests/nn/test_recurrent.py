@@ -96,7 +96,10 @@ def test_half_precision():
     (lambda: nn.GRU(3, 4)(ms.ops.ones((2, 3))), ValueError, "3 dimensions"),
     (lambda: nn.GRU(3, 4)(ms.ops.ones((5, 2, 3)), None, ms.Tensor([1.0, 2.0])), TypeError, "int32"),
     (lambda: nn.LSTMCell(3, 4)(ms.ops.ones((2, 3), ms.int32), (ms.ops.ones((2, 4)),) * 2),
-     TypeError, "floating")])
+     TypeError, "floating"),
+    *[(lambda kind=kind: kind(3, 4, 2**31), ValueError,
+       f"For '{kind.__name__}', 'num_layers' must be at most 16384, but got 2147483648")
+      for kind in (nn.RNN, nn.GRU, nn.LSTM)]])
 def test_wrong_inputs(call, kind, message):
     with pytest.raises(kind, match=message):
         call()

@@ -96,6 +96,8 @@ def test_dropout_acts_in_training_only():
 @pytest.mark.parametrize(("call", "message"), [
     (lambda x: nn.Transformer(8, 2)(x, ms.ops.ones((5, 4, 8))), "equal batches"),
     (lambda x: nn.Transformer(6, 2)(x, x), "last dimension"),
+    (lambda x: nn.Transformer(8, 2, num_encoder_layers=2**31), "'num_layers' must be at most"),
+    (lambda x: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2), 2**31), "at most 16384"),
     (lambda x: nn.MultiheadAttention(8, 2)(x, x, x, ms.ops.ones((3, 5), ms.int32)), "boolean")])
 def test_wrong_inputs(call, message):
     with pytest.raises(ValueError, match=message):

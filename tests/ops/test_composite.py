@@ -106,3 +106,9 @@ def test_pyfunc_gives_tuples_of_the_types_asked_for() -> None:
 def test_mixed_precision_cast() -> None:
     out = ops.mixed_precision_cast(ms.bfloat16, {"a": [Tensor([1.0]), 3], "b": Tensor([1])})
     assert out["a"][0].dtype == ms.bfloat16 and out["a"][1] == 3 and out["b"].dtype == ms.int64
+
+
+def test_the_type_of_a_class_is_that_of_classes() -> None:
+    assert ops.typeof(Tensor) == ops.typeof(int) == ms.common.dtype.type_type
+    with pytest.raises(NotImplementedError, match="No data type stands for"):
+        ms.get_py_obj_dtype(Tensor)

@@ -132,6 +132,11 @@ def test_alone(tmp_path):
 def test_what_does_not_fit_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no complete checkpoint"):
         load_sharded(str(tmp_path), nn.Dense(2, 3))
+    for function in (save_sharded, load_sharded):
+        with pytest.raises(TypeError, match=f"For '{function.__name__}', 'folder' must be a str"):
+            function(-7, nn.Dense(2, 3))
+        with pytest.raises(TypeError, match="'network' must be a Cell, but got None"):
+            function(str(tmp_path), None)
     save_sharded(str(tmp_path), nn.Dense(2, 3))
     with pytest.raises(RuntimeError, match=r"'weight' is \(\(4, 2\), torch.float32\) in the net"):
         load_sharded(str(tmp_path), nn.Dense(2, 4))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import describe
+
 
 def check_type(name: str, value: Any, kind: Any, optional: bool = False) -> None:
     """A value must be of a type; True and False aren't numbers.
@@ -17,6 +19,17 @@ def check_type(name: str, value: Any, kind: Any, optional: bool = False) -> None
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         wanted = " or ".join(k.__name__ for k in kinds)
         raise TypeError(f"{name} must be {wanted}, but got: {type(value).__name__}.")
+
+
+def length_of(name: str, value: Any, owner: str) -> int:
+    """The length of what is sampled.
+
+    Raises:
+        TypeError: if it has none.
+    """
+    if not hasattr(value, "__len__"):
+        raise TypeError(f"For '{owner}', '{name}' must have a length, but got {describe(value)}.")
+    return len(value)
 
 
 def check_positive(name: str, value: Any, optional: bool = False) -> None:

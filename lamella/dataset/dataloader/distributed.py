@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import check_type
+from .checks import check_type, length_of
 from .sampler import Sampler
 
 
@@ -49,7 +49,7 @@ class DistributedSampler(Sampler[int]):
                              f"[0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
-        whole, rest = divmod(len(dataset), num_replicas)
+        whole, rest = divmod(length_of("dataset", dataset, type(self).__name__), num_replicas)
         self.num_samples = whole + (rest > 0 and not drop_last)
         self.total_samples = self.num_samples * num_replicas
 

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .checks import check_positive, check_type
+from ...errors import describe
+from .checks import check_positive, check_type, length_of
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -43,10 +44,10 @@ class SequentialSampler(Sampler[int]):
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
+        return iter(range(length_of("data_source", self.data_source, type(self).__name__)))
 
     def __len__(self) -> int:
-        return len(self.data_source)
+        return length_of("data_source", self.data_source, type(self).__name__)
 
 
 class RandomSampler(Sampler[int]):
@@ -80,10 +81,13 @@ class RandomSampler(Sampler[int]):
     @property
     def num_samples(self) -> int:
         """How many are drawn."""
-        return len(self.data_source) if self._num_samples is None else self._num_samples
+        if self._num_samples is not None:
+            return self._num_samples
+        return length_of("data_source", self.data_source, type(self).__name__)
 
     def __iter__(self) -> Iterator[int]:
-        generator, size = self.generator, len(self.data_source)
+        generator = self.generator
+        size = length_of("data_source", self.data_source, type(self).__name__)
         if generator is None:
             generator = np.random.default_rng(np.random.randint(0, 2**63, dtype=np.int64))
         whole, rest = divmod(self.num_samples, 32 if self.replacement else max(size, 1))
@@ -119,6 +123,9 @@ class BatchSampler(Sampler[list[int]]):
         super().__init__()
         check_positive("batch_size", batch_size)
         check_type("drop_last", drop_last, bool)
+        if not hasattr(sampler, "__iter__"):
+            raise TypeError(f"For 'BatchSampler', 'sampler' must be a Sampler or another iterable "
+                            f"of numbers, but got {describe(sampler)}.")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -129,8 +136,8 @@ class BatchSampler(Sampler[list[int]]):
             yield batch
 
     def __len__(self) -> int:
-        sampler: Any = self.sampler
-        whole, rest = divmod(len(sampler), self.batch_size)
+        length = length_of("sampler", self.sampler, type(self).__name__)
+        whole, rest = divmod(length, self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
 

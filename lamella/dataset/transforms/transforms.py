@@ -318,6 +318,10 @@ class Slice(TensorOperation):
     Args:
         *slices: for each dimension an int, a list of ints, a slice, None or ... for all of it.
 
+    Raises:
+        TypeError: if one of `slices` is something else.
+        RuntimeError: if an input has fewer dimensions, or no element at an index.
+
     Examples:
         >>> import numpy as np
         >>> from lamella.dataset import transforms
@@ -327,7 +331,8 @@ class Slice(TensorOperation):
 
     def __init__(self, *slices: Any):
         for part in slices:
-            if not (part is None or part is Ellipsis or isinstance(part, (int, list, slice))):
+            ints = isinstance(part, list) and all(isinstance(i, int) for i in part)
+            if not (part is None or part is Ellipsis or ints or isinstance(part, (int, slice))):
                 raise TypeError(f"For 'Slice', each of 'slices' must be an int, a list of ints, a "
                                 f"slice, None or ..., but got {part!r}.")
         self.slices = slices
@@ -343,8 +348,17 @@ class Slice(TensorOperation):
             if isinstance(part, slice):
                 value = value[(slice(None),) * axis + (part,)]
             elif part is not None and not isinstance(part, bool):
-                value = np.take(value, [part] if isinstance(part, int) else part, axis)
+                value = self._picked(value, [part] if isinstance(part, int) else part, axis)
         return value
+
+    @staticmethod
+    def _picked(value: np.ndarray, indices: list[int], axis: int) -> np.ndarray:
+        length = value.shape[axis] if value.ndim else 1  # of a scalar, which counts as a list of it
+        outside = [i for i in indices if not -length <= i < length]
+        if outside:
+            raise RuntimeError(f"Slice: each index must be in [{-length}, {length}) in dimension "
+                               f"{axis}, but got {outside[0]}.")
+        return np.take(value, indices, axis)
 
 
 class PadEnd(TensorOperation):

@@ -8,6 +8,7 @@ import statistics
 from typing import Any
 
 from ...autodiff.tree import differentiable
+from ...errors import describe
 from ...parameter import Parameter
 from .causes import LEAST, Causes
 from .naming import Names
@@ -75,10 +76,14 @@ class Findings:
             name: the whole name, or an end of it that only one name has, or the Parameter.
 
         Raises:
+            TypeError: if `name` is something else.
             ValueError: if there is none, or more than one; the nearest names are named.
         """
         if isinstance(name, Parameter):
             name = self.names.of_parameter(name)
+        if not isinstance(name, str):
+            raise TypeError(f"For a report of gradients, 'name' must be a str or a Parameter, "
+                            f"but got {describe(name)}.")
         if name in self._known:
             return name, self._known[name]
         ends = [known for known in self._known if known.endswith(f".{name}")]

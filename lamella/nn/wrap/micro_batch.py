@@ -8,7 +8,7 @@ from ...parallel import pipeline, stages
 from ...tensor import Tensor, wrap
 from .. import checks
 from ..cell import Cell
-from ..checks import of_type, positive_int
+from ..checks import count, of_type
 
 __all__ = ["GradAccumulationCell", "MicroBatchInterleaved", "PipelineCell"]
 
@@ -43,7 +43,7 @@ class _SummedParts(Cell):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
         of_type(network, Cell, "network", where)
-        positive_int(parts, name, where)
+        count(parts, name, where)
         self.network = network
         self._part = _MicroBatch(parts)
 

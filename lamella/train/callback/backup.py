@@ -8,7 +8,7 @@ from typing import Any
 from ... import _checkparam as check
 from .._utils import _make_directory
 from ..checkpoint import load_checkpoint, save_checkpoint
-from .base import Callback, RunContext
+from .base import Callback, RunContext, parameters_of
 
 __all__ = ["BackupAndRestore"]
 
@@ -45,11 +45,11 @@ class BackupAndRestore(Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Load the file, if there is one."""
         if os.path.exists(self.backup_file):
-            load_checkpoint(self.backup_file, net=run_context.original_args().train_network)
+            load_checkpoint(self.backup_file, net=parameters_of(run_context, self).train_network)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Save, if it is time."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         if params.cur_epoch_num % self.save_freq == 0:
             save_checkpoint(params.train_network, self.backup_file)
 

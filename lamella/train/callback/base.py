@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import describe
 from ...tensor import Tensor
 
 __all__ = ["Callback", "CallbackManager", "InternalCallbackParam", "RunContext"]
@@ -183,6 +184,18 @@ class InternalCallbackParam(dict):
 
     def __setattr__(self, key: str, value: Any) -> None:
         self[key] = value
+
+
+def parameters_of(run_context: Any, callback: Callback) -> Any:
+    """The run's parameters, for one of a callback's methods.
+
+    Raises:
+        TypeError: if `run_context` is no RunContext.
+    """
+    if not hasattr(run_context, "original_args"):
+        raise TypeError(f"For '{type(callback).__name__}', 'run_context' must be a RunContext, "
+                        f"but got {describe(run_context)}.")
+    return run_context.original_args()
 
 
 class RunContext:

@@ -14,7 +14,7 @@ from ...tensor import Tensor
 from .. import background
 from .._utils import _make_directory
 from ..checkpoint import save_checkpoint
-from .base import Callback, RunContext
+from .base import Callback, RunContext, parameters_of
 from .checkpoint_files import CheckpointManager, free_prefix
 
 __all__ = ["CheckpointConfig", "ModelCheckpoint"]
@@ -201,7 +201,7 @@ class ModelCheckpoint(Callback):
 
     def step_end(self, run_context: RunContext) -> None:
         """Save if it is time."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         if self._prefix_func is not None:
             self._prefix = _check_prefix(self._prefix_func(params))
         if self._directory_func is not None:
@@ -210,7 +210,7 @@ class ModelCheckpoint(Callback):
 
     def end(self, run_context: RunContext) -> None:
         """Save the last step, and wait for what is written in the background."""
-        self._save_ckpt(run_context.original_args(), force_to_save=True)
+        self._save_ckpt(parameters_of(run_context, self), force_to_save=True)
         background.wait()
 
     def _save_ckpt(self, params: Any, force_to_save: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from .base import Callback, RunContext
+from .base import Callback, RunContext, parameters_of
 
 __all__ = ["History"]
 
@@ -40,7 +40,7 @@ class History(Callback):
 
     def epoch_end(self, run_context: RunContext) -> None:
         """Keep what this epoch gave."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         if self.epoch is None:
             self.epoch = {"epoch": []}
         self.epoch["epoch"].append(params.get("cur_epoch_num", 1))

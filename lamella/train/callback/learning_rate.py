@@ -11,7 +11,7 @@ from ... import dtype as mstype
 from ... import log
 from ...parameter import Parameter
 from ...tensor import Tensor
-from .base import Callback, RunContext
+from .base import Callback, RunContext, parameters_of
 from .monitored import Monitored
 
 __all__ = ["LearningRateScheduler", "ReduceLROnPlateau"]
@@ -56,7 +56,7 @@ class LearningRateScheduler(Callback):
 
     def step_end(self, run_context: RunContext) -> None:
         """Set the learning rate."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         rate = _rate_of(params, "LearningRateScheduler")
         old = float(str(rate.asnumpy()))  # 0.1, and not the float32 next to it
         new = self.learning_rate_function(old, params.cur_step_num)
@@ -101,7 +101,7 @@ class ReduceLROnPlateau(Monitored):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Look at the value, and lower the learning rate if it is time."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         rate = _rate_of(params, "ReduceLROnPlateau")
         current = self.value_of(params)
         if current is None:

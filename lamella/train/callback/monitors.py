@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from ... import _checkparam as check
-from .base import Callback, RunContext, _handle_loss
+from .base import Callback, RunContext, _handle_loss, parameters_of
 
 __all__ = ["LossMonitor", "TimeMonitor"]
 
@@ -41,7 +41,7 @@ class LossMonitor(Callback):
 
     def step_end(self, run_context: RunContext) -> None:
         """Print the loss if it is time for it."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         loss = _handle_loss(params.net_outputs)
         epoch, number = params.get("cur_epoch_num", 1), params.cur_step_num
         step = (number - 1) % params.batch_num + 1
@@ -58,7 +58,7 @@ class LossMonitor(Callback):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Print the metrics that `Model.fit` has found."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         metrics = params.get("metrics")
         if metrics:
             print(f"Eval result: epoch {params.cur_epoch_num}, metrics: {metrics}")
@@ -106,7 +106,7 @@ class TimeMonitor(Callback):
     def epoch_end(self, run_context: RunContext) -> None:
         """Print the times."""
         milliseconds = (time.time() - self.epoch_time) * 1000
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         steps: Any = params.get("batch_num", self.data_size)
         if not (isinstance(steps, int) and steps > 0):
             steps = self.data_size

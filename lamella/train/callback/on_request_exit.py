@@ -11,7 +11,7 @@ from ... import _checkparam as check
 from ... import log
 from .._utils import _make_directory
 from ..checkpoint import load_checkpoint, save_checkpoint
-from .base import Callback, RunContext
+from .base import Callback, RunContext, parameters_of
 
 __all__ = ["OnRequestExit"]
 
@@ -67,7 +67,7 @@ class OnRequestExit(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Load what an interrupted run has saved."""
-        self._load(run_context.original_args().train_network, self.train_name)
+        self._load(parameters_of(run_context, self).train_network, self.train_name)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Stop if that was asked for."""
@@ -76,12 +76,12 @@ class OnRequestExit(Callback):
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save if the run was stopped."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         self._save(params, params.train_network, "train_dataset_element", self.train_name)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """Load what an interrupted run has saved."""
-        network = run_context.original_args().eval_network
+        network = parameters_of(run_context, self).eval_network
         if not self._load(network, self.eval_name):
             self._load(network, self.train_name)
 
@@ -92,7 +92,7 @@ class OnRequestExit(Callback):
 
     def on_eval_end(self, run_context: RunContext) -> None:
         """Save if the run was stopped."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         self._save(params, params.eval_network, "eval_dataset_element", self.eval_name)
 
     def _handle_signal(self, number: int, frame: Any) -> None:

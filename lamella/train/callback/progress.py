@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .base import Callback, RunContext, _handle_loss
+from ... import _checkparam as check
+from ...errors import describe
+from .base import Callback, RunContext, _handle_loss, parameters_of
 
 __all__ = ["ProgressBar"]
 
@@ -14,8 +16,11 @@ class ProgressBar(Callback):
     """A bar of tqdm's for each epoch of a training, with the loss and what `Model.fit` evaluated.
 
     Args:
-        file: where it is drawn; default: the standard error.
+        file: where it is drawn, an object with a method ``write``; default: the standard error.
         leave: whether the bars of epochs that are over stay.
+
+    Raises:
+        TypeError: if `file` can't be written to, or `leave` is no bool.
 
     Examples:
         >>> import io
@@ -33,6 +38,10 @@ class ProgressBar(Callback):
 
     def __init__(self, file: Any = None, leave: bool = True):
         super().__init__()
+        if file is not None and not callable(getattr(file, "write", None)):
+            raise TypeError(f"For 'ProgressBar', 'file' must have a method 'write', "
+                            f"but got {describe(file)}.")
+        check.check_bool(leave, "leave", "ProgressBar")
         self._file, self._leave, self._bar = file, leave, None
 
     _bar: Any
@@ -41,7 +50,7 @@ class ProgressBar(Callback):
         """Draw an empty bar."""
         from tqdm import tqdm
 
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         self._close()
         self._bar = tqdm(total=params.batch_num, leave=self._leave, unit="step",
                          desc=f"epoch {params.cur_epoch_num} of {params.epoch_num}",
@@ -51,7 +60,7 @@ class ProgressBar(Callback):
         """Move on by a step."""
         if self._bar is None:
             return
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         done = (params.cur_step_num - 1) % params.batch_num + 1
         last = done == params.batch_num
         if last or self._bar.miniters <= 1 or not done % 10:  # a loss costs a wait for the step
@@ -62,7 +71,7 @@ class ProgressBar(Callback):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Show what was evaluated, and end the bar."""
-        found = run_context.original_args().get("metrics")
+        found = parameters_of(run_context, self).get("metrics")
         if found and self._bar is not None:
             self._bar.set_postfix({name: value if not isinstance(value, float) else f"{value:.4g}"
                                    for name, value in found.items()})

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _checkparam as check
 from ..checkpoint_net import load_param_into_net
-from .base import RunContext
+from .base import RunContext, parameters_of
 from .monitored import Monitored
 
 __all__ = ["EarlyStopping"]
@@ -55,7 +55,7 @@ class EarlyStopping(Monitored):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Look at the value, and stop if it is time."""
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         current = self.value_of(params)
         if current is None:
             return

@@ -8,7 +8,7 @@ from typing import Any
 from ... import _checkparam as check
 from ...tensor import Tensor
 from ..summary import SummaryRecord
-from .base import Callback, RunContext, _handle_loss
+from .base import Callback, RunContext, _handle_loss, parameters_of
 
 __all__ = ["SummaryCollector"]
 
@@ -76,7 +76,7 @@ class SummaryCollector(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Describe the run."""
-        params, record = run_context.original_args(), self._record
+        params, record = parameters_of(run_context, self), self._record
         if record is None:
             return
         if self._data["collect_train_lineage"]:
@@ -91,7 +91,7 @@ class SummaryCollector(Callback):
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Write values, if it is time."""
-        params, record = run_context.original_args(), self._record
+        params, record = parameters_of(run_context, self), self._record
         if record is None or params.cur_step_num != 1 and params.cur_step_num % self._freq:
             return
         if self._data["collect_metric"]:
@@ -118,7 +118,7 @@ class SummaryCollector(Callback):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Write the metrics of an evaluation."""
-        params, record = run_context.original_args(), self._record
+        params, record = parameters_of(run_context, self), self._record
         if record is None or not self._data["collect_metric"]:
             return
         for name, value in (params.get("eval_results") or {}).items():

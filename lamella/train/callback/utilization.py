@@ -13,7 +13,7 @@ from ...graph.tracing.undo import undone
 from ...insight.roofline.costs import cost_of
 from ...insight.roofline.figures import ARITHMETIC
 from ...state import state
-from .base import Callback, RunContext
+from .base import Callback, RunContext, parameters_of
 
 __all__ = ["FlopsUtilizationCollector"]
 
@@ -68,7 +68,7 @@ Shard hardware flops is 6400.
     def step_end(self, run_context: RunContext) -> None:
         """Print what is due."""
         seconds = time.perf_counter() - self.step_time
-        params = run_context.original_args()
+        params = parameters_of(run_context, self)
         mode = params.get("mode", "train")
         if self.flops is None:
             self.flops = _flops_of(params[f"{mode}_network"], params[f"{mode}_dataset_element"])

@@ -231,3 +231,16 @@ def test_wrong_datasets():
     with pytest.raises(RuntimeError, match="Cannot modify"):
         from lamella.dataset.dataloader.worker import WorkerInfo
         WorkerInfo(0, 1, 2, None).id = 3
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: list(SequentialSampler(None)), "'data_source' must have a length, but got None"),
+    (lambda: len(RandomSampler(3)), "For 'RandomSampler', 'data_source' must have a length"),
+    (lambda: list(RandomSampler(None)), "'data_source' must have a length"),
+    (lambda: DistributedSampler(iter([1]), 2, 0), "For 'DistributedSampler', 'dataset' must have"),
+    (lambda: BatchSampler(None, 2, False), "'sampler' must be a Sampler.*but got None"),
+    (lambda: len(BatchSampler(iter([1]), 2, False)), "'sampler' must have a length"),
+])
+def test_samplers_of_what_they_can_not_sample(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()

@@ -84,6 +84,11 @@ def test_all_are_applied_in_any_order():
     (lambda: T.Compose([]), ValueError, "must not be empty"),
     (lambda: T.Fill(None), TypeError, "'fill_value' must be a number"),
     (lambda: T.PadEnd([2, 2])(np.array([1])), RuntimeError, "2 dimensions, but the input has 1"),
+    (lambda: T.Slice(-7)(np.array([1, 2, 3])), RuntimeError,
+     r"must be in \[-3, 3\) in dimension 0, but got -7"),
+    (lambda: T.Slice(None, [0, 2])(np.ones((3, 2))), RuntimeError, "in dimension 1, but got 2"),
+    (lambda: T.Slice(1)(np.array("text")), RuntimeError, r"must be in \[-1, 1\)"),
+    (lambda: T.Slice([0, "x"]), TypeError, r"must be an int, a list of ints.*but got \[0, 'x'\]"),
     (lambda: T.Concatenate(2), ValueError, "must be 0 or -1, but got 2"),
     (lambda: T.Plugin("x.so", "f"), RuntimeError, "can't be loaded"),
 ])

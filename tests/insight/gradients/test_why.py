@@ -394,3 +394,5 @@ def test_names_may_be_short_and_wrong_ones_are_told():
         report.why("0.wieght")
     with pytest.raises(ValueError, match="'bias' in this report"):
         report.why("bias")
+    with pytest.raises(TypeError, match="'name' must be a str or a Parameter, but got None"):
+        report.gradient(None)

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pytest
 
 import lamella as ms
 from lamella import dataset, nn
@@ -32,3 +33,12 @@ def test_a_training_that_is_stopped_ends_its_bar():
 
 def test_vision_is_reached_by_transforms_too():
     assert ms.dataset.transforms.vision is ms.dataset.vision
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"file": "bad"}, "'file' must have a method 'write', but got 'bad'"),
+    ({"leave": None}, "'leave' must be bool"),
+])
+def test_wrong_arguments(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        ProgressBar(**arguments)
