@@ -153,12 +153,13 @@ def _steps(each: Exchange) -> int:
 def _compare(name: str, one: int, first: list[Exchange], rank: int,
              second: list[Exchange]) -> None:
     for number in range(max(len(first), len(second))):
-        told = [f"{each[number].what} for '{each[number].name}'" if number < len(each) else
-                "nothing" for each in (first, second)]
-        if told[0].split(" for ")[0] != told[1].split(" for ")[0]:
+        one_makes, other_makes = (
+            f"{each[number].what} for '{each[number].name}'" if number < len(each) else "nothing"
+            for each in (first, second))
+        if one_makes.split(" for ")[0] != other_makes.split(" for ")[0]:
             raise RuntimeError(f"In group {name!r}, exchange {number + 1} of process {one} is "
-                               f"{told[0]}, but that of process {rank} is {told[1]}: they would "
-                               f"wait for each other.")
+                               f"{one_makes}, but that of process {rank} is {other_makes}: they "
+                               f"would wait for each other.")
 
 
 def simulate(program: Callable[[], Any], size: int,

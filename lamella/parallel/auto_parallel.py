@@ -59,7 +59,7 @@ class AutoParallel(Cell):
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """What the network gives for the inputs of all processes."""
         with self._applied():
-            if stages.asked():
+            if stages.in_use():
                 return pipeline.staged(self.network, "AutoParallel")(*args, **kwargs)
             if self._trains is None:
                 self._trains = trains(self.network)

@@ -24,7 +24,7 @@ def counts_of(strategy: Any) -> list[tuple[int, ...]]:
 
 
 def subset(count: int, lengths: Sequence[int], candidates: Sequence[int]) -> list[int] | None:
-    """The first of the candidates, which are places of axes, whose lengths have a product.
+    """The first of the candidate axes, by index, whose lengths have the product `count`, or None.
 
     Examples:
         >>> from lamella.parallel.axes import subset
@@ -42,7 +42,7 @@ def subset(count: int, lengths: Sequence[int], candidates: Sequence[int]) -> lis
 
 
 def arranged(size: int, strategies: Sequence[tuple[int, ...]]) -> list[int]:
-    """The lengths of the axes of a world; one axis where there are no strategies.
+    """The lengths of the axes of the device mesh; one axis if there are no strategies.
 
     Args:
         size: the number of processes.
@@ -60,7 +60,7 @@ def arranged(size: int, strategies: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def _refined(lengths: list[int], counts: Sequence[int]) -> list[int]:
-    """Axes of which some are cut in two, so that all counts have axes of their own, if possible."""
+    """The axes, some of them split in two so that each count has its own axes, if possible."""
     free = list(range(len(lengths)))
     for count in counts:
         found = subset(count, lengths, free)

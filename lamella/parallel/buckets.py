@@ -1,7 +1,7 @@
-"""Gradients summed over processes in few large messages, while the backward pass runs.
+"""Gradients summed over processes in few large buckets, while the backward pass runs.
 
-The messages and their order are made from the Parameters alone, so they are the same in every
-process, whatever gradients come first, or don't come at all.
+The buckets and their order depend on the Parameters alone, so they are the same in every process,
+in whatever order the backward pass computes the gradients, and even if it doesn't compute some.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from ..state import state
 
 __all__ = ["LARGEST", "Reduction", "cut"]
 
-LARGEST = 25 << 20  # bytes at which a message is full; small gradients travel together
-_FIRST = 1 << 20  # of the first message, so that sending begins early
+LARGEST = 25 << 20  # bytes at which a bucket is full
+_FIRST = 1 << 20  # of the first bucket, so that sending begins early
 
 
 def cut(raws: Sequence[torch.Tensor | None], largest: int | None = None) -> list[list[int]]:
-    """Which tensors share a message, by their places; the last ones first, as backward passes
-    reach them.
+    """Which tensors share a bucket, by index; the last ones first, as backward passes reach them.
 
     Args:
-        largest: bytes at which a message is full; default `LARGEST`.
+        largest: bytes at which a bucket is full; default `LARGEST`.
     """
     found: list[list[int]] = []
     size, limit, kind = 0, 0, None
@@ -46,17 +45,17 @@ def cut(raws: Sequence[torch.Tensor | None], largest: int | None = None) -> list
 
 
 class Reduction:
-    """The gradients of one backward pass, on their way to their sums over a group.
+    """The sums over a group of the gradients of one backward pass.
 
-    Each is copied to its place in a message when it comes, and what it sums up to is a view of that
-    message. They travel beside the group's other exchanges. That all processes have the same
-    messages is compared while the backward pass begins.
+    Each gradient is copied to its bucket when it is computed, and its sum is a view of that bucket.
+    Buckets are sent through a second communicator. That all processes have the same buckets is
+    checked while the backward pass begins.
 
     Args:
         name: the function that the program called, for errors.
-        likes: a tensor of the shape and type of each gradient; None for one that is left alone.
+        likes: a tensor of the shape and type of each gradient; None for one that isn't summed.
         group: the processes.
-        divisor: what gradients are divided by, on their way into the messages.
+        divisor: what gradients are divided by when they are copied.
         largest: see `cut`.
     """
 
@@ -67,20 +66,20 @@ class Reduction:
         self.buckets = cut(likes, largest)
         self.bucket_of = {place: i for i, bucket in enumerate(self.buckets) for place in bucket}
         self.missing = [set(bucket) for bucket in self.buckets]
-        self.flats: dict[int, torch.Tensor] = {}  # messages that are being filled
-        self.came: dict[int, torch.Tensor] = {}  # gradients, by place
+        self.flats: dict[int, torch.Tensor] = {}  # buckets that are being filled
+        self.gradients: dict[int, torch.Tensor] = {}  # gradients, by index
         self.sums: list[torch.Tensor] = []
         self.compared: torch.Tensor | None = None
         if self.buckets:
-            plan = f"sums of {len(self.buckets)} messages, {self._digest()}"
+            plan = f"sums of {len(self.buckets)} buckets, {self._digest()}"
             self.compared = exchange.begin_comparison(name, [], plan, self.group)
 
     def ready(self, place: int, raw: torch.Tensor) -> torch.Tensor | None:
-        """A gradient is there: it is sent as soon as those that travel with it, or before it,
-        are there too.
+        """Add a computed gradient; a bucket is sent when it and those before it are full.
 
         Returns:
-            The memory that it has now, and its sum will have; None if it keeps its own.
+            The part of the bucket that holds the gradient and will hold its sum; None if the
+            gradient isn't copied.
         """
         number = self.bucket_of.get(place)
         if number is None:
@@ -92,19 +91,22 @@ class Reduction:
         return copy
 
     def _put(self, number: int, place: int, raw: torch.Tensor) -> torch.Tensor | None:
-        """Put a gradient in its message. A graph joins its message when all have come: no part of
-        a graph changes memory of another one."""
+        """Copy a gradient to its bucket.
+
+        In a recording, the gradients of a bucket are concatenated instead when all are computed,
+        since no stage of a graph changes memory of another stage.
+        """
         self.missing[number].remove(place)
         if state.trace is not None:
-            self.came[place] = raw
+            self.gradients[place] = raw
             return None
         bucket = self.buckets[number]
         if number not in self.flats:
             likes = [self.likes[each] for each in bucket]
             flat = likes[0].new_empty(sum(like.numel() for like in likes))
             self.flats[number] = flat
-            self.came.update(zip(bucket, _views(flat, likes), strict=True))
-        copy = self.came[place]
+            self.gradients.update(zip(bucket, _views(flat, likes), strict=True))
+        copy = self.gradients[place]
         if self.divisor == 1:
             return copy.copy_(raw.detach())
         return torch.div(raw.detach(), self.divisor, out=copy)
@@ -114,7 +116,7 @@ class Reduction:
             exchange.end_comparison(self.name, self.compared, self.group)
             self.compared = None
         number = len(self.sums)
-        raws = [self.came.pop(place) for place in self.buckets[number]]
+        raws = [self.gradients.pop(place) for place in self.buckets[number]]
         flat = self.flats.pop(number, None)
         if flat is None:
             flat = torch.cat([raw.detach().reshape(-1) for raw in raws])
@@ -123,16 +125,16 @@ class Reduction:
         self.sums.append(exchange.begin_sum(self.name, flat, self.group))
 
     def _digest(self) -> str:
-        """A checksum of which gradients are in which message."""
+        """A checksum of which gradients are in which bucket."""
         forms = [[(like.dtype, tuple(like.shape)) for like in map(self.likes.__getitem__, bucket)]
                  for bucket in self.buckets]
         return f"{zlib.crc32(repr(forms).encode()):08x}"
 
     def finish(self, raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The sums, after all messages have arrived.
+        """The sums, after all buckets have been exchanged.
 
         Args:
-            raws: all gradients; those that `ready` was told of are there already.
+            raws: all gradients, including those that `ready` was called with.
         """
         while len(self.sums) < len(self.buckets):
             number = len(self.sums)
@@ -149,6 +151,6 @@ class Reduction:
 
 
 def _views(flat: torch.Tensor, likes: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """A message as tensors of the shapes of `likes`."""
+    """The parts of a bucket, as tensors of the shapes of `likes`."""
     pieces = flat.split([like.numel() for like in likes])
     return [piece.view(like.shape) for piece, like in zip(pieces, likes, strict=True)]

@@ -91,7 +91,7 @@ class DistributedDataParallel(Cell):
                 raw.copy_(piece.view_as(raw))
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the network gives."""
+        """The network's result."""
         overlay = {} if state.overlay is None else state.overlay
         # gradients by parts of Parameters are those of all processes anyway
         weights = [p for p in self.module.trainable_params()
@@ -106,11 +106,11 @@ class DistributedDataParallel(Cell):
             return self.module(*inputs, **kwargs)
         finally:
             for weight, alias, own in zip(weights, aliases, seen, strict=True):
-                if overlay[weight] is own:  # the network hasn't assigned it
+                if overlay[weight] is own:  # not assigned by the network
                     overlay[weight] = alias
 
     def added(self, weights: list[Parameter], raws: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The gradients of a backward pass, of all processes, added to those before."""
+        """The sums over all processes of a backward pass's gradients, added to earlier ones."""
         found = [raw + self._sums[p] if p in self._sums else raw
                  for p, raw in zip(weights, raws, strict=True)]
         group = group_of(self.process_group, _NAME)
@@ -137,7 +137,7 @@ class DistributedDataParallel(Cell):
 
 
 class _Gate(torch.autograd.Function):
-    """Passes Parameters on; what comes back are the gradients by all of them."""
+    """An identity on Parameters whose backward pass gets the gradients by all of them at once."""
 
     @staticmethod
     def forward(ctx: Any, owner: DistributedDataParallel, weights: list[Parameter],

@@ -34,7 +34,7 @@ __all__ = ["from_one", "run_stages", "staged"]
 
 
 class _Gradients(torch.autograd.Function):
-    """The loss of a step; its gradients are known with it, or are computed later."""
+    """The loss of a step; its gradients are computed with it, or later in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, step: StageStep, places: Sequence[int], *aliases: torch.Tensor) -> Any:
@@ -67,9 +67,9 @@ def from_one(loss: Tensor) -> Tensor:
 
 
 def _start(found: Plan) -> torch.Tensor | None:
-    """The gradient by the loss, or None if only the program's own backward pass gives it.
+    """The gradient that the backward pass starts from; None if only the program can give it.
 
-    In other types than float16 they may start from one, and are multiplied in the end.
+    In types other than float16 it is one, and the gradients are multiplied at the end.
     """
     if here.start is not None:
         return here.start(wrap(zeros_of(found.result)))._raw
@@ -79,13 +79,13 @@ def _start(found: Plan) -> torch.Tensor | None:
 
 def staged(network: Callable[..., Any], name: str,
            start: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
-    """The network as its stages run it, the batch in one part, unless it cuts the batch itself.
+    """The network, run by its stages; the batch is one part, unless the network cuts it itself.
 
     Args:
-        start: gives for a loss what its gradient starts from.
+        start: returns, for a loss, the gradient that the backward pass starts from.
 
     Raises:
-        RuntimeError: when called, if nothing in it is run by stages.
+        RuntimeError: when called, if no Cell in it belongs to a stage.
     """
     @functools.wraps(network, updated=())
     def spread(*args: Any, **kwargs: Any) -> Any:
@@ -123,15 +123,15 @@ _count = _Count()
 
 
 def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tensor:
-    """The sum of what the network gives for each part of a batch, each stage on its processes.
+    """The sum of the network's results for the parts of a batch, each stage on its processes.
 
     Args:
         network: a Cell, some Cells in which have a ``pipeline_stage``.
-        cut: gives for each part of the batch what the network is called with.
+        cut: returns, for each part of the batch, the arguments of the network.
         name: the function that the program called.
 
     Raises:
-        RuntimeError: if another process raised an error, was lost or does something else.
+        RuntimeError: if another process raised an error, has ended, or runs something else.
     """
     _count.runs += 1
     exchange.refuse_graphs("runs the stages of a pipeline, which exchange messages")
@@ -154,8 +154,9 @@ def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tenso
         with torch.no_grad():
             return wrap(step.run())
     if found.result.numel() != 1:
-        raise RuntimeError(f"For '{name}', the gradient of a network that gives a Tensor of shape "
-                           f"{tuple(found.result.shape)} is asked for, but it must give a loss.")
+        raise RuntimeError(f"For '{name}', the network to differentiate must return a loss, a "
+                           f"Tensor of one element, but it returned one of shape "
+                           f"{tuple(found.result.shape)}.")
     aliases = [overlay[weight] for weight in weights]
     return wrap(_Gradients.apply(step, places, *aliases))  # type: ignore[arg-type]
 
@@ -167,12 +168,13 @@ def _planned(network: Any, cut: Callable[[], list[tuple]], name: str
     try:
         parts = cut()
         found = _plan_of(network, parts, name)
-    except Exception as raised:  # noqa: BLE001 - told to the other processes first
+    except Exception as raised:  # noqa: BLE001 - first sent to the other processes
         error = raised
-    told = (f"raises {error!r}" if found is None else
-            f"cuts {len(parts)} parts, {_told(found)}, {_told_gradients(found)}")
+    summary = (f"raises {error!r}" if found is None else
+               f"cuts {len(parts)} parts, {_summary_of_plan(found)}, "
+               f"{_summary_of_gradients(found)}")
     try:
-        exchange.compare(name, told, group_of(None, name))
+        exchange.compare(name, summary, group_of(None, name))
     except exchange.Divergence:
         if error is None:
             raise
@@ -186,7 +188,7 @@ def _whole_parts(cut: Callable[[], list[tuple]], name: str) -> list[tuple]:
     error, parts = None, []
     try:
         parts = cut()
-    except Exception as raised:  # noqa: BLE001 - told to the other processes first
+    except Exception as raised:  # noqa: BLE001 - first sent to the other processes
         error = raised
     exchange.raise_in_all(name, error, group_of(None, name))
     return [sharding.wholes(part, name) for part in parts]
@@ -209,9 +211,9 @@ def _check_order(found: Plan, parts: int, name: str) -> None:
 
 def _chunks() -> Chunks:
     """Which stage runs which chunk of a network, by the settings."""
-    way = ("v" if settings._get("pipeline_scheduler") == "zero_bubble_v" else
-           "loop" if settings._get("pipeline_interleave") else "once")
-    return Chunks(settings._get_pipeline_stages(), way)
+    order = ("v" if settings._get("pipeline_scheduler") == "zero_bubble_v" else
+             "loop" if settings._get("pipeline_interleave") else "once")
+    return Chunks(settings._get_pipeline_stages(), order)
 
 
 def _plan_of(network: Any, parts: list[tuple], name: str) -> Plan:
@@ -230,8 +232,8 @@ def _plan_of(network: Any, parts: list[tuple], name: str) -> Plan:
     return kept[key]
 
 
-def _told(found: Plan) -> str:
-    """A plan as a short text."""
+def _summary_of_plan(found: Plan) -> str:
+    """A short text that differs where plans differ."""
     sent = [(value.number, value.chunk, form(value.like)) for needs in found.needs
             for value in needs]
     owners = [(parameter.name, stage) for parameter, stage in found.owners.items()]
@@ -241,10 +243,10 @@ def _told(found: Plan) -> str:
             f"Tensors, {zlib.crc32(repr((sent, owners)).encode()):08x}")
 
 
-def _told_gradients(found: Plan) -> str:
-    """Which gradients a step computes, and in what order, in few words."""
+def _summary_of_gradients(found: Plan) -> str:
+    """A short text of which gradients a step computes, and in what order."""
     overlay = {} if state.overlay is None else state.overlay
     by = [p.name for p in found.owners if p in overlay and overlay[p].requires_grad]
-    when = "at once" if here.start is not None or not found.narrow else "when they are asked for"
+    when = "at once" if here.start is not None or not found.narrow else "in the backward pass"
     return (f"with gradients by {len(by)} Parameters, {zlib.crc32(repr(by).encode()):08x}, {when}, "
-            f"in the order {settings._get('pipeline_scheduler')}, {_chunks().way}")
+            f"in the order {settings._get('pipeline_scheduler')}, {_chunks().order}")

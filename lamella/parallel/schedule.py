@@ -1,9 +1,11 @@
 """The order in which a stage of a pipeline runs the parts of a batch, and its messages.
 
+The parts are what papers call micro-batches.
+
 GPipe (Huang et al. 2019) runs all forward passes, then all backward passes. 1F1B (PipeDream-Flush,
 Narayanan et al. 2021, "Memory-Efficient Pipeline-Parallel DNN Training") begins each backward pass
-as soon as it can, so that a stage keeps the values of no more parts than there are stages after it.
-Where stages have several chunks of the network, the orders are PyTorch's.
+as soon as it can, so that a stage keeps the activations of no more parts than there are stages
+after it. Where stages have several chunks of the network, the orders are PyTorch's.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ class Action(NamedTuple):
     """The forward or backward pass of a chunk of the network, for a part of the batch.
 
     Attributes:
-        kind: ``"F"``: forward; ``"B"``: backward; or, in two passes, ``"I"``: the gradients by what
-            came from other chunks, ``"W"``: those by Parameters.
+        kind: ``"F"``: forward; ``"B"``: backward; or the backward pass in two: ``"I"``: the
+            gradients by the inputs from other chunks, ``"W"``: those by Parameters.
     """
 
     kind: str
@@ -40,7 +42,7 @@ class Action(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What one chunk gives to another for a part of the batch: values, or gradients."""
+    """The values, or gradients, that one chunk sends to another for a part of the batch."""
 
     forward: bool
     source: int
@@ -49,7 +51,7 @@ class Message(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An action, with the messages that it takes and gives."""
+    """An action, with the messages that it needs and those that it produces."""
 
     action: Action
     takes: list[Message]
@@ -57,7 +59,7 @@ class Step(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A message that begins to be sent to a stage, or received from it."""
+    """The start of sending a message to a stage, or of receiving it from one."""
 
     message: Message
     other: int
@@ -70,7 +72,7 @@ def orders(scheduler: str, chunks: Chunks, count: int, parts: int, backward: boo
 
     Args:
         scheduler: ``"1f1b"``, ``"gpipe"`` or ``"zero_bubble_v"``.
-        chunks: which stage runs which.
+        chunks: which stage runs which chunk.
         count: how many chunks there are.
         parts: in how many parts the batch is cut.
         backward: whether there are backward passes.
@@ -109,12 +111,12 @@ def _alternating(forwards: list[Action], backwards: list[Action], ahead: int) ->
 
 
 def _of_torch(scheduler: str, stages: int, count: int, parts: int) -> list[list[Action]]:
-    """The orders of a schedule of PyTorch's for several chunks a stage."""
+    """The orders that PyTorch's schedules give for several chunks in each stage."""
     from torch.distributed.pipelining import schedules
 
     kind = (schedules.ScheduleZBVZeroBubble if scheduler == "zero_bubble_v"
             else schedules.ScheduleInterleaved1F1B)
-    # of a stage, a schedule reads no more to find its order
+    # the attributes of a stage that a schedule reads to find its order
     described: list[Any] = [
         SimpleNamespace(num_stages=count, group_size=stages, group_rank=0, stage_index=chunk,
                         is_first=not chunk, submod=None) for chunk in range(0, count, stages)]
@@ -126,20 +128,20 @@ def _of_torch(scheduler: str, stages: int, count: int, parts: int) -> list[list[
 def timetable(actions: Sequence[Sequence[Action]], chunks: Chunks,
               values: dict[int, list[int]], gradients: dict[int, list[int]]
               ) -> list[list[Step | Move]]:
-    """What each stage does, with the messages that it begins to send and receive in between.
+    """The actions of each stage, and when it begins to send and receive messages.
 
-    Any two stages begin the messages between them in the same order: each is received as soon as
-    it has been sent, if all stages are as fast. So none waits for another for ever, even where a
-    message is sent only when it is received, and those between two stages are never mistaken.
+    Any two stages begin the messages between them in the same order, that of the simulated run of
+    stages that are equally fast. So there is no deadlock, even where sending blocks until the
+    message is received, and no message is mistaken for another.
 
     Args:
         actions: those of each stage, in order.
-        chunks: which stage runs which.
-        values: for each chunk, those to which its forward pass gives something.
-        gradients: for each chunk, those to which its backward pass does.
+        chunks: which stage runs which chunk.
+        values: for each chunk, the chunks that its forward pass sends values to.
+        gradients: for each chunk, the chunks that its backward pass sends gradients to.
 
     Raises:
-        RuntimeError: if the stages would wait for each other for ever.
+        RuntimeError: if the stages would wait for each other forever (a deadlock).
     """
     rows: list[list[Step | Move]] = [[] for _ in actions]
     begun, done = [0] * len(actions), set()
@@ -171,43 +173,44 @@ def _step(action: Action, values: dict[int, list[int]], gradients: dict[int, lis
     if kind == "W":
         return Step(action, [], [])
     forward = action.forward
-    ways = values if forward else gradients
-    return Step(action, [Message(forward, source, chunk, part) for source in sorted(ways)
-                         if chunk in ways[source]],
-                [Message(forward, chunk, target, part) for target in ways[chunk]])
+    targets = values if forward else gradients
+    return Step(action, [Message(forward, source, chunk, part) for source in sorted(targets)
+                         if chunk in targets[source]],
+                [Message(forward, chunk, target, part) for target in targets[chunk]])
 
 
 def run(name: str, row: Sequence[Step | Move],
         forms: Callable[[Message], Sequence[torch.Tensor]],
         act: Callable[[Step, list[Sequence[torch.Tensor]]], list[Sequence[torch.Tensor]]],
         group: Group) -> None:
-    """Run what a stage has to do, by its row of the timetable.
+    """Run the actions of a stage, by its row of the timetable.
 
     Args:
         name: the function that the program called, for errors.
         row: the stage's actions and messages.
-        forms: gives tensors of the shapes and types of a message's.
-        act: does an action with the tensors of each message that it takes; gives those of each
-            message that it gives.
+        forms: returns tensors of the shapes and types of a message.
+        act: does an action with the tensors of each message that it needs; returns the tensors of
+            each message that it produces.
         group: one process of each stage.
     """
-    box: dict[Message, Sequence[torch.Tensor]] = {}
+    tensors: dict[Message, Sequence[torch.Tensor]] = {}
     pending: dict[Message, list[Any]] = {}
     sending: list[Any] = []
     moves: list[Move] = []
 
     def begin() -> None:
         """Begin messages together: libraries such as NCCL may wait for all of them."""
-        given = [(raw, each.other) for each in moves if each.sends for raw in box.pop(each.message)]
+        given = [(raw, each.other) for each in moves if each.sends
+                 for raw in tensors.pop(each.message)]
         wanted = [(each.message, [(like, each.other) for like in forms(each.message)])
                   for each in moves if not each.sends]
-        outs, sent, came = messages.begin(
-            name, given, [parcel for _, parcels in wanted for parcel in parcels], group)
-        sending.extend(sent)
-        for message, parcels in wanted:
-            count = len(parcels)
-            box[message], outs = outs[:count], outs[count:]
-            pending[message], came = came[:count], came[count:]
+        outs, sends, receives = messages.begin(
+            name, given, [like for _, likes in wanted for like in likes], group)
+        sending.extend(sends)
+        for message, likes in wanted:
+            count = len(likes)
+            tensors[message], outs = outs[:count], outs[count:]
+            pending[message], receives = receives[:count], receives[count:]
         moves.clear()
 
     for each in row:
@@ -217,7 +220,7 @@ def run(name: str, row: Sequence[Step | Move],
         begin()
         works = [work for message in each.takes for work in pending.pop(message, ())]
         exchange.wait_for(name, works, group)
-        found = act(each, [box.pop(message) for message in each.takes])
-        box.update(zip(each.gives, found, strict=True))
+        found = act(each, [tensors.pop(message) for message in each.takes])
+        tensors.update(zip(each.gives, found, strict=True))
     begin()
     exchange.wait_for(name, sending, group)

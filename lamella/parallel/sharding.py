@@ -44,7 +44,7 @@ _strategies: dict[int, dict[tuple[int, ...], None]] = {}
 
 
 def splits() -> bool:
-    """Whether the settings ask that operators be spread over several processes."""
+    """Whether the settings say that operators are spread over several processes."""
     return (settings._is_in_auto_parallel_mode() and settings._get_pipeline_stages() == 1
             and group_of(None, "shard").size > 1)
 
@@ -63,19 +63,19 @@ def splits_stages(network: Any) -> bool:
 
 
 def in_region() -> bool:
-    """Whether a network is being run whose operators are spread over processes."""
+    """Whether a network whose operators are spread over processes is running."""
     return isinstance(state.overlay, _Overlay)
 
 
 def mesh_here() -> Any:
     """All processes, or those of this one's stage, arranged in axes over which the program's
-    strategies can be laid; all processes have to ask together for the first time."""
+    strategies can be laid; the first call is made by all processes together."""
     key = ended(), settings._get_pipeline_stages()
     if key not in _meshes:
         from torch.distributed.device_mesh import DeviceMesh
         from torch.distributed.tensor import DTensor, debug
 
-        # what is known of operators has the groups of an earlier arrangement, which may have ended
+        # DTensor's cache holds groups of an earlier mesh, which may have ended
         debug._clear_sharding_prop_cache()
         if state.trace is not None:
             state.trace.refuse_once("arranges processes for the first time")
@@ -92,13 +92,13 @@ def mesh_here() -> Any:
         if outer:
             mesh = joined(mesh[names])
         if mesh.ndim > 1:
-            mesh._flatten()  # sums over all processes are one exchange then
+            mesh._flatten()  # then a sum over all processes is one exchange
         _meshes[key] = mesh
     return _meshes[key]
 
 
 def _note(*strategies: Any) -> None:
-    """Remember strategies; if they don't fit the mesh, the next region gets a new one."""
+    """Keep strategies; if they don't fit the mesh, the next region gets a new one."""
     known = _strategies.setdefault(ended(), {})
     new = [counts for strategy in strategies for counts in counts_of(strategy)
            if max(counts) > 1 and counts not in known]
@@ -150,15 +150,15 @@ def _placements(axes: list[list[int]], mesh: Any) -> list[Any]:
 def _of_layout(layout: Layout, taken: dict[Any, list[int]], mesh: Any, where: str
                ) -> list[list[int]]:
     """For each dimension the axes of the mesh that a layout cuts it along."""
-    told = layout.to_dict()
-    if sorted(told["rank_list"]) != list(range(mesh.size())):
+    described = layout.to_dict()
+    if sorted(described["rank_list"]) != list(range(mesh.size())):
         raise ValueError(f"For '{where}', a layout must have all processes of the world, but has "
-                         f"{told['rank_list']}.")
-    matrix = told["device_matrix"]
-    axes = _axes_of(matrix, list(told["alias_name"]), taken, mesh, where)
+                         f"{described['rank_list']}.")
+    matrix = described["device_matrix"]
+    axes = _axes_of(matrix, list(described["alias_name"]), taken, mesh, where)
     axes.reverse()  # in tensor maps the last axis is number 0
     return [sorted(axis for place in (places if isinstance(places, tuple) else (places,))
-                   if place != -1 for axis in axes[place]) for places in told["tensor_map"]]
+                   if place != -1 for axis in axes[place]) for places in described["tensor_map"]]
 
 
 def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None = None,
@@ -173,7 +173,7 @@ def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None
     """
     if strategy is None:
         return raw
-    mesh, raw, taken = mesh_here(), whole_tensor(raw), {} if taken is None else taken
+    mesh, raw, taken = mesh_here(), as_dtensor(raw), {} if taken is None else taken
     if isinstance(strategy, Layout):
         axes = _of_layout(strategy, taken, mesh, where)
     else:
@@ -191,8 +191,8 @@ def lay_out(raw: torch.Tensor, strategy: Any, where: str, keys: list[Any] | None
     return raw.redistribute(mesh, placements)  # type: ignore[attr-defined]
 
 
-def whole_tensor(raw: torch.Tensor) -> torch.Tensor:
-    """A DTensor; of a plain tensor, which is the same in all processes, the whole."""
+def as_dtensor(raw: torch.Tensor) -> torch.Tensor:
+    """A DTensor as it is; a plain tensor, the same in all processes, as a replicated DTensor."""
     from torch.distributed.tensor import DTensor, Replicate
 
     if isinstance(raw, DTensor):
@@ -202,7 +202,7 @@ def whole_tensor(raw: torch.Tensor) -> torch.Tensor:
 
 
 def whole(raw: torch.Tensor) -> torch.Tensor:
-    """A plain tensor, the same in all processes."""
+    """A DTensor as a plain tensor, the same in all processes."""
     return raw.full_tensor() if hasattr(raw, "full_tensor") else raw  # type: ignore[attr-defined]
 
 
@@ -221,10 +221,10 @@ class _Overlay(dict[Any, torch.Tensor]):
         if found is None:
             found = self._slice_of(key)
             if found is None:
-                found = whole_tensor(self._outside(key))
+                found = as_dtensor(self._outside(key))
                 found = lay_out(found, key.__dict__.get("strategy"), f"parameter {key.name!r}")
                 self.note(key, found)
-            if not isinstance(key, PartParameter):  # the wholes of others are not to be kept
+            if not isinstance(key, PartParameter):  # of other Parameters, the full data isn't kept
                 self.made[key] = found
         return found
 
@@ -275,7 +275,7 @@ def whole_region(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its operators spread over processes, of Tensors that all of them have."""
     def spread(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = map_tensors(lambda t: t if isinstance(t, Parameter) else
-                                   wrap(whole_tensor(t._raw)), (args, kwargs))
+                                   wrap(as_dtensor(t._raw)), (args, kwargs))
         return _run(function, args, kwargs)
 
     return spread
@@ -287,7 +287,7 @@ def wholes(inputs: tuple, name: str) -> tuple:
 
 
 def _all_given(args: tuple, name: str) -> tuple:
-    """The inputs of a region as DTensors, of which this process was given its part."""
+    """The inputs of a region, of which this process has its parts, as DTensors."""
     strategy = settings.get_auto_parallel_context("dataset_strategy")
     _note(strategy)
     return tuple([map_tensors(lambda t, i=i: _given(t, strategy, i, name), arg)
@@ -303,7 +303,7 @@ reverse.together = _together
 
 
 def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """Run a function as a region, and give the wholes of its results."""
+    """Run a function as a region, and return its full results."""
     if state.level is not None and (state.level.outer is not None or state.level.forward):
         raise RuntimeError("Operators are spread over processes inside of one gradient call only.")
     before = state.overlay
@@ -319,7 +319,7 @@ def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
 
 
 def _keep_slices(laid: dict[Parameter, Any]) -> None:
-    """Keep of Parameters that strategies have cut this process's slices, from now on."""
+    """From now on keep only this process's slices of the Parameters that strategies cut."""
     found = [parameter for parameter in laid if not stays_whole(parameter)]
     if not found or settings.get_auto_parallel_context("enable_parallel_optimizer"):
         return

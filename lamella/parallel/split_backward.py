@@ -1,7 +1,7 @@
 """A backward pass in two: first the gradients that other stages wait for, later all others.
 
-Source: Qi et al. 2024, "Zero Bubble Pipeline Parallelism". PyTorch's pipelines find what the second
-pass can start from, so that it repeats nothing of the first.
+Source: Qi et al. 2024, "Zero Bubble Pipeline Parallelism". PyTorch's pipelining finds where the
+second pass can start, so that it repeats no kernels of the first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["SplitBackward"]
 
 
 class SplitBackward:
-    """The gradients of a recorded run, first by some inputs, then by all else.
+    """The gradients of a recorded run, first by some inputs, then by all others.
 
     Args:
         made: the run.
@@ -59,7 +59,7 @@ class SplitBackward:
         return [wrap(raw) for raw in itertools.islice(made.filled(iter(self.found)), count)]
 
     def by_others(self) -> list[Tensor]:
-        """The gradients by all else."""
+        """The gradients by all others."""
         if self.whole:
             return list(self.gradients)
         from torch.distributed.pipelining._backward import stage_backward_weight

@@ -43,25 +43,25 @@ class Call(NamedTuple):
 
     cell: Any
     chunk: int
-    output: Any  # what it gave, on tensors without data
+    output: Any  # its result, on tensors without data
     values: list[Value]
 
 
 class Plan(NamedTuple):
-    """What the stages have to do for a part of a batch.
+    """The calls and messages of all stages for a part of a batch.
 
     Attributes:
         chunks: which stage runs which chunk.
         calls: the calls of Cells, in order.
-        needs: for each chunk, which results of Cells of chunks before it needs.
+        needs: for each chunk, the results of Cells of earlier chunks that it uses.
         owners: the stage of each Parameter.
         uses: for each chunk, the Parameters that it uses.
         borrowed: for each stage, the Parameters of other stages that it uses too.
-        narrow: whether something is computed in float16, where small gradients vanish.
+        narrow: whether something is computed in float16, where small gradients underflow.
         stand_ins: for each Parameter, a tensor without data.
         last: for each chunk, the number of its last call.
-        result: the shape and type of what the network gives.
-        tables: what `table` gave, by its arguments.
+        result: the shape and type of the network's result.
+        tables: the results of `table`, by its arguments.
     """
 
     chunks: Chunks
@@ -82,14 +82,14 @@ class Plan(NamedTuple):
         return len(self.needs)
 
     def carried(self, message: Message) -> list[Value]:
-        """The values that a message carries, or those whose gradients it does."""
+        """The values that a message carries, or whose gradients it carries."""
         if message.forward:
             return [each for each in self.needs[message.target] if each.chunk == message.source]
         return [each for each in self.needs[message.source]
                 if each.chunk == message.target and differentiable(each.like)]
 
     def table(self, scheduler: str, parts: int, backward: bool) -> list[list[Step | Move]]:
-        """What each stage does for a batch in so many parts."""
+        """The timetable of each stage for a batch in so many parts."""
         key = scheduler, parts, backward
         if key not in self.tables:
             numbers = range(self.count)
@@ -102,7 +102,7 @@ class Plan(NamedTuple):
         return self.tables[key]
 
     def lends(self, stage: int) -> list[tuple[Parameter, int]]:
-        """The Parameters of a stage that others use too, with the stages that they go to."""
+        """The Parameters of a stage that other stages use too, each with one of these stages."""
         return [(parameter, to) for to, borrowed in enumerate(self.borrowed)
                 for parameter in borrowed if self.owners[parameter] == stage]
 
@@ -137,7 +137,7 @@ def _mark_cells(network: Any, chunks: Chunks, name: str) -> None:
         if stage is not None and stage >= stages:
             raise ValueError(f"For '{name}', the 'pipeline_stage' of {path!r} must be less than "
                              f"the {stages} stages, but got {stage}.")
-    for path, cell in network.cells_and_names() if chunks.way == "v" else ():
+    for path, cell in network.cells_and_names() if chunks.order == "v" else ():
         segment = cell.__dict__.get("_pipeline_segment", 0)
         if segment > 1:
             raise ValueError(f"For '{name}', with the 'pipeline_scheduler' 'zero_bubble_v' the "
@@ -226,7 +226,7 @@ class _Planning:
             return torch.empty_like(like, device=device or like.device)
 
     def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-        """A Cell is called: note what its stage needs, and run it."""
+        """Called for each call of a Cell: note what its stage needs, and run it."""
         sources = [each for t in tensors((args, kwargs)) for each in sources_of(t._raw)]
         least = max([each.chunk for each in sources if isinstance(each, Value)], default=0)
         chunk = self._chunk_of(cell, least)
@@ -256,12 +256,12 @@ class _Planning:
         stage, segment = _stage_of(cell), cell.__dict__.get("_pipeline_segment")
         if stage is None:
             return least
-        if segment is not None and self.chunks.way == "v":
+        if segment is not None and self.chunks.order == "v":
             least = segment * self.chunks.stages
         return self.chunks.find(stage, least)
 
     def _use(self, sources: Iterable[Any], chunk: int, cell: Any = None) -> None:
-        """Note that a chunk needs results of Cells, Parameters or random numbers."""
+        """Note that a chunk uses results of Cells, Parameters or random numbers."""
         stage = self.chunks.stage
         for each in sources:
             if not isinstance(each, Value):
@@ -274,7 +274,7 @@ class _Planning:
                                        f"used by one, in one chunk.")
             elif each.chunk > chunk:
                 where = ("to later stages only, without 'pipeline_interleave'"
-                         if self.chunks.way == "once" else
+                         if self.chunks.order == "once" else
                          "to the last stage and back only once, with 'zero_bubble_v'")
                 raise ValueError(f"For '{self.name}', a Cell {type(cell).__name__} of stage "
                                  f"{stage(chunk)} gets what stage {stage(each.chunk)} computes, "

@@ -24,8 +24,8 @@ from .stages import Pipeline, StagePartParameter, here
 __all__ = ["StageStep", "form", "zeros_of"]
 
 
-class _Over(BaseException):
-    """A chunk has done what it had to; no `except Exception` of the program's stops it."""
+class _ChunkDone(BaseException):
+    """Ends the run of a chunk; no `except Exception` of the program catches it."""
 
 
 class _ChunkRun:
@@ -34,28 +34,28 @@ class _ChunkRun:
     Attributes:
         split: whether the processes of the stage share the work of each Cell.
         inside: whether a Cell of the chunk is running.
-        came: results of Cells of other chunks.
+        received: results of Cells of other chunks.
         borrowed: copies of Parameters of other stages that this one uses too.
         sent: results of the chunk's Cells.
-        plans: whether it is the run that plans.
+        plans: whether this is the run that makes the plan.
     """
 
     plans = False
 
     def __init__(self, plan: Plan, chunk: int, name: str, split: bool):
         self.plan, self.chunk, self.name, self.split = plan, chunk, name, split
-        self.came: dict[int, Tensor] = {}
+        self.received: dict[int, Tensor] = {}
         self.borrowed: dict[Parameter, torch.Tensor] = {}
         self.inside = False
         self.calls = 0
         self.sent: dict[int, Tensor] = {}
 
     def stand_in(self, parameter: Parameter) -> torch.Tensor:
-        """The value here of a Parameter of another stage: a copy, or a tensor without data."""
+        """The local value of a Parameter of another stage: a copy, or a tensor without data."""
         return self.borrowed.get(parameter, self.plan.stand_ins[parameter])
 
     def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-        """A Cell is called: run it if it is this chunk's."""
+        """Called for each call of a Cell: run it if it belongs to this chunk."""
         planned = self.plan.calls[self.calls] if self.calls < len(self.plan.calls) else None
         if planned is None or planned.cell is not cell:
             raise self._other(f"calls a Cell {type(cell).__name__}")
@@ -70,9 +70,10 @@ class _ChunkRun:
             self._keep(output, planned.values, cell)
         else:
             values = iter(planned.values)
-            output = map_tensors(lambda t: self.came.get(next(values).number, t), planned.output)
+            output = map_tensors(lambda t: self.received.get(next(values).number, t),
+                                 planned.output)
         if self.chunk < self.plan.count - 1 and self.calls > self.plan.last[self.chunk]:
-            raise _Over
+            raise _ChunkDone
         return output
 
     def _keep(self, output: Any, values: list[Value], cell: Any) -> None:
@@ -101,38 +102,38 @@ class StageStep:
     """The training step of this process's stage, for one batch.
 
     Args:
-        asked: the Parameters of all stages to differentiate by.
-        start: what gradients start from, if it is known.
+        differentiated: the Parameters of all stages to differentiate by.
+        start: the gradient of the loss that the backward pass starts from, if it is known.
         scheduler: in which order stages run the parts.
         split: whether the processes of a stage share the work of each Cell, and so have the same
             values.
 
     Attributes:
-        weights: those of this stage.
-        gradients: the gradients by Parameters, those that are borrowed too.
+        weights: the Parameters of this stage to differentiate by.
+        gradients: the gradients by Parameters, including borrowed ones.
     """
 
     def __init__(self, network: Any, parts: list[tuple], plan: Plan, pipeline: Pipeline,
-                 asked: list[Parameter], start: torch.Tensor | None, scheduler: str, split: bool,
-                 name: str):
+                 differentiated: list[Parameter], start: torch.Tensor | None, scheduler: str,
+                 split: bool, name: str):
         self.network, self.parts, self.plan, self.name = network, parts, plan, name
         self.pipeline, self.stage = pipeline, pipeline.stage
         self.split = split
         self.start: Any = start
-        self.weights = [weight for weight in asked if plan.owners[weight] == self.stage]
+        self.weights = [weight for weight in differentiated if plan.owners[weight] == self.stage]
         self.lends = plan.lends(self.stage)
         self.copies: dict[Parameter, torch.Tensor] = {}
         self.wholes: dict[Parameter, torch.Tensor] = {}
-        self.asked = set(asked)
+        self.differentiated = set(differentiated)
         self.wanted = {value.number for needs in plan.needs for value in needs}
         self.loss: torch.Tensor | None = None
         self.gradients: dict[Parameter, torch.Tensor] = {}
         self.runs: dict[tuple[int, int], Any] = {}  # by chunk and part
         self.halves: dict[tuple[int, int], Callable[[], list[torch.Tensor]]] = {}
         self.error: Exception | None = None
-        # where small gradients vanish they start from what the program gives, which it does last
+        # where small gradients may underflow, the program gives the start after the forward pass
         row = plan.table(scheduler if start is not None else "gpipe", len(parts),
-                         bool(asked))[self.stage]
+                         bool(differentiated))[self.stage]
         self.later = [each for each in row if start is None and not _forward(each)]
         self.row = [each for each in row if start is not None or _forward(each)]
 
@@ -193,20 +194,20 @@ class StageStep:
     def _borrow(self) -> None:
         """Receive the Parameters of other stages that this one uses, and send its own to them."""
         borrowed = self.plan.borrowed[self.stage]
-        came = self._exchanged(
+        received = self._exchanged(
             [(self.wholes.get(parameter, parameter._data), to) for parameter, to in self.lends],
             [(zeros_of(self.plan.stand_ins[parameter]), self.plan.owners[parameter])
              for parameter in borrowed])
-        self.copies = dict(zip(borrowed, came, strict=True))
+        self.copies = dict(zip(borrowed, received, strict=True))
 
     def _give_back(self) -> None:
         """Add up the gradients by shared Parameters, in the stage that holds them."""
-        borrowed = [each for each in self.plan.borrowed[self.stage] if each in self.asked]
-        lent = [(weight, to) for weight, to in self.lends if weight in self.asked]
-        came = self._exchanged(
+        borrowed = [each for each in self.plan.borrowed[self.stage] if each in self.differentiated]
+        lent = [(weight, to) for weight, to in self.lends if weight in self.differentiated]
+        received = self._exchanged(
             [(self.gradients[each], self.plan.owners[each]) for each in borrowed],
             [(zeros_of(self.plan.stand_ins[weight]), to) for weight, to in lent])
-        for (weight, _), raw in zip(lent, came, strict=True):
+        for (weight, _), raw in zip(lent, received, strict=True):
             self._add(weight, raw)
 
     def _add(self, parameter: Parameter, gradient: torch.Tensor) -> None:
@@ -215,36 +216,37 @@ class StageStep:
 
     def _exchanged(self, given: list[tuple[torch.Tensor, int]],
                    wanted: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
-        came, sending, pending = messages.begin(self.name, given, wanted, self.pipeline.chain)
-        exchange.wait_for(self.name, [*sending, *pending], self.pipeline.chain)
-        return came
+        received, *handles = messages.begin(self.name, given, wanted, self.pipeline.chain)
+        exchange.wait_for(self.name, [*handles[0], *handles[1]], self.pipeline.chain)
+        return received
 
     def _device(self) -> torch.device:
         return self.plan.result.device
 
     def _forms(self, message: Message) -> list[torch.Tensor]:
-        """The forms of the tensors of a message."""
+        """The shapes and types of the tensors of a message."""
         return [value.like for value in self.plan.carried(message)]
 
-    def _act(self, step: Step, came: list[Sequence[torch.Tensor]]
+    def _act(self, step: Step, received: list[Sequence[torch.Tensor]]
              ) -> list[Sequence[torch.Tensor]]:
-        """Do an action; after an error go on with zeros, as other stages wait for messages."""
+        """Run an action; after an error go on with zeros, since other stages wait for messages."""
         given: dict[int, torch.Tensor] = {}  # by the number of a value
-        for message, raws in zip(step.takes, came, strict=True):
+        for message, raws in zip(step.takes, received, strict=True):
             for value, raw in zip(self.plan.carried(message), raws, strict=True):
                 number = value.number
                 given[number] = given[number] + raw if number in given else raw
         found: dict[int, torch.Tensor] | None = None
         if self.error is None:
             try:
-                found = self._done(step.action, given)
+                found = self._run_action(step.action, given)
             except Exception as error:  # noqa: BLE001 - all processes raise it in the end
                 self.error = error
         return [[zeros_of(value.like) if found is None else found[value.number]
                  for value in self.plan.carried(message)] for message in step.gives]
 
-    def _done(self, action: Action, given: dict[int, torch.Tensor]) -> dict[int, torch.Tensor]:
-        """Do an action with values, or their gradients, by number; gives the same."""
+    def _run_action(self, action: Action, given: dict[int, torch.Tensor]
+                    ) -> dict[int, torch.Tensor]:
+        """Run an action on values, or their gradients, by number; its results in the same form."""
         where = action.chunk, action.part
         if action.kind == "F":
             return self._forward(*where, given)
@@ -253,17 +255,17 @@ class StageStep:
             return {}
         return self._backward(*where, given, action.kind == "I")
 
-    def _by(self, chunk: int) -> tuple[list[Value], list[Parameter], list[Parameter]]:
-        """What the gradients of a chunk are by: values, borrowed Parameters, weights."""
+    def _inputs_of(self, chunk: int) -> tuple[list[Value], list[Parameter], list[Parameter]]:
+        """What a chunk is differentiated by: values, borrowed Parameters, weights."""
         values = [value for value in self.plan.needs[chunk] if differentiable(value.like)]
-        asked = [each for each in self.plan.uses[chunk] if each in self.asked]
-        return (values, [each for each in asked if each in self.copies],
-                [each for each in asked if each not in self.copies])
+        used = [each for each in self.plan.uses[chunk] if each in self.differentiated]
+        return (values, [each for each in used if each in self.copies],
+                [each for each in used if each not in self.copies])
 
     def _forward(self, chunk: int, part: int, given: dict[int, torch.Tensor]
                  ) -> dict[int, torch.Tensor]:
-        """Run the Cells of a chunk; gives their results."""
-        values, borrowed, weights = self._by(chunk)
+        """Run the Cells of a chunk; returns their results."""
+        values, borrowed, weights = self._inputs_of(chunk)
         numbers = list(given)
         places = {each: len(numbers) + i for i, each in enumerate(self.copies)}
         by = [numbers.index(value.number) for value in values]
@@ -271,7 +273,7 @@ class StageStep:
         chunk_run = _ChunkRun(self.plan, chunk, self.name, self.split)
         inputs = tuple(wrap(raw) for raw in [*given.values(), *self.copies.values()])
         body = functools.partial(self._body, part, chunk_run, numbers)
-        if self.asked:
+        if self.differentiated:
             made = record(body, inputs, {}, tuple(by), tuple(weights), None)
             self.runs[chunk, part] = made, chunk_run
             sent, out = made.value
@@ -285,7 +287,7 @@ class StageStep:
     def _body(self, part: int, chunk_run: _ChunkRun, numbers: list[int], *given: Tensor
               ) -> tuple[dict[int, Tensor], Tensor | None]:
         count = len(numbers)
-        chunk_run.came = dict(zip(numbers, given[:count], strict=True))
+        chunk_run.received = dict(zip(numbers, given[:count], strict=True))
         chunk_run.borrowed = {parameter: each._raw for parameter, each
                               in zip(self.copies, given[count:], strict=True)}
         here.run, out = chunk_run, None
@@ -293,7 +295,7 @@ class StageStep:
         try:
             if chunk == self.plan.count - 1 or self.plan.last[chunk] >= 0:
                 out = self.network(*self.parts[part])
-        except _Over:
+        except _ChunkDone:
             pass
         finally:
             here.run = None
@@ -301,8 +303,10 @@ class StageStep:
 
     def _backward(self, chunk: int, part: int, given: dict[int, torch.Tensor], by_inputs: bool
                   ) -> dict[int, torch.Tensor]:
-        """The gradients by values of other chunks; those by Parameters are added up, or left to be
-        found later."""
+        """The gradients by values of other chunks.
+
+        Those by Parameters are added up, with `by_inputs` in a later action.
+        """
         made, chunk_run = self.runs.pop((chunk, part))
         sent, out = made.value
         outputs = [sent[number] for number in given]
@@ -310,7 +314,7 @@ class StageStep:
         if out is not None:
             outputs.append(out)
             starts.append(wrap(torch.ones_like(out._raw) * self.start))
-        values = self._by(chunk)[0]
+        values = self._inputs_of(chunk)[0]
         if by_inputs:
             split = SplitBackward(made, outputs, starts, len(values))
             found = self._running(chunk_run, split.by_inputs)
@@ -322,7 +326,7 @@ class StageStep:
         return {value.number: raw for value, raw in zip(values, found, strict=False)}
 
     def _running(self, chunk_run: _ChunkRun, call: Callable[[], Any]) -> list[torch.Tensor]:
-        """What a backward pass gives, in which Cells may be run again."""
+        """The gradients of a backward pass, in which Cells may be recomputed."""
         here.run, chunk_run.inside = chunk_run, True
         try:
             return [gradient._raw for gradient in call()]
@@ -331,7 +335,7 @@ class StageStep:
 
     def _keep_gradients(self, chunk: int, found: list[torch.Tensor]) -> None:
         """Add up gradients by the Parameters of a chunk."""
-        _, borrowed, weights = self._by(chunk)
+        _, borrowed, weights = self._inputs_of(chunk)
         for parameter, gradient in zip([*borrowed, *weights], found, strict=True):
             self._add(parameter, gradient)
 

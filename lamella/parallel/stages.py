@@ -22,7 +22,7 @@ from . import parts, settings
 from .parts import PartParameter, Placement, as_whole, stays_whole
 from .spread import SpreadParameter
 
-__all__ = ["Elsewhere", "Pipeline", "StageParameter", "StagePartParameter", "asked", "computes",
+__all__ = ["Elsewhere", "Pipeline", "StageParameter", "StagePartParameter", "computes",
            "here", "is_spread", "latest", "pipeline_of", "place", "place_states", "placement_in",
            "total"]
 
@@ -65,11 +65,11 @@ class Pipeline(NamedTuple):
     born: int  # see `groups.ended`
 
 
-def asked() -> bool:
-    """Whether the settings ask for stages on several processes.
+def in_use() -> bool:
+    """Whether the settings say that there are stages on several processes.
 
     Raises:
-        RuntimeError: if they ask for something together with stages that isn't there.
+        RuntimeError: if they also say something that isn't supported together with stages.
     """
     stages = settings._get_pipeline_stages()
     if stages == 1 or group_of(None, "pipeline").size == 1:
@@ -87,7 +87,7 @@ def asked() -> bool:
 
 
 def pipeline_of() -> Pipeline:
-    """The pipeline of the settings; all processes have to ask together for the first time."""
+    """The pipeline of the settings; the first call is made by all processes together."""
     world, stages = group_of(None, "pipeline"), settings._get_pipeline_stages()
     width = world.size // stages
     mine: dict[str, Group] = {}
@@ -300,8 +300,10 @@ def place_states(parameters: Iterable[Parameter], states: Iterable[Iterable[Para
 
 
 def computes(values: Iterable[Any]) -> bool:
-    """Whether these values have data, other than in a run that plans, and in that of a stage for
-    values that only others compute."""
+    """Whether these values have data.
+
+    They don't in the run that makes a pipeline's plan, nor those that only other stages compute.
+    """
     run = here.run
     if run is None:
         return True
@@ -312,13 +314,13 @@ def computes(values: Iterable[Any]) -> bool:
 
 
 def is_spread(raws: Sequence[torch.Tensor]) -> bool:
-    """Whether tensors are those of several stages, so that none holds all of them."""
+    """Whether tensors belong to several stages, so that no process holds all of them."""
     found = {raw.stage if isinstance(raw, Elsewhere) else -1 for raw in raws}
     return len(found) > 1
 
 
 def total(name: str, raw: torch.Tensor, op: str) -> torch.Tensor:
-    """A value of which each stage has its own, combined over the stages of the pipeline."""
+    """The values of all stages of the pipeline, combined."""
     pipeline = latest()
     if pipeline is None or here.run is not None:
         return raw

@@ -15,19 +15,19 @@ from .stages import StageParameter
 __all__ = ["clear_strategy_metadata", "enable_save_strategy_online",
            "get_current_strategy_metadata", "get_strategy_metadata"]
 
-_told = False  # whether the program has asked for this
+_enabled = False  # whether the program has enabled this
 
 
 def enable_save_strategy_online() -> None:
-    """Have the functions of this module tell layouts from now on."""
-    global _told
-    _told = True
+    """Let the functions of this module return layouts from now on."""
+    global _enabled
+    _enabled = True
 
 
 def clear_strategy_metadata() -> None:
-    """Have the functions of this module tell nothing, until they are enabled again."""
-    global _told
-    _told = False
+    """Let the functions of this module return nothing, until they are enabled again."""
+    global _enabled
+    _enabled = False
 
 
 def get_strategy_metadata(network: Cell, rank_id: int | None = None
@@ -62,7 +62,7 @@ def get_strategy_metadata(network: Cell, rank_id: int | None = None
     size = group_of(None, name).size
     if rank_id is not None and rank_id not in range(size):
         raise ValueError(f"For '{name}', 'rank_id' must be in [0, {size}), but got {rank_id!r}.")
-    if not _told:
+    if not _enabled:
         return None
     found: dict[int, dict[str, list[Any]]] = {}
     for rank in range(size) if rank_id is None else [rank_id]:
@@ -84,10 +84,10 @@ def get_current_strategy_metadata(network: Cell) -> dict[int, dict[str, list[Any
 
 def _layout(parameter: Any, ranks: list[int]) -> Layout:
     """How a Parameter lies over the processes that hold it."""
-    told = layout_of(parameter)
-    devices, axes = told.devices, list(told.axes)
-    if told.extra:  # the first dimension is cut by neighbours
-        devices = tuple(n for n in (len(ranks) // told.extra, told.extra) if n > 1)
+    found = layout_of(parameter)
+    devices, axes = found.devices, list(found.axes)
+    if found.extra:  # the first dimension is cut by neighbours
+        devices = tuple(n for n in (len(ranks) // found.extra, found.extra) if n > 1)
         axes[0] = (0,)
     names = tuple(string.ascii_lowercase[:len(devices)])
     places = [tuple(names[-1 - axis] for axis in each) for each in axes]

@@ -337,8 +337,8 @@ class Model:
                                                     "dataset_sink_mode")}
         params.update(eval_network=self._eval_network, valid_dataset=dataset, mode="eval",
                       batch_num=dataset.get_dataset_size(), cur_step_num=0)
-        with CallbackManager(own) as eval_told:
-            self._eval_process(dataset, eval_told, params, add_eval_loss=True)
+        with CallbackManager(own) as eval_callbacks:
+            self._eval_process(dataset, eval_callbacks, params, add_eval_loss=True)
         params.update(kept, mode="train")
         self._train_network.set_train(True)
 

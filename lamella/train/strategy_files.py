@@ -268,17 +268,17 @@ def write_strategy(path: str, layouts: dict[str, ParameterLayout], stage: int | 
             "opt_weight_shard_step": int(layout.extra != 0), "opt_weight_shard_size": layout.extra}
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     if path.endswith(".json"):
-        told = {} if stage is None else {
+        stage_fields = {} if stage is None else {
             _STAGE.format(stage): {"stage": stage, "parallel_strategy": []}}
         content = {"current_stage": stage or 0, "parallel_layout_item": items,
-                   "parallel_strategy_item": told}
+                   "parallel_strategy_item": stage_fields}
         data = json.dumps(content).encode()
     else:
-        told = b""
+        stage_fields = b""
         if stage is not None:
-            told = _bytes_field(2, _bytes_field(1, _STAGE.format(stage).encode())
-                                + _bytes_field(2, _varint_field(1, stage)))
-        data = b"".join([_varint_field(1, stage or 0), told,
+            stage_fields = _bytes_field(2, _bytes_field(1, _STAGE.format(stage).encode())
+                                        + _bytes_field(2, _varint_field(1, stage)))
+        data = b"".join([_varint_field(1, stage or 0), stage_fields,
                          *(_layout_item(*item) for item in items.items())])
     with replacing(path) as new, open(new, "wb") as file:
         file.write(data)

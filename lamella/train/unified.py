@@ -83,9 +83,9 @@ def unified_safetensors(src_dir: str, src_strategy_file: str, dst_dir: str,
             write_safetensors(os.path.join(dst_dir, _OTHERS), others)
         index = {names[name]: f"part{number}.safetensors"
                  for number, part in enumerate(parts) for name in part}
-        told = {"total_size": sum(sizes[name] for part in parts for name in part)}
+        metadata = {"total_size": sum(sizes[name] for part in parts for name in part)}
         with replacing(os.path.join(dst_dir, _INDEX)) as path, open(path, "w") as file:
-            json.dump({"metadata": told, "weight_map": index}, file, indent=4)
+            json.dump({"metadata": metadata, "weight_map": index}, file, indent=4)
 
 
 def _chosen(name: str, choice_func: Callable[[str], str | bool] | None) -> str:

@@ -175,7 +175,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
         reducer: what adds up the gradients of several processes; default: nothing does.
     """
     outer = current()
-    if stages.asked():
+    if stages.in_use():
         network = pipeline.staged(network, "TrainOneStepCell", start or pipeline.from_one)
     elif sharding.splits():
         network = sharding.region(network, "TrainOneStepCell")

@@ -162,7 +162,7 @@ class PipelineCell(_SummedParts):
 
     def construct(self, *inputs: Tensor) -> Any:
         """The sum of what the network gives for the parts."""
-        if not stages.asked():
+        if not stages.in_use():
             return super().construct(*inputs)
         return pipeline.run_stages(
             self.network, lambda: [self._part(i, *inputs) for i in range(self.micro_size)],
