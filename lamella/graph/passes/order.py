@@ -7,6 +7,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch.fx import GraphModule
@@ -111,55 +112,76 @@ def simplify(module: GraphModule) -> None:
             return
 
 
+@dataclass
+class Search:
+    """What is known of a graph's rewritings, from one call of `improve` to the next.
+
+    Attributes:
+        decisions: by names, whether a rewriting pays.
+        best: the graph with those that do; None if it isn't made yet, or not needed any more.
+        untried: a rewriting that took long, with its graph, which the next call tries.
+    """
+
+    decisions: Decisions
+    best: GraphModule | None = None
+    untried: tuple[str, GraphModule] | None = None
+
+    def open(self, best: GraphModule) -> GraphModule:
+        """A copy of the best graph so far, as the result of a call that leaves some untried."""
+        self.best = best
+        found = copied(best)
+        found.meta["open"] = True
+        return found
+
+
 def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.Tensor]
              ) -> GraphModule:
     """The graph with the rewritings that pay on this machine, which are remembered.
 
     Each call tries one of them, so that none takes long; ``meta["open"]`` tells if some are left.
     """
-    if "decisions" not in recorded.meta:
-        recorded.meta["decisions"] = Decisions(graph, inputs)
-    known, tried = recorded.meta["decisions"], False
-    if "made" in recorded.meta:
-        name, graph, other = recorded.meta.pop("made")
-        known[name] = pays(graph, other, inputs)
-        graph.meta["open"] = True
-        return graph
-    bound = Liveness(graph.graph).peak
-    base = graph
+    if "search" not in recorded.meta:
+        recorded.meta["search"] = Search(Decisions(graph, inputs))
+    search: Search = recorded.meta["search"]
+    known, best, tried = search.decisions, search.best or graph, False
+    if search.untried is not None:
+        (name, other), search.untried = search.untried, None
+        known[name] = pays(best, other, inputs)
+        return search.open(other if known[name] else best)
     paid = [name for name in ATTEMPTS if known.get(name)]
+    rebuilt = paid[-1] if paid and search.best is None else None
+    bound = Liveness(graph.graph).peak
     for name, attempt in ATTEMPTS.items():
-        if known.get(name) is False or (name in paid and name != paid[-1]):
+        if name in known and name != rebuilt:
             continue
-        if tried and known.get(name) is None:
-            graph.meta["open"] = True
-            return graph
+        if tried:
+            return search.open(best)
         start = time.perf_counter()
         try:
-            other = attempt(base, inputs)
+            other = attempt(graph, inputs)
         except NotYet:
-            graph.meta["open"] = True
-            return graph
+            return search.open(best)
         release()  # the memory that it took, before the next one takes its own
         if other is None:
             known[name] = False
             continue
         simplify(other)
         other.recompile()
-        if known.get(name) is None and Liveness(other.graph).peak > MEMORY * bound:
+        if name == rebuilt:
+            best = other
+        elif Liveness(other.graph).peak > MEMORY * bound:
             known[name] = False
-            continue
-        if known.get(name) is None:
-            if time.perf_counter() - start > LONG:
-                recorded.meta["made"] = name, copied(graph), other  # tried in the next call
-                graph.meta["open"] = True
-                return graph
-            tried, known[name] = True, pays(graph, other, inputs)
-        if known[name]:
-            graph = other
+        elif time.perf_counter() - start > LONG:
+            search.untried = name, other
+            return search.open(best)
+        else:
+            tried, known[name] = True, pays(best, other, inputs)
+            if known[name]:
+                best = other
     known.keep()
-    graph.meta["open"] = False
-    return graph
+    search.best = None
+    best.meta["open"] = False
+    return best
 
 
 class Decisions(dict[str, bool]):

@@ -121,7 +121,27 @@ def test_an_attempt_that_takes_long_is_tried_in_the_next_call(monkeypatch):
         found = order.improve(graph, inputs, measure=True)
         check_same(graph, found, inputs)
         seen.append((len(made), len(asked), found.meta["open"]))
-    assert seen == [(1, 0, True), (2, 0, True), (3, 0, True), (3, 1, True), (4, 1, False)]
+    assert seen == [(1, 0, True), (2, 0, True), (3, 0, True), (3, 1, True), (3, 1, False)]
+
+
+def test_what_has_paid_is_made_once(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    made = []
+    inputs = [torch.randn(4, 4)]
+    graph = recorded(slow, *inputs)
+
+    def attempt(graph, _):
+        made.append(1)
+        return recorded(lambda x: slow(x).clone(), *inputs)
+
+    monkeypatch.setattr(order, "ATTEMPTS", {
+        "it": attempt, **{f"other {i}": lambda g, _: order.copied(g) for i in range(3)}})
+    monkeypatch.setattr(order, "pays", lambda *_: len(made) == 1 and made.append("paid") is None)
+    for last in (False, False, False, True):
+        found = order.improve(graph, inputs, measure=True)
+        check_same(graph, found, inputs)
+        assert found.meta["open"] is not last and len(found.graph.nodes) > len(graph.graph.nodes)
+    assert made == [1, "paid"]
 
 
 def test_slow_graphs_run_a_few_times(monkeypatch):
