@@ -3,39 +3,26 @@
 - *calls*: small functions and a step of 100 small layers, eagerly and compiled, in turns in one
   process;
 - *recording*: the first two calls of a compiled training step of 1,000 layers;
-- *minute*: from a cold cache, the steps that are made in the first 30 seconds, beside PyTorch's
-  eager ones; then the time of a settled step and the most memory, over the whole run and after it
-  has settled. With ``--runs 5`` each step settles five times, from a cold cache each.
+- *minute*: the first half minute from a cold cache, and the step that it settles at (`minute`).
 
-Every figure of *minute* is of a process of its own. When the 30 seconds are over, the compiler gets
-the machine to itself between steps, for as long as `SETTLING` at the most, so the four steps take
-eight to twelve minutes. ``LAMELLA_CPP=0`` measures without C++.
+``LAMELLA_CPP=0`` measures without C++.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 
-from .harness import ROOT, Settings, environment, written_arrays
+from .harness import Settings
+from .minute import STEPS, minute
 from .table import Table
-from .workloads import WORKLOADS
 
-STEPS = ("mlp", "lenet", "gpt", "resnet")
-BY_NAME = {w.name: w for w in WORKLOADS}
 ROUNDS, LONG_ENOUGH = 200, 2e-3  # turns; seconds of one
-SECONDS, SETTLING = 30.0, 100.0
-TURN, PAUSE = 0.1, 0.3  # seconds of steps meanwhile, and between them; twice a longer step
 
 
 def ready() -> None:
@@ -135,91 +122,12 @@ def recording(layers: int = 1000) -> Table:
                    (eager, first, second, first + second - 2 * eager)]])
 
 
-def minute(names: list[str], settings: Settings, runs: int, progress: Callable[[str], None]
-           ) -> Table:
-    """The first half minute, the settled step and memory."""
-    lines = []
-    for name in names:
-        found: dict[str, list[dict[str, Any]]] = {"PyTorch": [], "Lamella graph": []}
-        for contestant, results in found.items():
-            for number in range(runs if contestant != "PyTorch" else 1):
-                results.append(_child(name, contestant, settings))
-                progress(f"{name}: {contestant}, run {number + 1}: {_said(results[-1])}")
-        (torchs,), ours = found["PyTorch"], found["Lamella graph"]
-        times = [r["step"] for r in ours]
-        lines.append([
-            BY_NAME[name].title, str(torchs["steps"]), f"{ours[0]['steps']}",
-            f"{ours[0]['steps'] / torchs['steps']:.2f}", f"{1e3 * torchs['step']:.2f}",
-            ", ".join(f"{1e3 * r['step']:.2f}{'' if r['settled'] else ' (not yet)'}" for r in ours),
-            f"{100 * (max(times) / min(times) - 1):.0f} %",
-            f"{statistics.median(times) / torchs['step']:.2f}",
-            *(f"{r[key] / 2**20:.0f}" for r in (torchs, ours[0]) for key in ("peak", "later"))])
-    return Table(
-        f"The first {SECONDS:g} s from a cold cache, settled steps (ms), memory (MiB)",
-        ["step", "PyTorch's steps", "compiled steps", "compiled / PyTorch", "PyTorch's step",
-         "settled step", "spread", "settled / PyTorch", "PyTorch's memory, whole run", "warm",
-         "compiled, whole run", "settled"], lines)
-
-
-def _said(found: dict[str, Any]) -> str:
-    """A line about one run."""
-    return (f"{found['steps']} steps in {SECONDS:g} s; then {1e3 * found['step']:.2f} ms, "
-            f"{'' if found['settled'] else 'not '}settled after {found['after']:.0f} s")
-
-
-def _child(name: str, contestant: str, settings: Settings) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="benchmarks-", ignore_cleanup_errors=True) as folder:
-        arrays = written_arrays(BY_NAME[name], folder)
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.compiler", "--child", name, contestant, arrays],
-            cwd=ROOT, env=environment(settings, folder), capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def child(name: str, contestant: str, arrays: str) -> None:
-    """In a process of its own: run a step as fast as it goes, and say what came of it."""
-    from .worker import Worker
-
-    settings = Settings()
-    replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    worker = Worker(BY_NAME[name], contestant, settings.device, settings.threads, arrays)
-    step, steps = worker.step, 0
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < SECONDS:
-        step.wait(step.run())
-        steps += 1
-    os.environ["LAMELLA_COMPILE_SHARE"] = "1"
-    while not step.settled() and time.perf_counter() - begin < SECONDS + SETTLING:
-        start = time.perf_counter()
-        while time.perf_counter() - start < TURN:
-            step.wait(step.run())
-        time.sleep(max(PAUSE, 2 * (time.perf_counter() - start)))  # the compiler's
-    after, peak = time.perf_counter() - begin, worker.memory()
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the high-water mark begins anew
-    times: list[float] = []
-    while len(times) < 25 or sum(times) < 2.0:
-        start = time.perf_counter()
-        step.wait(step.run())
-        times.append(time.perf_counter() - start)
-    with open("/proc/self/status") as file:
-        most = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
-    print(json.dumps({"steps": steps, "peak": peak, "later": max(0, most - worker.before),
-                      "step": statistics.median(times), "settled": step.settled(),
-                      "after": after}), file=replies, flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compiler", description=__doc__)
     parser.add_argument("--only", action="append", choices=["calls", "recording", "minute"])
     parser.add_argument("--step", action="append", choices=STEPS, help="of minute (again for more)")
     parser.add_argument("--runs", type=int, default=1, help="of minute, from a cold cache each")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.child:
-        child(*chosen.child)
-        return
     console = Console(width=None if Console().is_terminal else 200)
     parts = chosen.only or ["calls", "recording", "minute"]
     for part in parts:

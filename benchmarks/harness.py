@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,8 @@ class Process:
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=dict(environment), text=True, bufsize=1,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-            start_new_session=True)  # it is stopped together with compilers that it has started
+            start_new_session=True)
+        self.stopped: list[int] = []  # it, and the compilers that it has started
         self.replies: queue.Queue[str] = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -105,7 +106,7 @@ class Process:
             Failed: if it broke, died or gave no answer in time.
         """
         assert self.process.stdin is not None
-        self._signal(signal.SIGCONT)
+        self._resume()
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             reply = self.replies.get(timeout=self.limit)
@@ -115,7 +116,7 @@ class Process:
             reply = ""
         if not reply:
             raise Failed(f"ended with status {self.process.wait()}: {self.last_words()}")
-        self._signal(signal.SIGSTOP)
+        self._stop()
         answer = json.loads(reply)
         if "left_out" in answer:
             raise Left(answer["left_out"])
@@ -129,17 +130,49 @@ class Process:
         return ([line.strip() for line in self.errors if line.strip()] or [""])[-1][:200]
 
     def end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self._stop()  # nothing is started any more
+        for pid in (self.process.pid, *_descendants(self.process.pid)):
+            _send(pid, signal.SIGKILL)
         self.process.wait()
         self.reader.join()
         for stream in (self.process.stdin, self.process.stdout, self.errors):
             if stream is not None:
                 stream.close()
 
-    def _signal(self, number: int) -> None:
+    def _stop(self) -> None:
+        """Stop the process and all that it has started, in sessions of their own or not."""
         if self.process.poll() is None:
-            os.killpg(self.process.pid, number)
+            for pid in (self.process.pid, *_descendants(self.process.pid)):
+                if not _is_stopped(pid):  # as a compiler may be, to leave others the machine
+                    _send(pid, signal.SIGSTOP)
+                    self.stopped.append(pid)
+
+    def _resume(self) -> None:
+        for pid in self.stopped:
+            _send(pid, signal.SIGCONT)
+        self.stopped.clear()
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """The processes that a process has started, and those that these have, parents first."""
+    for place in Path(f"/proc/{pid}/task").glob("*/children"):
+        children: list[int] = []
+        with contextlib.suppress(OSError):  # a thread that has ended
+            children = [int(number) for number in place.read_text().split()]
+        for child in children:
+            yield child
+            yield from _descendants(child)
+
+
+def _is_stopped(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    return True
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def command_for(contestant: str, settings: Settings) -> list[str]:

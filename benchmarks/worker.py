@@ -6,6 +6,14 @@ It reads lines of JSON, does what they ask, and answers each with a line of JSON
   were, how long the first of them took, how much memory that needed, and how long a step takes;
 - ``{"do": "turn"}``: measure the step once.
 
+In place of ``prepare``, to measure how it gets warm (`minute`):
+
+- ``{"do": "make", ...}``: make the step;
+- ``{"do": "steps", "seconds": 1}``: run it for so long, and say how often and for how long it ran;
+- ``{"do": "settle", "seconds": 100}``: let the framework make up its mind, and say whether it did,
+  after how many seconds, and how much memory the whole run needed;
+- ``{"do": "repeat"}``: say how much memory the warm step needs.
+
 Frameworks are imported here and nowhere else, and what they print goes to stderr.
 """
 
@@ -31,6 +39,8 @@ LANGUAGES = {"PyTorch": "pytorch", "torch.compile": "pytorch", "JAX jit": "jax",
 COMPILED = ("torch.compile", "Lamella graph", "MindSpore graph")
 PR_SET_PDEATHSIG = 1  # of Linux, where the benchmarks run
 LONG_ENOUGH = 0.03  # seconds of one measurement; short steps are repeated until it is that long
+BUSY, PAUSE = 0.1, 0.3  # seconds of steps while it settles, and between them; twice a longer step
+FEWEST, LONG = 25, 2.0  # steps, and seconds of them, by which the memory of warm ones is known
 
 
 class Worker:
@@ -104,6 +114,37 @@ class Worker:
             self.repeat = max(self.repeat + 1,
                               min(10 * self.repeat, round(1.2 * LONG_ENOUGH / seconds)))
 
+    def steps(self, seconds: float) -> dict[str, Any]:
+        """Run the step again and again for so many seconds."""
+        step, count, start = self.step, 0, time.perf_counter()
+        while not count or time.perf_counter() - start < seconds:
+            step.wait(step.run())
+            count += 1
+        return {"steps": count, "seconds": time.perf_counter() - start}
+
+    def settle(self, seconds: float) -> dict[str, Any]:
+        """Leave the machine to the framework's compiler between steps, until it is done."""
+        os.environ["LAMELLA_COMPILE_SHARE"] = "1"
+        begin = time.perf_counter()
+        while not self.step.settled() and time.perf_counter() - begin < seconds:
+            time.sleep(max(PAUSE, 2 * self.steps(BUSY)["seconds"]))
+        return {"after": time.perf_counter() - begin, "settled": self.step.settled(),
+                "memory": self.memory()}
+
+    def repeated(self) -> dict[str, Any]:
+        """The most memory that warm steps need; then `turn` can be asked for."""
+        with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+            file.write("5")  # the high-water mark begins anew
+        begin = time.perf_counter()
+        for count in range(2**62):
+            if count >= FEWEST and time.perf_counter() - begin > LONG:
+                break
+            self.step.wait(self.step.run())
+        with open("/proc/self/status", encoding="ascii") as file:
+            most = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+        self._calibrated()
+        return {"memory": max(0, most - self.before)}
+
     def turn(self) -> float:
         """The seconds of one step."""
         step, run = self.step, self.step.run
@@ -128,18 +169,24 @@ def _memory_now() -> int:
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
+_OF_WARMING: dict[str, Any] = {
+    "steps": Worker.steps, "settle": Worker.settle, "repeat": Worker.repeated}
+
+
 def _answer(request: dict[str, Any], worker: Worker | None) -> tuple[dict[str, Any], Worker | None]:
     from .workloads import WORKLOADS
 
     do = request.pop("do")
     if do == "turn" and worker is not None:
         return {"seconds": worker.turn()}, worker
-    if do == "prepare":
+    if do in ("prepare", "make"):
         name = request.pop("workload")
-        times = {name: request.pop(name) for name in ("patience", "settling")}
+        times = {name: request.pop(name) for name in ("patience", "settling") if name in request}
         (workload,) = [w for w in WORKLOADS if w.name == name]
         worker = Worker(workload, **request)
-        return worker.prepare(**times), worker
+        return (worker.prepare(**times) if do == "prepare" else {}), worker
+    if do in _OF_WARMING and worker is not None:
+        return _OF_WARMING[do](worker, **request), worker
     raise ValueError(f"can't do {do!r} now")
 
 
