@@ -71,7 +71,7 @@ class _Runs:
             settled.append(found["settled"])
             progress(f"{self.name}, run {number + 1}: {own} steps, PyTorch {theirs}; "
                      f"{'' if found['settled'] else 'not '}settled after {found['after']:.0f} s")
-        later = [process.ask(do="repeat")["memory"] for process in self.processes]
+        later = [process.ask(do="repeat", seconds=2 * TURN)["memory"] for process in self.processes]
         times: list[list[float]] = [[] for _ in self.processes]
         for _ in range(ROUNDS):
             for process, its in zip(self.processes, times, strict=True):

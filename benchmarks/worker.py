@@ -12,7 +12,7 @@ In place of ``prepare``, to measure how it gets warm (`minute`):
 - ``{"do": "steps", "seconds": 1}``: run it for so long, and say how often and for how long it ran;
 - ``{"do": "settle", "seconds": 100}``: let the framework make up its mind, and say whether it did,
   after how many seconds, and how much memory the whole run needed;
-- ``{"do": "repeat"}``: say how much memory the warm step needs.
+- ``{"do": "repeat", "seconds": 2}``: say how much memory the warm step needs.
 
 Frameworks are imported here and nowhere else, and what they print goes to stderr.
 """
@@ -40,7 +40,7 @@ COMPILED = ("torch.compile", "Lamella graph", "MindSpore graph")
 PR_SET_PDEATHSIG = 1  # of Linux, where the benchmarks run
 LONG_ENOUGH = 0.03  # seconds of one measurement; short steps are repeated until it is that long
 BUSY, PAUSE = 0.1, 0.3  # seconds of steps while it settles, and between them; twice a longer step
-FEWEST, LONG = 25, 2.0  # steps, and seconds of them, by which the memory of warm ones is known
+FEWEST = 25  # steps by which the memory of warm ones is known
 
 
 class Worker:
@@ -131,14 +131,12 @@ class Worker:
         return {"after": time.perf_counter() - begin, "settled": self.step.settled(),
                 "memory": self.memory()}
 
-    def repeated(self) -> dict[str, Any]:
+    def repeated(self, seconds: float) -> dict[str, Any]:
         """The most memory that warm steps need; then `turn` can be asked for."""
         with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
             file.write("5")  # the high-water mark begins anew
-        begin = time.perf_counter()
-        for count in range(2**62):
-            if count >= FEWEST and time.perf_counter() - begin > LONG:
-                break
+        count = self.steps(seconds)["steps"]
+        for _ in range(count, FEWEST):
             self.step.wait(self.step.run())
         with open("/proc/self/status", encoding="ascii") as file:
             most = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))

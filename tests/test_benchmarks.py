@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import harness, plot, table
+from benchmarks import harness, minute, plot, table
 from benchmarks.harness import Failed, Left, Process, Result, Settings
 from benchmarks.worker import Worker
 from benchmarks.workload import LeftOut
@@ -154,6 +154,50 @@ def test_a_worker_that_does_not_answer_is_given_up(process):
     worker = process(sys.executable, "-c", "import time; time.sleep(60)", limit=0.2)
     with pytest.raises(Failed, match="no answer within 0.2 s"):
         worker.ask(do="turn")
+
+
+GROWS = """
+import sys, time
+with open(sys.argv[1], "a") as file:
+    while True:
+        print(file=file, flush=True)
+        time.sleep(0.005)
+"""
+STARTS = f"""
+import json, os, subprocess, sys, time
+for line in sys.stdin:
+    if json.loads(line)["do"] == "start":
+        subprocess.Popen([sys.executable, "-c", {GROWS!r}, sys.argv[1]], start_new_session=True)
+    size = os.path.getsize(sys.argv[1])
+    while os.path.getsize(sys.argv[1]) == size:
+        time.sleep(0.01)
+    print({{}}, flush=True)
+"""
+
+
+def test_what_a_worker_has_started_is_stopped_with_it(process, tmp_path):
+    file = tmp_path / "grows"
+    file.touch()
+    worker = process(sys.executable, "-c", STARTS, str(file), limit=240.0)
+    worker.ask(do="start")
+    time.sleep(0.1)  # it may have been about to write
+    stopped = file.stat().st_size
+    time.sleep(0.3)
+    assert file.stat().st_size == stopped
+    worker.ask(do="wait until it has grown")
+    assert file.stat().st_size > stopped
+
+
+def test_the_first_half_minute_in_turns(monkeypatch):
+    monkeypatch.setattr(minute, "SETTLING", 0.0)
+    monkeypatch.setattr(minute, "TURN", 0.1)
+    monkeypatch.setattr(minute, "ROUNDS", 3)
+    said = []
+    (line,) = minute.minute(["mlp"], Settings(threads=1), 2, said.append, seconds=0.3).lines
+    title, theirs, own, shares, _, steps, *_ = line
+    assert title == "MLP" and int(theirs) > 0 and int(own) > 0 and len(said) == 2
+    assert len(shares.split(", ")) == len(steps.split(", ")) == 2
+    assert all(int(size) > 0 for size in line[-4:])
 
 
 # -- turns -----------------------------------------------------------------------------------------
