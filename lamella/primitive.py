@@ -240,9 +240,14 @@ def examples_of(name: str, function: Callable[..., Any]) -> str:
 
     An empty text if there are none, or none that call the function as ``ops.function(...)``.
     """
-    before, heading, examples = (function.__doc__ or "").rpartition("Examples:\n")
     call = f"ops.{function.__name__}("
+    return examples_with(call, function).replace(call, f"ops.{name}()(")
+
+
+def examples_with(call: str, function: Callable[..., Any]) -> str:
+    """The part of a function's docstring with its examples; empty unless these contain `call`."""
+    before, heading, examples = (function.__doc__ or "").rpartition("Examples:\n")
     if not heading or call not in examples:
         return ""
     indent = before[before.rindex("\n") + 1:]  # none since Python 3.13
-    return f"\n\n{indent}{heading}{examples.replace(call, f'ops.{name}()(').rstrip()}"
+    return f"\n\n{indent}{heading}{examples.rstrip()}"

@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..primitive import Primitive
+from ...primitive import Primitive, examples_with
 
 
 def with_attributes(name: str, function: Callable[..., Any], *required: str,
                     **defaults: Any) -> type[Primitive]:
     """A Primitive class that takes attributes when built and passes them to `function` by name.
+
+    Its docstring has the examples of `function`, if they make an object of the class.
 
     Args:
         name: the class's name.
@@ -31,7 +33,8 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
         + [inspect.Parameter(n, kind, default=value) for n, value in defaults.items()])
 
     class _Configured(Primitive):
-        __doc__ = f"The operator `{name}`, with the attributes {signature}."
+        __doc__ = (f"The operator `{name}`, with the attributes {signature}."
+                   f"{examples_with(f'ops.{name}(', function)}")
 
         def __init__(self, *args: Any, **kwargs: Any):
             super().__init__(name)

@@ -47,7 +47,14 @@ __all__ = ["BatchMatMul", "Cdist", "Cholesky", "CholeskyInverse", "CholeskySolve
 
 @op
 def mat_mul(input: Tensor, mat2: Tensor, *, transpose_a: bool, transpose_b: bool) -> Tensor:
-    """The product of two matrices, each transposed first if asked for."""
+    """The product of two matrices, each transposed first if its attribute says so.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, b = ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0, 4.0]])
+        >>> print(ms.ops.MatMul(transpose_b=True)(a, b))
+        [[11.]]
+    """
     a, b = input._raw, mat2._raw
     if a.dim() != 2 or b.dim() != 2:
         raise ValueError(f"For 'MatMul', both inputs must be matrices, but got shapes "
@@ -57,7 +64,14 @@ def mat_mul(input: Tensor, mat2: Tensor, *, transpose_a: bool, transpose_b: bool
 
 @op
 def batch_mat_mul(x: Tensor, y: Tensor, *, transpose_a: bool, transpose_b: bool) -> Tensor:
-    """The products of two batches of matrices, each transposed first if asked for."""
+    """The products of two batches of matrices, each transposed first if its attribute says so.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.ops.ones((2, 3, 4)), ms.ops.ones((2, 5, 4))
+        >>> ms.ops.BatchMatMul(transpose_b=True)(x, y).shape
+        (2, 3, 5)
+    """
     a, b = x._raw, y._raw
     if a.dim() < 2 or b.dim() < 2:
         raise ValueError(f"For 'BatchMatMul', both inputs must have 2 dimensions or more, but got "
@@ -67,7 +81,15 @@ def batch_mat_mul(x: Tensor, y: Tensor, *, transpose_a: bool, transpose_b: bool)
 
 @op
 def einsum_of(inputs: Any, *, equation: str) -> Tensor:
-    """The products of tensors that an equation names."""
+    """The products of tensors that an equation names.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])
+        >>> print(ms.ops.Einsum("i,j->ij")((x, y)))
+        [[3. 4.]
+         [6. 8.]]
+    """
     return einsum(equation, *inputs)
 
 

@@ -27,7 +27,14 @@ __all__ = ["ArgMaxWithValue", "ArgMinWithValue", "Argmax", "Argmin", "Bincount",
 
 @op
 def reduce_sum(x: Tensor, axis: Any = (), *, keep_dims: bool, skip_mode: bool) -> Tensor:
-    """The sum over axes, in the type of `x`; with `skip_mode` and no axes `x` itself."""
+    """The sum over axes, in the type of `x`; with `skip_mode` and no axes `x` itself.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceSum(keep_dims=True)(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
+        [[3.]
+         [7.]]
+    """
     if skip_mode and isinstance(axis, (tuple, list)) and not axis:
         return x
     return _reduce_sum(x, axis, keep_dims)
@@ -35,37 +42,73 @@ def reduce_sum(x: Tensor, axis: Any = (), *, keep_dims: bool, skip_mode: bool) -
 
 @op
 def reduce_prod(x: Tensor, axis: Any = (), *, keep_dims: bool) -> Tensor:
-    """The product over axes, in the type of `x`."""
+    """The product over axes, in the type of `x`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceProd()(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [3. 8.]
+    """
     return wrap(_prod(x._raw, axes(axis, x._raw), keep_dims).to(x._raw.dtype))
 
 
 @op
 def reduce_mean(x: Tensor, axis: Any = (), *, keep_dims: bool) -> Tensor:
-    """The mean over axes, in the type of `x`."""
+    """The mean over axes, in the type of `x`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceMean()(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
+        [1.5 3.5]
+    """
     return mean(x, axis, keep_dims)
 
 
 @op
 def reduce_max(x: Tensor, axis: Any = (), *, keep_dims: bool) -> Tensor:
-    """The largest elements over axes."""
+    """The largest elements over axes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceMax(keep_dims=True)(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [[3. 4.]]
+    """
     return amax(x, axis, keep_dims)
 
 
 @op
 def reduce_min(x: Tensor, axis: Any = (), *, keep_dims: bool) -> Tensor:
-    """The smallest elements over axes."""
+    """The smallest elements over axes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceMin()(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
+        [1. 3.]
+    """
     return amin(x, axis, keep_dims)
 
 
 @op
 def reduce_all(input: Tensor, axis: Any = None, *, keep_dims: bool) -> Tensor:
-    """Whether all elements over axes are true."""
+    """Whether all elements over axes are true.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceAll()(ms.Tensor([[True, False], [True, True]]), 1))
+        [False  True]
+    """
     return all(input, axis, keep_dims)
 
 
 @op
 def reduce_any(x: Tensor, axis: Any = (), *, keep_dims: bool) -> Tensor:
-    """Whether any element over axes is true."""
+    """Whether any element over axes is true.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.ReduceAny()(ms.Tensor([[True, False], [False, False]]), 1))
+        [ True False]
+    """
     return any(x, axis, keep_dims)
 
 
@@ -77,33 +120,59 @@ def reduce_std(x: Tensor, *, axis: Any, unbiased: bool, keep_dims: bool) -> tupl
 
 @op
 def arg_max(input_x: Tensor, *, axis: int, output_type: Any) -> Tensor:
-    """Where the largest element along an axis is, in the type `output_type`."""
+    """Where the largest element along an axis is, in the type `output_type`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Argmax()(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        [1 1]
+    """
     return wrap(torch.argmax(input_x._raw, axis).to(to_raw(output_type, "Argmax")))
 
 
 @op
 def arg_min(x: Tensor, *, axis: int, output_type: Any) -> Tensor:
-    """Where the smallest element along an axis is, in the type `output_type`."""
+    """Where the smallest element along an axis is, in the type `output_type`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Argmin(axis=0)(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        [0 0]
+    """
     return wrap(torch.argmin(x._raw, axis).to(to_raw(output_type, "Argmin")))
 
 
 @op
 def arg_max_with_value(input: Tensor, *, axis: int, keep_dims: bool) -> tuple[Tensor, Tensor]:
-    """Where the largest element along an axis is, and the element."""
+    """Where the largest element along an axis is, and the element.
+
+    Examples:
+        >>> import lamella as ms
+        >>> index, value = ms.ops.ArgMaxWithValue(axis=1)(ms.Tensor([[1.0, 5.0, 2.0]]))
+        >>> print(index, value)
+        [1] [5.]
+    """
     values, indices = max(input, axis, keep_dims)
     return indices, values
 
 
 @op
 def arg_min_with_value(input: Tensor, *, axis: int, keep_dims: bool) -> tuple[Tensor, Tensor]:
-    """Where the smallest element along an axis is, and the element."""
+    """Where the smallest element along an axis is, and the element.
+
+    Examples:
+        >>> import lamella as ms
+        >>> index, value = ms.ops.ArgMinWithValue(axis=1)(ms.Tensor([[3.0, 5.0, 2.0]]))
+        >>> print(index, value)
+        [2] [2.]
+    """
     values, indices = min(input, axis, keep_dims)
     return indices, values
 
 
 def _scan(raw: torch.Tensor, axis: Any, exclusive: bool, reverse: bool, start: float,
           kernel: Any) -> Tensor:
-    """`kernel` along an axis, from its end or without the element itself if asked for."""
+    """`kernel` along an axis; with `reverse` from its end, with `exclusive` without the element."""
     axis = as_int(axis, "scan")
     if reverse:
         raw = raw.flip(axis)
@@ -116,14 +185,26 @@ def _scan(raw: torch.Tensor, axis: Any, exclusive: bool, reverse: bool, start: f
 
 @op
 def cum_sum(input: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
-    """Running sums, in the type of `input`."""
+    """Running sums, in the type of `input`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.CumSum(exclusive=True)(ms.Tensor([1.0, 2.0, 3.0]), 0))
+        [0. 1. 3.]
+    """
     return _scan(input._raw, axis, exclusive, reverse, 0,
                  lambda raw, d: torch.cumsum(raw, d, dtype=raw.dtype))
 
 
 @op
 def cum_prod(x: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
-    """Running products, in the type of `x`."""
+    """Running products, in the type of `x`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.CumProd(reverse=True)(ms.Tensor([1.0, 2.0, 3.0]), 0))
+        [6. 6. 3.]
+    """
     return _scan(x._raw, axis, exclusive, reverse, 1,
                  lambda raw, d: torch.cumprod(raw, d, dtype=raw.dtype))
 
@@ -137,7 +218,13 @@ def cumulative_logsumexp(x: Tensor, axis: Any, *, exclusive: bool, reverse: bool
 
 @op
 def l2_normalize(input_x: Tensor, *, axis: Any, epsilon: float) -> Tensor:
-    """`input_x` divided by its 2-norm along an axis, or by sqrt(`epsilon`) if that is more."""
+    """`input_x` divided by its 2-norm along an axis, or by sqrt(`epsilon`) if that is more.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.L2Normalize()(ms.Tensor([3.0, 4.0])))
+        [0.6 0.8]
+    """
     raw = input_x._raw
     square = torch.square(raw).sum(axes(axis, raw), keepdim=True)
     return wrap(raw * torch.rsqrt(square.clamp(min=epsilon)))
