@@ -121,7 +121,24 @@ class HausdorffDistance(_Surfaces):
         return np.percentile(distances, self.percentile)
 
 
-class MeanSurfaceDistance(_Surfaces):
+class _MeanOfDistances(_Surfaces):
+    """The base of means of distances, in one direction or in both."""
+
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean"):
+        super().__init__(distance_metric)
+        self.symmetric = check.check_value_type("symmetric", symmetric, [bool],
+                                                type(self).__name__)
+
+    def _mean(self, power: int) -> Any:
+        """The mean of the distances to a power; infinite if a surface is empty."""
+        there, back = self._both()
+        if there.size == 0 or self.symmetric and back.size == 0:
+            return np.inf
+        mean = (there ** power).mean()
+        return np.mean((mean, (back ** power).mean())) if self.symmetric else mean
+
+
+class MeanSurfaceDistance(_MeanOfDistances):
     """The mean distance from the pixels of the predicted surface to the true one.
 
     Args:
@@ -138,20 +155,12 @@ class MeanSurfaceDistance(_Surfaces):
         3.0
     """
 
-    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean"):
-        super().__init__(distance_metric)
-        self.symmetric = check.check_value_type("symmetric", symmetric, [bool],
-                                                "MeanSurfaceDistance")
-
     def eval(self) -> Any:
         """The distance; infinite if a surface is empty."""
-        there, back = self._both()
-        if there.size == 0 or self.symmetric and back.size == 0:
-            return np.inf
-        return np.mean((there.mean(), back.mean())) if self.symmetric else there.mean()
+        return self._mean(1)
 
 
-class RootMeanSquareDistance(_Surfaces):
+class RootMeanSquareDistance(_MeanOfDistances):
     """As `MeanSurfaceDistance`, of the squared distances.
 
     As in MindSpore 2.10, the root is taken with `symmetric` only.
@@ -170,15 +179,7 @@ class RootMeanSquareDistance(_Surfaces):
         3.0
     """
 
-    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean"):
-        super().__init__(distance_metric)
-        self.symmetric = check.check_value_type("symmetric", symmetric, [bool],
-                                                "RootMeanSquareDistance")
-
     def eval(self) -> Any:
         """The distance; infinite if a surface is empty."""
-        there, back = self._both()
-        if there.size == 0 or self.symmetric and back.size == 0:
-            return np.inf
-        square = (there ** 2).mean()
-        return np.sqrt(np.mean((square, (back ** 2).mean()))) if self.symmetric else square
+        square = self._mean(2)
+        return np.sqrt(square) if self.symmetric else square
