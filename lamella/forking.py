@@ -1,7 +1,7 @@
-"""What a forked process needs: locks that nobody holds, and kernels that wait for no other thread.
+"""What a forked process needs: locks that no thread holds, and kernels that wait for no thread.
 
 Of all threads, only the one that forks goes on in the child. A lock that another thread held would
-stay locked there for ever, and OpenMP would wait for threads that it started in the parent.
+stay locked there forever, and OpenMP would wait for threads that it started in the parent.
 """
 
 from __future__ import annotations

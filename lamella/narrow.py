@@ -1,7 +1,7 @@
 """16-bit floating-point numbers, which PyTorch's kernels for matrices don't take.
 
-An operator that PyTorch refuses for them is called again on float32, and what comes out is brought
-back, as `unsigned` does for unsigned integers: nothing is asked before PyTorch has refused.
+An operator that PyTorch refuses for them is called again on float32, and its results are converted
+back, as `unsigned` does for unsigned integers. Calls that PyTorch accepts cost nothing more.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Parameter: a Tensor with a name, that a Cell owns and an optimizer updates.
 
-A Parameter's raw tensor never requires grad. While a gradient is computed, the Parameters that it
-is asked for are looked up in an overlay of this thread, where `autodiff` keeps an alias of each; so
-nothing is recorded unless asked for, threads may differentiate one network at once, and nothing is
-left behind when the function raises.
+A Parameter's raw tensor never requires grad. While a function is differentiated by Parameters, each
+of them is looked up in an overlay of this thread, where `autodiff` keeps an alias of it. So nothing
+is recorded outside of gradient calls, threads may differentiate one network at the same time, and
+nothing is left behind when the function raises.
 """
 
 from __future__ import annotations

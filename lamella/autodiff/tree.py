@@ -59,12 +59,12 @@ def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
         return [map_tensors(function, branch) for branch in tree]
     if isinstance(tree, dict):
         mapped = {key: map_tensors(function, branch) for key, branch in tree.items()}
-        return mapped if type(tree) is dict else of_its_kind(tree, mapped)
+        return mapped if type(tree) is dict else dict_like(tree, mapped)
     return tree
 
 
-def of_its_kind(tree: dict, mapped: dict) -> dict:
-    """A dict such as ``defaultdict`` or ``OrderedDict`` with other values."""
+def dict_like(tree: dict, mapped: dict) -> dict:
+    """A dict of the class of `tree`, such as ``OrderedDict``, with other values."""
     twin = copy.copy(tree)
     dict.update(twin, mapped)  # a Counter's own would add them
     return twin

@@ -95,7 +95,7 @@ class RepeatDataset(_Moved):
                 empty = False
                 yield item
             if empty and not skip and self.count < 0:
-                return  # repeating no rows for ever would never end
+                return  # repeating no rows without end would not stop
             skip, done = 0, done + 1
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:

@@ -45,7 +45,7 @@ def _collect_again() -> None:
 
 
 def _forget_other_threads() -> None:
-    """In a forked process: only the thread that forked goes on, and nobody holds the lock."""
+    """In a forked process: only the thread that forked goes on, and no thread holds the lock."""
     global _lock
     _lock = threading.RLock()
     _paused[:] = [thread for thread in _paused if thread == threading.get_ident()]

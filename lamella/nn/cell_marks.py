@@ -55,7 +55,7 @@ class CellMarks(CellTree):
     pipeline_stage: Any = _number("pipeline_stage", "The stage of a pipeline that runs the Cell.")
     pipeline_segment: Any = _number(
         "pipeline_segment", "With the scheduler ``\"zero_bubble_v\"``: 0 on the way from the first "
-        "stage to the last, 1 on the way back.")
+        "stage to the last, 1 on the path back.")
 
     def update_cell_type(self, cell_type: Any) -> None:
         """Set `cell_type`."""

@@ -238,7 +238,7 @@ class SampledSoftmaxLoss(LossBase):
         return -ops.mean(log_p[:, :self.num_true], 1)
 
     def _sample(self, labels: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Classes that are nobody's true ones, drawn evenly, and how often each is expected."""
+        """Classes drawn evenly among those that no sample has, and their expected counts."""
         source = generator(self.seed or None)
         free = torch.ones(self.num_classes, dtype=torch.bool)
         if self.remove_accidental_hits:

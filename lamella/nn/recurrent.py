@@ -71,7 +71,7 @@ _ENGINES = {engine._mode: engine for engine in (
 def _run_packed(kernel: Any, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
                 layers: int, has_bias: bool, bidirectional: bool, sizes: list[int]) -> tuple:
     """Run sequences of the lengths `sizes`: outputs behind an end are 0, states stop there."""
-    # the kernel wants the longest sequence first and none empty
+    # the kernel needs the longest sequence first and none empty
     order = torch.tensor(sorted(range(len(sizes)), key=lambda i: -sizes[i]), device=x.device)
     back = order.argsort()
     lengths = torch.tensor([max(sizes[i], 1) for i in order.tolist()])

@@ -84,7 +84,7 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
 
 
 def _fits_int32(value: Any) -> bool:
-    """Whether integers are small; asked of Python's, so that a graph need not be asked."""
+    """Whether integers fit int32; checked on Python's numbers, so that a graph needs no guard."""
     if isinstance(value, (list, tuple)):
         return all(_fits_int32(v) for v in value)
     return -2**31 <= value < 2**31

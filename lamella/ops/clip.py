@@ -24,7 +24,7 @@ __all__ = ["clamp", "clamp_", "clip", "clip_by_global_norm", "clip_by_norm", "cl
 
 
 def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
-    """Both bounds as numbers or both as tensors, as the kernel wants them."""
+    """Both bounds as numbers or both as tensors, as the kernel takes them."""
     low, high = getattr(low, "_raw", low), getattr(high, "_raw", high)
     if isinstance(low, torch.Tensor) and isinstance(high, (int, float)):
         high = torch.full((), high, dtype=raw.dtype, device=raw.device)

@@ -14,7 +14,7 @@ Pairs = list[tuple[int, int]]
 PAD_MODES = ("same", "valid", "pad")
 
 
-LARGEST = 2**31 - 1  # size that kernels count with; beyond it some go on for ever
+LARGEST = 2**31 - 1  # size that kernels count with; beyond it some never end
 
 
 def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[int, ...]:

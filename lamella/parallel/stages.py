@@ -197,7 +197,7 @@ class StageParameter(SpreadParameter):
     def begin(self, weights: list[StageParameter], level: Any) -> list[torch.Tensor]:
         """The tensors of which a gradient call by these Parameters takes aliases.
 
-        Outside of a step the values of parts are nobody's to read.
+        Outside of a step the values of parts must not be read.
         """
         return [here.wholes.get(w, w._data if w.shape == tuple(w._data.shape) else
                                 w._data.flatten()[:1].expand(w.shape)) for w in weights]

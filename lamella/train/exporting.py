@@ -188,7 +188,7 @@ def _checked(net: Any, file_name: Any) -> str:
 
 
 class _Module(torch.nn.Module):
-    """A Cell as PyTorch's exporter wants it: its Parameters are buffers p0, p1, ..."""
+    """A Cell as PyTorch's exporter takes it: its Parameters are buffers p0, p1, ..."""
 
     def __init__(self, net: Cell, parameters: list[Parameter]):
         super().__init__()

@@ -36,7 +36,7 @@ class DataLoader:
             batches `default_convert`.
         pin_memory: page-locked memory, for an accelerator.
         drop_last: leave out a last batch that isn't full.
-        timeout: the seconds to wait for a worker's batch; 0: for ever.
+        timeout: the seconds to wait for a worker's batch; 0: without limit.
         worker_init_fn: called in each worker with its number.
         multiprocessing_context: how workers are started, or a context of `multiprocessing`.
         generator: a `numpy.random.Generator` of the order and of the workers' seed.

@@ -222,9 +222,9 @@ class SQuADDataset(Corpus):
             articles = json.load(opened)["data"]
         for article in articles:
             for paragraph in article["paragraphs"]:
-                for asked in paragraph["qas"]:
-                    answers = asked.get("answers") or []
-                    yield (np.asarray(paragraph["context"]), np.asarray(asked["question"]),
+                for question in paragraph["qas"]:
+                    answers = question.get("answers") or []
+                    yield (np.asarray(paragraph["context"]), np.asarray(question["question"]),
                            np.array([a["text"] for a in answers] or [""]),
                            np.array([a["answer_start"] for a in answers] or [-1], np.uint32
                                     if answers else np.int64).astype(np.uint32))

@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ...autodiff.tree import of_its_kind
+from ...autodiff.tree import dict_like
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
@@ -182,6 +182,6 @@ def _with(container: Any, parts: dict[Any, Any]) -> Any:
     if type(container) is dict:
         return {**container, **parts}
     if type(container) in DICTS:
-        return of_its_kind(container, parts)
+        return dict_like(container, parts)
     values = [parts.get(i, value) for i, value in enumerate(container)]
     return type(container)(*values) if hasattr(container, "_fields") else type(container)(values)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...autodiff.tree import of_its_kind
+from ...autodiff.tree import dict_like
 from ...state import state
 from ...tensor import Tensor
 from ..guards.reach import Reach
@@ -243,7 +243,7 @@ def without(value: Any) -> Any:
         return slice(without(value.start), without(value.stop), without(value.step))
     if isinstance(value, dict):
         parts = {without(key): without(part) for key, part in value.items()}
-        return parts if type(value) is dict else of_its_kind(value, parts)
+        return parts if type(value) is dict else dict_like(value, parts)
     return value
 
 

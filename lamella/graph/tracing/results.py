@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...autodiff.tree import of_its_kind
+from ...autodiff.tree import dict_like
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..guards.kinds import PLAIN
@@ -130,7 +130,7 @@ class Results:
             return [self.described(part) for part in value]
         if isinstance(value, dict):
             parts = {self._plain(key): self.described(part) for key, part in value.items()}
-            return parts if type(value) is dict else of_its_kind(value, parts)
+            return parts if type(value) is dict else dict_like(value, parts)
         return self._plain(value)
 
     def _plain(self, value: Any) -> Any:
@@ -186,4 +186,4 @@ class Rebuilding:
         if isinstance(form, list):
             return [self.value_of(part) for part in form]
         parts = {key: self.value_of(part) for key, part in form.items()}
-        return parts if type(form) is dict else of_its_kind(form, parts)
+        return parts if type(form) is dict else dict_like(form, parts)

@@ -105,7 +105,7 @@ def check_grads(fn: Callable[..., Any], *args: Any, order: int = 2,
 
 
 def _widened(around: Rehearsal, args: tuple) -> tuple:
-    """The arguments in float64; all that the rehearsal keeps is made so in place."""
+    """The arguments in float64; tensors that the rehearsal restores are converted in place."""
     for parameter in around.parameters:
         parameter._data = parameter._data.to(WIDE.get(parameter._data.dtype, parameter._data.dtype))
     for tensor, _ in around.tensors:

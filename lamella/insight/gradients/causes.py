@@ -39,8 +39,9 @@ CHOOSING = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "where
                       "median", "fmax", "fmin"})
 NORMALIZING = frozenset({"batch_norm", "native_batch_norm", "layer_norm", "group_norm",
                          "instance_norm", "native_layer_norm", "softmax", "log_softmax"})
+# operators whose results have a constant sum
 SUMMED = frozenset({"softmax", "batch_norm", "native_batch_norm", "layer_norm", "native_layer_norm",
-                    "instance_norm", "group_norm", "Softmax"})  # whose results have a fixed sum
+                    "instance_norm", "group_norm", "Softmax"})
 LEAST = 1e-6  # the least gradient, relative to its terms, that is more than rounding
 
 
@@ -92,13 +93,13 @@ class Causes:
                     yield value, None
 
     def _discrete(self, step: Step) -> bool:
-        """Whether, of a step's results, those alone are used that have no gradient."""
+        """Whether a step has results with a gradient, but only those without one are used."""
         tracked = [out for out in step.outputs if out.tracked]
         return 0 < len(tracked) < len(step.outputs) and not any(map(self._is_used, tracked)) and (
             any(map(self._is_used, step.outputs)))
 
     def _matters(self, step: Step) -> bool:
-        """Whether the value reaches an output behind a cut, or leaves the run."""
+        """Whether a result of a cutting step reaches an output, or leaves the run."""
         return step.cut == "numpy" or any(self._is_used(out) for out in step.outputs)
 
     def _is_used(self, value: Value) -> bool:
@@ -280,11 +281,11 @@ class Causes:
         return bad[-1] if bad else None
 
     def normalized(self, value: Value) -> Step | None:
-        """A normalization that takes away what is added to all elements alike, right behind."""
+        """A normalization shortly after a value, which cancels what is added to all elements."""
         return self._first(value, lambda step: bool({step.operator, step.kernel} & NORMALIZING), 8)
 
     def summed(self, value: Value) -> Step | None:
-        """A step behind whose sum of outputs never changes, where just that sum is asked for."""
+        """A later step whose outputs have a constant sum, if nothing but that sum is used."""
         return self._first(value, self._sums)
 
     def sum_text(self, step: Step) -> str:
@@ -301,7 +302,7 @@ class Causes:
 
     @staticmethod
     def _first(value: Value, wanted: Callable[[Step], bool], most: int = 10**6) -> Step | None:
-        """The nearest step behind a value that is `wanted`, among the first values behind it."""
+        """The nearest step after a value for which `wanted` holds, among the next `most` values."""
         queue, seen = deque([value]), {value.number}
         while queue and len(seen) < most:
             for step in queue.popleft().uses:
@@ -319,7 +320,7 @@ def _size(numbers: Numbers | None) -> float:
 
 
 def _least(kind: str) -> float:
-    """The smallest number more than zero of a type."""
+    """The smallest positive number of a type."""
     info = torch.finfo(getattr(torch, kind))
     return info.smallest_normal * info.eps
 

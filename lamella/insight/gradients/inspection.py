@@ -1,4 +1,4 @@
-"""`inspect_gradients`: a function run forward and backward once, written down."""
+"""`inspect_gradients`: a function run forward and backward once, and recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run written down: the values, the steps between them, and the gradients that came back."""
+"""A recorded run: the values, the steps between them, and the gradients of the backward pass."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .places import Place, here
 from .rules import SeenRule, rule_of_node
 from .statistics import Numbers, measure
 
-# what makes a Python value, or an array of NumPy's, of a tensor
+# functions that convert a tensor to a Python value or to an array of NumPy
 LEAVING = frozenset({"numpy", "item", "tolist", "__float__", "__int__", "__bool__", "__index__",
                      "__array__", "__dlpack__", "__complex__"})
-# what takes of a tensor its shape and type alone
+# functions that use only the shape and type of a tensor
 _ALIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
                     "randint_like", "new_zeros", "new_ones", "new_empty", "new_full"})
-# what has a tensor for its result, but is no operation
+# functions that return a tensor, but compute nothing
 _PLAIN = frozenset({"requires_grad_", "retain_grad", "backward", "is_functorch_wrapped_tensor"})
 
 
@@ -263,7 +263,7 @@ class Recorder(TorchFunctionMode):
             return result
         fresh = {id(out): out for out in outs if id(out) not in self._by_raw}
         fresh.update((id(raw), raw) for raw in changed)
-        if fresh or name in LEAVING:  # else the operation gave its input back
+        if fresh or name in LEAVING:  # else the operation returned its input
             step = self._step(name, place, inputs, list(fresh.values()))
             step.plain = [a for a in args if type(a) in (int, float)]
         return result
@@ -284,7 +284,7 @@ class Recorder(TorchFunctionMode):
         return step
 
     def _of_node(self, raw: torch.Tensor) -> Value:
-        """The value of a tensor whose making was not seen, as its node on the tape tells it."""
+        """The value of a tensor whose operation was not recorded, from its node on the tape."""
         edge = get_gradient_edge(physical(raw))
         node, place = edge.node, edge.output_nr
         found = self._by_node.get((node, place))

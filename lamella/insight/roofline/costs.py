@@ -45,7 +45,7 @@ def cost_of(target: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> Cost:
 
 
 def name_of(target: Any) -> str:
-    """The name of a kernel, without its room and its overload."""
+    """The name of a kernel, without its namespace and its overload."""
     schema = getattr(target, "_schema", None)
     return schema.name.split("::")[-1] if schema is not None else getattr(
         target, "__name__", str(target))
@@ -70,7 +70,7 @@ _FREE = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
 
 # -- kinds -----------------------------------------------------------------------------------------
 
-# the first whose word is in the name
+# the first one of which a word is in the kernel's name counts
 _BY_WORD = (("attention", "attention"), ("rnn", "recurrent"), ("lstm", "recurrent"),
             ("gru", "recurrent"), ("convolution", "convolution"), ("_conv", "convolution"),
             ("batch_norm", "normalization"), ("layer_norm", "normalization"),

@@ -126,7 +126,7 @@ class Replayed:
 
 
 def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:
-    """For each node, the values that nobody needs after it."""
+    """For each node, the values that no later node uses."""
     found: dict[Node, list[Node]] = {}
     seen: set[Node] = set()
     for node in reversed(module.graph.nodes):

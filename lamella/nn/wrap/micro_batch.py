@@ -126,7 +126,7 @@ class PipelineCell(_SummedParts):
         micro_size: the number of parts.
         stage_config: by the path of a Cell, its stage; kept as its attribute ``pipeline_stage``.
         segment_config: by the path of a Cell, whether it is on the way from the first stage to the
-            last (0) or on the way back (1), with ``"zero_bubble_v"``; kept as
+            last (0) or on the path back to the first (1), with ``"zero_bubble_v"``; kept as
             ``pipeline_segment``. By default the first of these that its inputs allow.
 
     Raises:
