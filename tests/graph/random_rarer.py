@@ -6,9 +6,18 @@ import contextvars
 
 import numpy as np
 
+from lamella import Tensor
+
 
 class Slotted:
-    __slots__ = ("factor", "last")
+    __slots__ = ("__total", "factor", "last")
+
+    def __init__(self):
+        self.factor, self.last, self.__total = 1.0, 0.0, Tensor([0.0] * 3)
+
+    def add(self, x):
+        self.__total = self.__total * 0.5 + x
+        return self.__total
 
 
 class Record:
@@ -21,7 +30,7 @@ class Rarer:
 
     def __init__(self) -> None:
         self.slotted = Slotted()
-        self.slotted.factor, self.slotted.last = 1.0, 0.0
+        self.count = np.int64(0)
         self.by_key = {self.slotted: 0.5}
         self.record = Record(0)
         self.context = contextvars.ContextVar("context")
@@ -38,7 +47,7 @@ class Rarer:
 
     def found(self):
         """All of it, in a form that can be compared."""
-        return [self.slotted.factor, self.slotted.last, list(self.by_key.values()),
+        return [self.slotted.factor, self.count, self.slotted.last, list(self.by_key.values()),
                 vars(self.record), vars(self.context.get()), self.line.coeffs, self.held[0]]
 
 
@@ -51,6 +60,15 @@ def fills_slots(s, x):
 def fills_a_slot_with_a_constant(s, x):
     s.rarer.slotted.last = 1.0
     return x
+
+
+def adds_to_a_private_slot(s, x):
+    return s.rarer.slotted.add(x)
+
+
+def counts_with_numpy(s, x):
+    s.rarer.count += 1
+    return x * (1 + np.cos(s.rarer.count / 8)) + np.float64(0.5) * s.rarer.count
 
 
 def by_attributes_of_keys(s, x):
@@ -81,12 +99,15 @@ def counts_in_an_array(s, x):
     return x - s.rarer.held[0][0]
 
 
-STATEMENTS = [fills_slots, fills_a_slot_with_a_constant, by_attributes_of_keys,
+STATEMENTS = [fills_slots, fills_a_slot_with_a_constant, adds_to_a_private_slot,
+              counts_with_numpy, by_attributes_of_keys,
               replaces_all_attributes, by_later_attributes, by_a_computed_method,
               counts_in_a_context, by_a_polynomial, counts_in_an_array]
 
 
 def other_slots(s, r): s.rarer.slotted.factor, s.rarer.slotted.last = round(r, 2), None
+def other_total(s, r): s.rarer.slotted.add(Tensor([r] * 3))
+def other_count(s, r): s.rarer.count = np.int64(r * 10)
 def other_attributes(s, r): s.rarer.record.__dict__ = {"n": int(r * 10)}
 def later_attribute(s, r): s.rarer.record.late = round(r, 2)
 def other_coefficient(s, r): s.rarer.line[0] = round(r, 2)
@@ -94,5 +115,5 @@ def other_context(s, r): s.rarer.context.set(Record(int(r * 10) + 50))
 def other_method(s, r): s.rarer.kind = "a" if s.rarer.kind == "b" else "b"
 
 
-CHANGES = [other_slots, other_attributes, later_attribute, other_coefficient, other_context,
-           other_method]
+CHANGES = [other_slots, other_total, other_count, other_attributes, later_attribute,
+           other_coefficient, other_context, other_method]

@@ -78,6 +78,83 @@ def test_formulas_of_a_number_are_one_graph(name):
     same(stateless(FORMULAS[name]), [(X, b) for b in (0.5, 1.5, 2.0, 3.25, 0.25)], 2)
 
 
+OF_NUMPY = {
+    "counter": (np.int64(0), lambda n: n + 1, lambda x, n: x * n + n / 2),
+    "counter of 32 bits": (np.int32(1), lambda n: n * np.int32(3), lambda x, n: x.int() * n),
+    "float": (np.float64(1), lambda n: np.float64(0.9) * n - 1e-3, lambda x, n: n * x),
+    "float of 32 bits": (np.float32(1), lambda n: 0.9 * n + np.float32(0.1), lambda x, n: x * n),
+    "power": (np.float64(0.5), lambda n: np.float64(0.9) ** n, lambda x, n: x * n ** 2),
+    "whole power": (np.int64(3), lambda n: n ** 2, lambda x, n: x * float(n)),
+    "functions": (np.float64(1), lambda n: np.sqrt(n) + 1, lambda x, n: x * np.cos(math.pi * n)),
+    "schedule": (0, lambda n: n + 1, lambda x, n: x * (1 + np.cos(np.pi * np.minimum(n, 9) / 9))),
+    "conversions": (np.int64(0), lambda n: n + 1, lambda x, n: x * int(n) + round(float(n) / 3)),
+    "branch": (np.int64(9), lambda n: n - 1, lambda x, n: x if np.int64(20) > n else x * n)}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_numbers_of_numpy_that_change(name):
+    first, after, use = OF_NUMPY[name]
+
+    def make():
+        s = types.SimpleNamespace(number=first, seen=[])
+
+        def step(x):
+            s.number = after(s.number)
+            s.seen.append(s.number)
+            return use(x, s.number)
+
+        return step, lambda: (s.number, s.seen)
+
+    same(make, [(X,)] * 6, 2)
+
+
+def test_numbers_of_numpy_as_arguments():
+    for kind in (np.float32, np.float64, np.int64):
+        same(stateless(lambda x, b: x * b + b / 3), [(X, kind(b)) for b in (1, 2, 3.5, 4)], 2)
+
+
+class Meter:
+    __slots__ = ("__history", "count", "last", "mean")
+
+    def __init__(self):
+        self.__history, self.count, self.last, self.mean = [], 0, ops.zeros(3), 0.0
+
+    def update(self, x):
+        self.count += 1
+        self.mean += (float(x.sum()) - self.mean) / self.count
+        self.last = self.last * 0.9 + x
+        self.__history.append(self.mean)
+        return self.last * self.count
+
+    def state(self):
+        return self.__history, self.count, self.last, self.mean
+
+
+def test_numbers_tensors_and_lists_in_slots():
+    def make():
+        meter = Meter()
+        return meter.update, meter.state
+
+    same(make, [(X * n,) for n in range(1, 8)], 3)
+
+
+def test_private_slots_changed_from_outside():
+    class Private:
+        __slots__ = ("__factor",)
+
+        def put(self, factor):
+            self.__factor = factor
+
+        def times(self, x):
+            return x * self.__factor
+
+    thing = Private()
+    times = jit(thing.times)
+    for factor in (2.0, 2.0, 3.0, 4.0, 5):
+        thing.put(factor)
+        assert times(X).asnumpy().tolist() == (X * factor).asnumpy().tolist()
+
+
 class Nested:
     def __init__(self):
         self.config = {"rate": {"now": 1.0}, "last": [0.0, 1.0], "names": ("a", 2)}

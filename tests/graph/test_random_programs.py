@@ -75,5 +75,5 @@ def test_a_missing_guard_is_found(bug, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(random_programs.Difference):
-            for seed in range(60):
+            for seed in range(200):
                 random_programs.check(seed)

@@ -145,8 +145,11 @@ def behind(proxy: Any) -> Any:
 
 
 def slots_of(cls: type) -> tuple[str, ...]:
+    """The names of the slots that a class adds, as attributes have them."""
     slots = vars(cls).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
+    private = f"_{cls.__name__.lstrip('_')}" if cls.__name__.strip("_") else ""
+    return tuple([private + name if name[:2] == "__" and name[-2:] != "__" else name
+                  for name in ((slots,) if isinstance(slots, str) else slots)])
 
 
 def functions_of(value: Any) -> tuple[Any, ...]:

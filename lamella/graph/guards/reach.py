@@ -371,15 +371,16 @@ class Reach:
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
             self.slotted.append((thing, slots))
-            self._visit_all([getattr(thing, name, None) for name in slots])
+            self._slots({name: getattr(thing, name, None) for name in slots}, None, (), thing)
 
-    def _slots(self, things: dict, place: int, without: tuple[str, ...] = ()) -> None:
-        """Visit the values of a dict; Tensors there are found by their names, not by identity."""
+    def _slots(self, things: dict, place: int | None, without: tuple[str, ...] = (),
+               holder: Any = None) -> None:
+        """Visit values by name; Tensors there are found by their names, not by identity."""
         for name, thing in list(things.items()):
             if type(thing) in ATOMS or name in without:
                 continue
-            if is_no_parameter(thing):
-                self._keep(thing, (things, name))
+            if is_no_parameter(thing) and not isinstance(holder, dict):
+                self._keep(thing, (things if holder is None else holder, name))
             else:
                 self._visit(thing, place, name)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...autodiff.tree import dict_like
@@ -27,7 +28,8 @@ class Spot(NamedTuple):
     """An attribute, a global, a variable of a closure, or a place in a container there.
 
     Attributes:
-        holder: a dict of attributes or names, a class, or a variable of a closure.
+        holder: a dict of attributes or names, a class, a variable of a closure, or an object with
+            slots.
         key: the name; None for a variable.
         path: keys and indices in dicts, lists and tuples there, from the outermost inwards.
     """
@@ -43,11 +45,14 @@ class Spot(NamedTuple):
 
     def get(self) -> Any:
         """The value there; `ABSENT` if there is none."""
+        value: Any
         if isinstance(self.holder, types.CellType):
             value = content_of(self.holder)
-        else:
+        elif isinstance(self.holder, (dict, type)):
             names = vars(self.holder) if isinstance(self.holder, type) else self.holder
             value = names.get(self.key, ABSENT)
+        else:
+            value = getattr(self.holder, self.key, ABSENT)
         for step in self.path:
             try:
                 value = value.get(step, ABSENT) if isinstance(value, dict) else value[step]
@@ -68,8 +73,10 @@ class Spot(NamedTuple):
             self.holder.cell_contents = value
         elif isinstance(self.holder, type):
             setattr(self.holder, self.key, value)
-        else:
+        elif isinstance(self.holder, dict):
             self.holder[self.key] = value
+        else:
+            object.__setattr__(self.holder, self.key, value)
 
     def whole(self) -> Spot:
         """The spot of the outermost tuple around it, or itself: restoring it undoes a `put`."""
@@ -105,24 +112,27 @@ def relevant_attributes(thing: Any) -> list[tuple[str, Any]]:
                 or name[:1] != "_" and (cell or isinstance(value, (tuple, list))))]
 
 
-def kept_in(reach: Reach, kinds: tuple[type, ...]) -> dict[Any, tuple[Spot, Any]]:
+def kept_in(reach: Reach, kinds: Collection[type]) -> dict[Any, tuple[Spot, Any]]:
     """The values of some types that a run may read, by their places."""
     spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
              for name, value in relevant_attributes(thing)
              if type(value) in kinds or _is_container(value)]
     spots += [Spot(variable, None) for variable in reach.variables]
+    spots += [Spot(thing, name) for thing, names in reach.slotted for name in names
+              if not isinstance(thing, (dict, functools.partial))]
     spots += [Spot(owner, name) for owner, _, names in reach.spaces.values() for name in names]
     return {spot.place: (spot, value) for named in spots
             for spot, value in named.inside(named.get()) if type(value) in kinds}
 
 
 def found_at(slot: tuple[Any, Any]) -> Any:
-    """The value of a slot: under a name in a dict or variable, or inside it by several keys."""
+    """The value of a slot: under a name in a dict, variable or object, or inside it by keys."""
     holder, name = slot
     if isinstance(holder, types.CellType):
         holder = holder.cell_contents
     if type(name) is not tuple:
-        return holder[name]
+        named = isinstance(holder, (dict, types.MappingProxyType))
+        return holder[name] if named else getattr(holder, name)
     thing: Any = holder
     for key in name:
         thing = thing[key]

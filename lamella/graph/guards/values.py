@@ -65,8 +65,8 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
          for owner, space, names in reach.spaces.values()],
         [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__))
          for f in reach.functions],
-        [[comparable(getattr(thing, name, ABSENT), 0, opened) for name in names]
-         for thing, names in reach.slotted],
+        [[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
+          for name in names] for thing, names in reach.slotted],
         [[(name, slot(value, seen)) for name, value in _with_hooks(parts_of(p.__dict__))
           if name != "sliced"]  # which an assignment adds
          for p in reach.parameters],

@@ -71,7 +71,10 @@ class _Snapshot:
                 self._attribute(function, name)
         for thing, names in reach.slotted:
             for name in names:
-                self._attribute(thing, name)
+                if free.has(thing, name):
+                    self._note(thing, name)
+                else:
+                    self._attribute(thing, name)
         for variable in reach.variables:
             if free.has(variable, None):
                 self._note(variable, None)

@@ -11,6 +11,7 @@ from ..guards.spots import Spot, kept_in
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.numbers import (
+    NUMBERS,
     Numbers,
     alike,
     checks_classes,
@@ -50,7 +51,7 @@ class Varying:
 
     def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
         """Note the numbers of a call before its recording; returns whether any have differed."""
-        found = kept_in(reach, (int, float, list, deque))
+        found = kept_in(reach, NUMBERS | {list, deque})
         kept = {place: held for place, held in found.items()
                 if type(held[1]) not in (list, deque)}
         lists = {place: (spot, thing, len(thing), thing[-1] if thing else None)
@@ -116,10 +117,10 @@ class Varying:
 
 def with_numbers_replaced(args: tuple, kwargs: dict, replace: Callable[[Any], Any]
                           ) -> tuple[tuple, dict]:
-    """The arguments, each int and float replaced by what `replace` returns for it."""
+    """The arguments, each number replaced by what `replace` returns for it."""
     def other(value: Any) -> Any:
         kind = type(value)
-        if kind is float or kind is int:
+        if kind in NUMBERS:
             return replace(value)
         if kind is tuple:
             return tuple([other(part) for part in value])

@@ -26,6 +26,9 @@ from ..guards.spots import Spot
 from .growing import Growing
 from .recorder import CannotTrace
 
+# the types of numbers that stand-ins stand for
+NUMBERS = frozenset((int, float, np.int32, np.int64, np.float32, np.float64))
+_PLAIN = NUMBERS | {bool}
 LONGEST = 400  # characters of an expression of numbers; of a longer one the value is guarded
 MOST = 2**53  # the largest int up to which each is exact in float64
 
@@ -45,6 +48,14 @@ _OF_OPERANDS = _functions("""
 _OF_ONE_TYPE = _functions("masked_fill clamp clip lerp fill_")
 _BOUNDS = _functions("clamp clip")  # their bounds are both numbers, or both tensors
 _WHOLE_TENSORS = _functions("full scalar_tensor full_like")
+_REFLECTED = {  # operators of a scalar of NumPy's with a stand-in on the right
+    np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__",
+    np.true_divide: "__rtruediv__", np.floor_divide: "__rfloordiv__", np.remainder: "__rmod__",
+    np.power: "__rpow__", np.less: "__gt__", np.less_equal: "__ge__", np.greater: "__lt__",
+    np.greater_equal: "__le__", np.equal: "__eq__", np.not_equal: "__ne__"}
+_FUNCTIONS_OF_NUMPY = frozenset([getattr(np, name) for name in """
+    sqrt square exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh arcsin arccos arctan
+    floor ceil trunc rint absolute sign minimum maximum""".split()])
 
 
 class Numbers:
@@ -98,10 +109,10 @@ class Numbers:
         """The argument of a kernel for a number beside a tensor: a tensor if the kernel takes one.
         """
         kind = torch.result_type(like, number.value)
-        if (not (like.is_floating_point() or like.dtype in _WHOLE) or isinstance(number.value, int)
+        if (not (like.is_floating_point() or like.dtype in _WHOLE) or number.is_whole()
                 and abs(number.value) > MOST or not like.dim() and like.dtype in _SHORT):
             return number.plain()
-        wide = torch.int64 if isinstance(number.value, int) else torch.float64
+        wide = torch.int64 if number.is_whole() else torch.float64
         # beside a tensor with dimensions the wide type doesn't count, and is exact
         wanted = wide if like.dim() and like.is_floating_point() else kind
         return number.scalar(wanted)
@@ -122,7 +133,8 @@ class Numbers:
         met = " and ".join(f"({c})" for c in self.conditions) or "True"
         values = "".join(f"{text}, " for text in self.computed)
         return eval(f"lambda {names}: ({values}) if {met} else None",
-                    {"inf": math.inf, "nan": math.nan, "math": math})
+                    {"inf": math.inf, "nan": math.nan, "math": math, "np": np,
+                     **{kind.__name__: kind for kind in NUMBERS}})
 
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
@@ -150,13 +162,17 @@ class Number:
         self.run.condition(f"repr({self.text}) == {repr(self.value)!r}")
         return self.value
 
+    def is_whole(self) -> bool:
+        """Whether it is of a type of ints."""
+        return isinstance(self.value, (int, np.integer))
+
     def scalar(self, kind: torch.dtype) -> torch.Tensor:
         """The number as a tensor of one element."""
         return self.run.scalar(self, kind)
 
     def made(self, value: Any, text: str, of_any_type: bool = False) -> Any:
         """The result of an operation; `of_any_type` if its type depends on the values."""
-        if type(value) not in (int, float):
+        if type(value) not in NUMBERS:
             self.plain()
             return value
         if of_any_type:
@@ -184,6 +200,8 @@ class Number:
     def __getattr__(self, name: str) -> Any:
         if not hasattr(self.value, name):
             raise AttributeError(f"'{type(self.value).__name__}' object has no attribute '{name}'")
+        if name == "item":
+            return lambda: self.made(self.value.item(), f"{self.text}.item()")
         return getattr(self.plain(), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -192,6 +210,13 @@ class Number:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if ufunc in _TESTS_OF_NUMPY and method == "__call__" and len(inputs) == 1 and not kwargs:
             return np.bool_(self.test(ufunc.__name__))
+        # comparisons give scalars as arrays of rank 0
+        operands = [i[()] if isinstance(i, np.ndarray) else i for i in inputs]
+        if method == "__call__" and not kwargs and all(map(is_number, operands)):
+            if ufunc in _FUNCTIONS_OF_NUMPY:
+                return self.function_of(ufunc, f"np.{ufunc.__name__}", *operands)
+            if ufunc in _REFLECTED and isinstance(operands[0], np.generic):
+                return getattr(self, _REFLECTED[ufunc])(operands[0])
         return getattr(ufunc, method)(*without(inputs), **without(kwargs))
 
     def __hash__(self) -> int:
@@ -256,10 +281,9 @@ def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
     args = tuple([0 if value is number else without(value) for value in args])
     kwargs = {k: 0 if value is number else without(value) for k, value in kwargs.items()}
     if func is torch.full and kwargs.get("dtype") is None:
-        whole = isinstance(number.value, int)
-        kwargs["dtype"] = torch.int64 if whole else torch.get_default_dtype()
+        kwargs["dtype"] = torch.int64 if number.is_whole() else torch.get_default_dtype()
     found = func(*args, **kwargs)
-    if not found.is_floating_point() and not isinstance(number.value, int):
+    if not found.is_floating_point() and not number.is_whole():
         number.plain()
         return found.fill_(number.value)
     return found.fill_(number.scalar(found.dtype))
@@ -278,7 +302,7 @@ def value_of(value: Any) -> Any:
 
 def is_number(value: Any) -> bool:
     """Whether a value is a plain number or stands for one."""
-    return isinstance(value, Number) or type(value) in (int, float, bool)
+    return isinstance(value, Number) or type(value) in _PLAIN
 
 
 def _is_read(number: Number) -> bool:
@@ -302,7 +326,7 @@ def _binary(name: str, sign: str) -> None:
             return function(self.run.tensor(self, other), other)
         if isinstance(other, Tensor):
             return NotImplemented
-        if type(other) not in (int, float, bool, Number):
+        if type(other) is not Number and type(other) not in _PLAIN:
             return function(self.plain(), without(other))
         return self.made(_result(function, self, other),
                          f"({self.text} {sign} {_source(other)})", sign == "**")
@@ -310,7 +334,7 @@ def _binary(name: str, sign: str) -> None:
     def backward(self: Number, other: Any) -> Any:
         if isinstance(other, torch.Tensor):
             return function(other, self.run.tensor(self, other))
-        if type(other) not in (int, float, bool):
+        if type(other) not in _PLAIN:
             return function(other, self.plain())
         return self.made(_result(function, other, self),
                          f"({_source(other)} {sign} {self.text})", sign == "**")
@@ -327,10 +351,10 @@ def _comparison(name: str, sign: str) -> None:
             return function(self.run.tensor(self, other), other)
         if isinstance(other, Tensor):
             return NotImplemented
-        if type(other) not in (int, float, bool, Number):
+        if type(other) is not Number and type(other) not in _PLAIN:
             return function(self.plain(), other)
         found = function(self.value, value_of(other))
-        self.run.condition(f"({self.text} {sign} {_source(other)}) is {found}")
+        self.run.condition(f"({self.text} {sign} {_source(other)}) == {found}")
         return found
 
     setattr(Number, f"__{name}__", compare)

@@ -26,10 +26,11 @@ from ...tensor import Tensor
 from ..guards.reach import Reach
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
-from .numbers import MOST, Number, Numbers, is_number, value_of
+from .numbers import MOST, Number, Numbers, value_of
 from .recorder import CannotTrace
 from .trace import Trace
 
+_PYTHONS = {int, float, bool}
 SMALL = 2**31  # ints below it can be added and multiplied in int64
 
 
@@ -55,7 +56,7 @@ class ReadNumber(Number):
 
     def function_of(self, function: Callable[..., Any], name: str, *operands: Any) -> Any:
         """The result of a function of numbers, computed by Python also in replays."""
-        if not all(map(is_number, operands)):
+        if not {*map(type, map(value_of, operands))} <= _PYTHONS:
             return self.plain()
         try:
             value = function(*map(value_of, operands))
@@ -111,7 +112,7 @@ def _operand(number: ReadNumber, other: Any) -> Any:
     """What stands for the other operand beside `held`; None if it has to be a plain number."""
     if isinstance(other, ReadNumber):
         return other.held if other.is_small() else None
-    if type(other) is Number:
+    if type(other) is Number and type(other.value) in WIDE:
         beside: Any = other  # whose comparisons are guards
         if type(other.value) is int and not -SMALL < beside < SMALL:
             return None
