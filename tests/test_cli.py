@@ -86,29 +86,49 @@ def test_run_a_module_and_a_folder(script, tmp_path):
     assert lamella("run", "-m", "mod", "-x", cwd=tmp_path).stdout == "__main__ ['-x'] 2.10.0\n"
 
 
+@pytest.fixture
+def main(capsys, monkeypatch):
+    """Calls the command in this process; gives its exit status and what it printed."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # which `lamella run` changes
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as end:
+            cli.main(arguments)
+        printed = capsys.readouterr()
+        return end.value.code, printed.out, printed.err
+
+    return call
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["run", "no_such_file.py"], "can't open file 'no_such_file.py'"),
     (["run", "-x", "a.py"], "no option '-x'"),
     (["run", "-m"], "needs the name of a module"),
     (["run"], "Missing argument"),
 ])
-def test_wrong_calls(arguments, message):
-    result = lamella(*arguments)
+def test_wrong_calls(main, arguments, message):
+    status, _, error = main(*arguments)
+    assert status == 2 and message in error
+
+
+def test_the_status_of_a_wrong_call():
+    result = lamella("run", "no_such_file.py")
     assert result.returncode == 2
-    assert message in result.stderr
+    assert result.stderr.startswith("lamella: can't open file 'no_such_file.py'")
 
 
-def test_help_names_the_commands():
-    for option in ("--help", "-h"):
-        result = lamella(option, env={**os.environ, "COLUMNS": "100"})
-        assert result.returncode == 0
-        assert "run" in result.stdout and "doctor" in result.stdout
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_the_commands(main, option):
+    status, out, _ = main(option)
+    assert status == 0
+    assert "run" in out and "doctor" in out
 
 
-def test_the_version():
+def test_the_version(main):
     for option in ("--version", "-V"):
-        assert lamella(option).stdout == f"lamella {__version__}\n"
-    assert lamella().returncode == 2  # no command: help
+        assert main(option)[:2] == (0, f"lamella {__version__}\n")
+    assert main()[0] == 2  # no command: help
 
 
 def test_doctor_json():
@@ -125,10 +145,10 @@ def test_doctor_table(capsys):
         assert word in shown
 
 
-def test_names_are_counted():
+def test_names_are_counted(main):
     done = lamella("names", env={**os.environ, "COLUMNS": "100"})
     assert done.returncode == 0, done.stderr
     rows = [line.split("│") for line in done.stdout.splitlines() if "mindspore.nn " in line]
     there, of = (int(text) for text in rows[0][2:4])
     assert 0.9 * of < there <= of
-    assert "has no room 'nonsense'" in lamella("names", "--missing", "nonsense").stderr
+    assert "has no room 'nonsense'" in main("names", "--missing", "nonsense")[2]

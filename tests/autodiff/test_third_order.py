@@ -72,7 +72,7 @@ OPERATORS = {  # each with the shape of its input
     "slogdet": (lambda x: ops.slogdet(positive(x))[1], (3, 3)),
     "inverse": (lambda x: ops.inverse(positive(x)), (3, 3)),
     "cholesky": (lambda x: ops.cholesky(positive(x)), (3, 3)),
-    "matrix_exp": (ops.matrix_exp, (3, 3)),
+    "matrix_exp": (ops.matrix_exp, (2, 2)),
     "svd": (lambda x: ops.svd(x, compute_uv=False), (3, 3)),
     "fft": (lambda x: ops.abs(ops.fft(x**3, dim=0)), (5,)),
     "gelu": (lambda x: ops.gelu(x, approximate="none"), (2, 3)),
