@@ -162,6 +162,11 @@ def get_context(attr_key: str) -> Any:
 
     Raises:
         ValueError: if the option is not known or was never set.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.get_context("mode") == ms.PYNATIVE_MODE
+        True
     """
     if isinstance(attr_key, str):
         if attr_key in _settings:

@@ -276,6 +276,11 @@ def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     Raises:
         TypeError: if `group` is no str.
         RuntimeError: if there is no such group.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.communication.get_rank()
+        0
     """
     _check_name("get_rank", group)
     return group_of(group, "get_rank").rank if GlobalComm.INITED else number("RANK_ID")

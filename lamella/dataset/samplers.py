@@ -151,6 +151,12 @@ class SequentialSampler(BuiltinSampler):
     Args:
         start_index: the first row.
         num_samples: read at most this many.
+
+    Examples:
+        >>> import lamella.dataset as ds
+        >>> rows = ds.NumpySlicesDataset([1, 2, 3], sampler=ds.SequentialSampler(start_index=1))
+        >>> [int(x) for x, in rows.create_tuple_iterator(output_numpy=True)]
+        [2, 3]
     """
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None):
@@ -181,6 +187,12 @@ class RandomSampler(BuiltinSampler):
         replacement: whether a row may come again.
         num_samples: read at most this many.
         shuffle: for the formats that are read by parts.
+
+    Examples:
+        >>> import lamella.dataset as ds
+        >>> rows = ds.NumpySlicesDataset([1, 2, 3], sampler=ds.RandomSampler(num_samples=2))
+        >>> rows.get_dataset_size()
+        2
     """
 
     def __init__(self, replacement: bool = False, num_samples: int | None = None,

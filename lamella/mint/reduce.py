@@ -53,7 +53,13 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """As `ops.cumsum`; integers are summed in int64, as everywhere in PyTorch."""
+    """As `ops.cumsum`; integers are summed in int64, as everywhere in PyTorch.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.cumsum(ms.Tensor([1, 2, 3]), 0))
+        [1 3 6]
+    """
     if dtype is None and not is_inexact(input._raw.dtype):
         dtype = int64
     return ops.cumsum(input, dim, dtype)
@@ -81,12 +87,25 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True,
          sorted: bool = True) -> tuple[Tensor, Tensor]:
-    """As `ops.topk`; indices are int64."""
+    """As `ops.topk`; indices are int64.
+
+    Examples:
+        >>> import lamella as ms
+        >>> values, indices = ms.mint.topk(ms.Tensor([3.0, 5.0, 4.0]), 2)
+        >>> print(values, indices)
+        [5. 4.] [1 2]
+    """
     return _with_positions(ops.topk(input, k, dim, largest, sorted))
 
 
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """As `ops.mean`, maybe computed in another type."""
+    """As `ops.mean`, maybe computed in another type.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.mean(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1))
+        [1.5 3.5]
+    """
     return ops.mean(input if dtype is None else input.to(dtype), dim, keepdim)
 
 

@@ -85,7 +85,14 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """As `ops.meshgrid`; `indexing` is ``"ij"`` unless it says ``"xy"``."""
+    """As `ops.meshgrid`; `indexing` is ``"ij"`` unless it says ``"xy"``.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.mint.meshgrid(ms.Tensor([1, 2]), ms.Tensor([3, 4, 5]))
+        >>> x.shape, y.shape
+        ((2, 3), (2, 3))
+    """
     return ops.meshgrid(*tensors, indexing=indexing or "ij")
 
 

@@ -266,7 +266,13 @@ def sign(x: Any, dtype: Any = None) -> Tensor:
 
 
 def sqrt(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.sqrt`; integers as float32."""
+    """As `ops.sqrt`; integers as float32.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.sqrt(ms.Tensor([4, 9])))
+        [2. 3.]
+    """
     return typed(ops.sqrt(floating(as_tensor(x, "sqrt"))), dtype)
 
 

@@ -102,12 +102,24 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
 
 
 def ones(shape: Any, dtype: Any = float32) -> Tensor:
-    """As `ops.ones`, in float32 by default."""
+    """As `ops.ones`, in float32 by default.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.ones(3))
+        [1. 1. 1.]
+    """
     return ops.ones(as_shape(shape, "ones"), as_type(dtype, "ones"))
 
 
 def zeros(shape: Any, dtype: Any = float32) -> Tensor:
-    """As `ops.zeros`, in float32 by default."""
+    """As `ops.zeros`, in float32 by default.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.numpy.zeros((2, 3)).shape
+        (2, 3)
+    """
     return ops.zeros(as_shape(shape, "zeros"), as_type(dtype, "zeros"))
 
 
@@ -123,12 +135,24 @@ def _like(prototype: Any, dtype: Any, shape: Any, where: str) -> tuple[Any, Any]
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
-    """`ones` in the shape and type of an array, where they aren't given."""
+    """`ones` in the shape and type of an array, where they aren't given.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.ones_like(ms.Tensor([3, 4])))
+        [1 1]
+    """
     return ones(*_like(a, dtype, shape, "ones_like"))
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
-    """`zeros` in the shape and type of an array, where they aren't given."""
+    """`zeros` in the shape and type of an array, where they aren't given.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.zeros_like(ms.Tensor([1.0, 2.0])))
+        [0. 0.]
+    """
     return zeros(*_like(a, dtype, shape, "zeros_like"))
 
 

@@ -89,7 +89,13 @@ def floor(x: Any, dtype: Any = None) -> Tensor:
 
 
 def ceil(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.ceil`, in float32 or in float64."""
+    """As `ops.ceil`, in float32 or in float64.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.ceil(ms.Tensor([1.2, -1.2])))
+        [ 2. -1.]
+    """
     x = as_tensor(x, "ceil")
     return typed(ops.ceil(cast(x, _single(x.dtype))), dtype)
 

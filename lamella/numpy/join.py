@@ -59,7 +59,14 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 
 
 def stack(arrays: Any, axis: int = 0) -> Tensor:
-    """As `ops.stack`, in the arrays' common type; the slices of a Tensor count too."""
+    """As `ops.stack`, in the arrays' common type; the slices of a Tensor count too.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.stack([ms.Tensor([1, 2]), ms.Tensor([3, 4])]))
+        [[1 2]
+         [3 4]]
+    """
     if isinstance(arrays, Tensor):
         return ops.movedim(arrays, 0, axis_in(axis, arrays.ndim, "stack"))
     if not isinstance(arrays, (tuple, list)):

@@ -129,7 +129,13 @@ def isscalar(element: Any) -> bool:
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08,
             equal_nan: bool = False) -> Tensor:
-    """As `ops.isclose`, also of two types."""
+    """As `ops.isclose`, also of two types.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.isclose(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.1])))
+        [ True False]
+    """
     x, y = together(*as_tensors("isclose", a=a, b=b))
     return ops.isclose(x, y, rtol, atol, equal_nan)
 

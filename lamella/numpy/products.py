@@ -87,7 +87,15 @@ def outer(a: Any, b: Any) -> Tensor:
 
 @op
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
-    """As `ops.tensor_dot`; without dimensions and with ``axes=0`` the product."""
+    """As `ops.tensor_dot`; without dimensions and with ``axes=0`` the product.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a = ms.Tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> print(ms.numpy.tensordot(a, a, 1))
+        [[ 7. 10.]
+         [15. 22.]]
+    """
     x, y = together(*as_tensors("tensordot", a=a, b=b))
     if x.ndim * y.ndim == 0 and axes == 0:
         return ops.mul(x, y)

@@ -91,7 +91,13 @@ def argmax(a: Any, axis: Any = None) -> Tensor:
 
 
 def argmin(a: Any, axis: Any = None) -> Tensor:
-    """As `ops.argmin`, in int32."""
+    """As `ops.argmin`, in int32.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.argmin(ms.Tensor([3.0, 1.0, 2.0])))
+        1
+    """
     a = as_tensor(a, "argmin", "a")
     return cast(ops.argmin(cast(a, int32) if a.dtype is bool_ else a, axis), int32)
 
@@ -106,6 +112,11 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
         dtype: the type to add up in.
         keepdims: whether reduced axes stay, with length 1.
         initial: a number to add to the sum.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.sum(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
+        [4. 6.]
     """
     a = as_tensor(a, "sum", "a")
     kind = None if dtype is None else as_type(dtype, "sum")
@@ -135,7 +146,13 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tens
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """As `ops.count_nonzero`."""
+    """As `ops.count_nonzero`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.count_nonzero(ms.Tensor([1, 0, 2])))
+        2
+    """
     x = as_tensor(x, "count_nonzero")
     return ops.count_nonzero(x, () if axis is None else axis, keepdims)
 

@@ -50,6 +50,11 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
     Raises:
         TypeError: if `axis` is no int, tuple or list.
         ValueError: if the result has no such axis.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.numpy.expand_dims(ms.Tensor([1, 2]), 0).shape
+        (1, 2)
     """
     a = as_tensor(a, "expand_dims", "a")
     if not isinstance(axis, (int, tuple, list)):
@@ -108,7 +113,13 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
-    """As `ops.flip`; without `axis` along all axes."""
+    """As `ops.flip`; without `axis` along all axes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.flip(ms.Tensor([1, 2, 3])))
+        [3 2 1]
+    """
     m = as_tensor(m, "flip", "m")
     return ops.flip(m, axes_in(axis, m.ndim, "flip"))
 
@@ -141,6 +152,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     Raises:
         TypeError: if `shift` or `axis` is no int, tuple or list.
         ValueError: if there is no such axis, or the two don't go together.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.roll(ms.Tensor([1, 2, 3]), 1))
+        [3 1 2]
     """
     a = as_tensor(a, "roll", "a")
     for name, value in (("shift", shift), ("axis", axis)):
@@ -160,7 +176,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 def tile(a: Any, reps: Any) -> Tensor:
-    """As `ops.tile`, also with fewer repetitions than axes."""
+    """As `ops.tile`, also with fewer repetitions than axes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.tile(ms.Tensor([1, 2]), 2))
+        [1 2 1 2]
+    """
     a = as_tensor(a, "tile", "a")
     counts = as_ints(reps, "tile", "reps")
     return ops.tile(a, (1,) * (a.ndim - len(counts)) + counts)
@@ -175,7 +197,14 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
 
 
 def broadcast_to(array: Any, shape: Any) -> Tensor:
-    """As `ops.broadcast_to`."""
+    """As `ops.broadcast_to`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.numpy.broadcast_to(ms.Tensor([1, 2]), (2, 2)))
+        [[1 2]
+         [1 2]]
+    """
     return ops.broadcast_to(as_tensor(array, "broadcast_to", "array"),
                             as_ints(shape, "broadcast_to"))
 

@@ -225,7 +225,14 @@ def get_auto_parallel_context(attr_key: str) -> Any:
 
 
 def reset_auto_parallel_context() -> None:
-    """Put all settings of `set_auto_parallel_context` back to their defaults."""
+    """Put all settings of `set_auto_parallel_context` back to their defaults.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.reset_auto_parallel_context()
+        >>> ms.get_auto_parallel_context("parallel_mode")
+        'stand_alone'
+    """
     _set.clear()
 
 

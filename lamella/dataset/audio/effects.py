@@ -293,6 +293,12 @@ class TimeMasking(_Masking):
         time_mask_param: the maximum length; with `mask_start` the length.
         mask_start: where it begins, if not at random.
         mask_value: the value of masked elements.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.dataset import audio
+        >>> audio.TimeMasking(time_mask_param=2)(np.ones((1, 4, 6), np.float32)).shape
+        (1, 4, 6)
     """
 
     _length = "time_mask_param"

@@ -84,6 +84,12 @@ class Spectrogram(AudioOperation):
         center: whether frames are centred at their times.
         pad_mode: how the ends are padded.
         onesided: whether only half of the symmetric spectrum is given.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.dataset import audio
+        >>> audio.Spectrogram(n_fft=16)(np.zeros((1, 64), np.float32)).shape
+        (1, 9, 9)
     """
 
     def __init__(self, n_fft: int = 400, win_length: int | None = None,

@@ -203,6 +203,13 @@ class TypeCast(TensorOperation):
 
     Args:
         data_type: the type, Lamella's or NumPy's.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella as ms
+        >>> import lamella.dataset.transforms as transforms
+        >>> print(transforms.TypeCast(ms.float32)(np.array([1, 2])))
+        [1. 2.]
     """
 
     def __init__(self, data_type: Any):
@@ -438,7 +445,14 @@ class Concatenate(TensorOperation):
 
 
 class Duplicate(TensorOperation):
-    """Duplicate a column."""
+    """Duplicate a column.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.transforms as transforms
+        >>> transforms.Duplicate()(np.array([1, 2]))
+        (array([1, 2]), array([1, 2]))
+    """
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The column twice."""

@@ -77,6 +77,14 @@ class ToTensor(ImageOperation):
 
     Args:
         output_type: their type.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> out = vision.ToTensor()(image)
+        >>> out.shape, out.dtype.name, float(out.max()) <= 1
+        ((3, 4, 4), 'float32', True)
     """
 
     def __init__(self, output_type: Any = np.float32):
@@ -111,7 +119,15 @@ class ToTensor(ImageOperation):
 
 
 class ToPIL(PyTensorOperation):
-    """An image of Pillow's, of an array (H, W, C) of uint8."""
+    """An image of Pillow's, of an array (H, W, C) of uint8.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.ToPIL()(image).size
+        (4, 4)
+    """
 
     def transform(self, value: Any) -> Any:
         """The image."""
@@ -138,7 +154,15 @@ class ToType(TypeCast):
 
 
 class HWC2CHW(ImageOperation):
-    """Move the channels first."""
+    """Move the channels first.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.HWC2CHW()(image).shape
+        (3, 4, 4)
+    """
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         if image.ndim == 2:
@@ -162,6 +186,12 @@ class Rescale(ImageOperation):
     Args:
         rescale: the factor.
         shift: the shift.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> print(vision.Rescale(0.5, 1.0)(np.array([[[0, 50, 250]]], np.uint8)))
+        [[[  1.  26. 126.]]]
     """
 
     def __init__(self, rescale: float, shift: float):
@@ -272,7 +302,15 @@ class ConvertColor(ImageOperation):
 
 
 class Grayscale(PyTensorOperation):
-    """A gray image of Pillow's, with 1 or 3 channels."""
+    """A gray image of Pillow's, with 1 or 3 channels.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.Grayscale(3)(vision.ToPIL()(image)).mode
+        'RGB'
+    """
 
     def __init__(self, num_output_channels: int = 1):
         if num_output_channels not in (1, 3) or isinstance(num_output_channels, bool):

@@ -29,6 +29,13 @@ class Resize(ImageOperation):
     Args:
         size: (height, width), or one number for the smaller side.
         interpolation: an Inter.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.Resize((2, 6))(image).shape
+        (2, 6, 3)
     """
 
     def __init__(self, size: Any, interpolation: Inter = Inter.LINEAR):
@@ -88,6 +95,13 @@ class CenterCrop(ImageOperation):
 
     Args:
         size: its (height, width), or one number for both.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.CenterCrop(2)(image).shape
+        (2, 2, 3)
     """
 
     def __init__(self, size: Any):
@@ -149,6 +163,13 @@ class Pad(ImageOperation):
             bottom).
         fill_value: one number, or one for each channel.
         padding_mode: a Border.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.Pad(1)(image).shape
+        (6, 6, 3)
     """
 
     def __init__(self, padding: Any, fill_value: Any = 0,

@@ -33,6 +33,13 @@ class RandomHorizontalFlip(RandomImageOperation):
 
     Args:
         prob: the probability.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> np.array_equal(vision.RandomHorizontalFlip(1.0)(image), image[:, ::-1])
+        True
     """
 
     _horizontally, _side = True, "FLIP_LEFT_RIGHT"
@@ -62,6 +69,13 @@ class RandomVerticalFlip(RandomHorizontalFlip):
 
     Args:
         prob: the probability.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> np.array_equal(vision.RandomVerticalFlip(1.0)(image), image[::-1])
+        True
     """
 
     _horizontally, _side = False, "FLIP_TOP_BOTTOM"
@@ -75,6 +89,13 @@ class RandomCrop(RandomImageOperation):
         padding: the padding before, as for `Pad`; default: none.
         pad_if_needed: whether to pad an image that is smaller than the crop.
         fill_value, padding_mode: as for `Pad`.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.RandomCrop((2, 3))(image).shape
+        (2, 3, 3)
     """
 
     def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False,
@@ -152,6 +173,13 @@ class RandomResizedCrop(RandomImageOperation):
         ratio: the range of its width divided by its height.
         interpolation: an Inter.
         max_attempts: how often a part is drawn before the centre is taken.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> vision.RandomResizedCrop(3)(image).shape
+        (3, 3, 3)
     """
 
     def __init__(self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3.0 / 4.0, 4.0 / 3.0),

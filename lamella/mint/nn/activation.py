@@ -75,7 +75,13 @@ class SELU(FunctionLayer):
 
 
 class SiLU(FunctionLayer):
-    """As `functional.silu`."""
+    """As `functional.silu`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.nn.SiLU()(ms.Tensor([0.0, 1.0])))
+        [0.        0.7310586]
+    """
 
     function = staticmethod(F.silu)
 

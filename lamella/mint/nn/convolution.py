@@ -95,7 +95,13 @@ class _Conv(Cell):
 
 
 class Conv1d(_Conv):
-    """A convolution over sequences (N, C, L) or (C, L). Arguments as for `Conv2d`."""
+    """A convolution over sequences (N, C, L) or (C, L). Arguments as for `Conv2d`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.mint.nn.Conv1d(3, 8, 3, padding=1)(ms.ops.ones((2, 3, 10))).shape
+        (2, 8, 10)
+    """
 
     _rank = 1
     conv1d = staticmethod(F.conv1d)
@@ -127,7 +133,13 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """A convolution over volumes (N, C, D, H, W) or (C, D, H, W). Arguments as for `Conv2d`."""
+    """A convolution over volumes (N, C, D, H, W) or (C, D, H, W). Arguments as for `Conv2d`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.mint.nn.Conv3d(3, 8, 3)(ms.ops.ones((2, 3, 5, 5, 5))).shape
+        (2, 8, 3, 3, 3)
+    """
 
     _rank = 3
     conv3d = staticmethod(F.conv3d)

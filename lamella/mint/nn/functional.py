@@ -143,7 +143,13 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """As `ops.silu`, maybe in place."""
+    """As `ops.silu`, maybe in place.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.nn.functional.silu(ms.Tensor([0.0, 1.0])))
+        [0.        0.7310586]
+    """
     return _given_back(input, ops.silu(input), inplace)
 
 
@@ -158,7 +164,13 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """As `ops.softmax`; without `dim` along axis 0 of inputs of rank 0, 1 and 3, else 1."""
+    """As `ops.softmax`; without `dim` along axis 0 of inputs of rank 0, 1 and 3, else 1.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.nn.functional.softmax(ms.Tensor([[0.0, 0.0]]), dim=1))
+        [[0.5 0.5]]
+    """
     return ops.softmax(input, _implied(input) if dim is None else dim, dtype=dtype)
 
 

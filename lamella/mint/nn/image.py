@@ -30,7 +30,13 @@ class AdaptiveAvgPool1d(FunctionLayer):
 
 
 class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
-    """As `functional.adaptive_avg_pool2d`."""
+    """As `functional.adaptive_avg_pool2d`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.mint.nn.AdaptiveAvgPool2d(1)(ms.ops.ones((2, 3, 5, 7))).shape
+        (2, 3, 1, 1)
+    """
 
     function = staticmethod(F.adaptive_avg_pool2d)
 

@@ -74,7 +74,13 @@ class KLDivLoss(FunctionLoss):
 
 
 class MSELoss(FunctionLoss):
-    """As `functional.mse_loss`."""
+    """As `functional.mse_loss`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.nn.MSELoss()(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 4.0])))
+        2.0
+    """
 
     function = staticmethod(F.mse_loss)
 

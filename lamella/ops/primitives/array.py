@@ -90,7 +90,14 @@ class Concat(Primitive):
 
 
 class Stack(Primitive):
-    """`ops.stack` along `axis`."""
+    """`ops.stack` along `axis`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Stack(axis=1)([ms.Tensor([1, 2]), ms.Tensor([3, 4])]))
+        [[1 3]
+         [2 4]]
+    """
 
     @prim_attr_register
     def __init__(self, axis: int = 0):
@@ -104,7 +111,14 @@ Pack = Stack
 
 
 class Unstack(Primitive):
-    """`ops.unstack` along `axis`; `num` is the number of parts, for a check."""
+    """`ops.unstack` along `axis`; `num` is the number of parts, for a check.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, b = ms.ops.Unstack()(ms.Tensor([[1, 2], [3, 4]]))
+        >>> print(a, b)
+        [1 2] [3 4]
+    """
 
     @prim_attr_register
     def __init__(self, axis: int = 0, num: int | None = None):
@@ -194,7 +208,13 @@ class ParallelConcat(Primitive):
 
 
 class Squeeze(Primitive):
-    """`ops.squeeze` of the dimensions `axis`; all of length 1 where it is empty."""
+    """`ops.squeeze` of the dimensions `axis`; all of length 1 where it is empty.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.ops.Squeeze(1)(ms.ops.ones((2, 1, 3))).shape
+        (2, 3)
+    """
 
     @prim_attr_register
     def __init__(self, axis: Any = ()):
@@ -205,7 +225,14 @@ class Squeeze(Primitive):
 
 
 class BroadcastTo(Primitive):
-    """`ops.broadcast_to` with the shape as an attribute."""
+    """`ops.broadcast_to` with the shape as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.BroadcastTo((2, 2))(ms.Tensor([1, 2])))
+        [[1 2]
+         [1 2]]
+    """
 
     @prim_attr_register
     def __init__(self, shape: Any):

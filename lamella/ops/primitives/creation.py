@@ -130,7 +130,14 @@ class LogSpace(Primitive):
 
 
 class Meshgrid(Primitive):
-    """`ops.meshgrid` of a tuple of Tensors."""
+    """`ops.meshgrid` of a tuple of Tensors.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, y = ms.ops.Meshgrid()((ms.Tensor([1, 2]), ms.Tensor([3, 4, 5])))
+        >>> x.shape, y.shape
+        ((3, 2), (3, 2))
+    """
 
     @prim_attr_register
     def __init__(self, indexing: str = "xy"):

@@ -56,7 +56,13 @@ class StridedSlice(Primitive):
 
 
 class Gather(Primitive):
-    """`ops.gather` with the batch dimensions as an attribute."""
+    """`ops.gather` with the batch dimensions as an attribute.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.ops.Gather()(ms.Tensor([1.0, 2.0, 3.0]), ms.Tensor([2, 0]), 0))
+        [3. 1.]
+    """
 
     @prim_attr_register
     def __init__(self, batch_dims: int = 0):
@@ -70,7 +76,14 @@ GatherV2 = Gather
 
 
 class TopK(Primitive):
-    """`ops.top_k`: the largest elements along the last dimension and their indices, int32."""
+    """`ops.top_k`: the largest elements along the last dimension and their indices, int32.
+
+    Examples:
+        >>> import lamella as ms
+        >>> values, indices = ms.ops.TopK()(ms.Tensor([3.0, 5.0, 4.0]), 2)
+        >>> print(values, indices)
+        [5. 4.] [1 2]
+    """
 
     @prim_attr_register
     def __init__(self, sorted: bool = True):
@@ -81,7 +94,14 @@ class TopK(Primitive):
 
 
 class Sort(Primitive):
-    """`ops.sort` with axis and direction as attributes."""
+    """`ops.sort` with axis and direction as attributes.
+
+    Examples:
+        >>> import lamella as ms
+        >>> values, indices = ms.ops.Sort(descending=True)(ms.Tensor([3.0, 5.0, 4.0]))
+        >>> print(values, indices)
+        [5. 4. 3.] [1 2 0]
+    """
 
     @prim_attr_register
     def __init__(self, axis: int = -1, descending: bool = False):
