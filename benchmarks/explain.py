@@ -4,13 +4,15 @@ It writes the tables of docs/performance.md, between their markers. Each step ru
 found its fastest form; then it takes turns with PyTorch's eager step in one process, and
 `lamella.explain` looks at its kernels. Its losses are compared with those of eager training
 (`agreement`). A pass's effect is the time of the graph that is made
-without it over the time of the graph made with all, in turns too. Figures are of the quickest run.
+without it over the time of the graph made with all, in turns too.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import operator
+import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +35,7 @@ from .workloads import WORKLOADS
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 STEPS = ("mlp", "lenet", "lstm", "gpt", "resnet")
 BY_NAME = {w.name: w for w in WORKLOADS if w.name in STEPS}
-ROUNDS, PATIENCE = 60, 20.0  # of taking turns: rounds at the most, seconds
+ROUNDS, PATIENCE = 60, 15.0  # of taking turns: rounds at the most, seconds
 FEWEST = 9
 
 # what stands in for a pass that is left out: its name in `lamella.graph.passes.order`, or words in
@@ -66,9 +68,9 @@ def prepared(name: str) -> tuple[Workload, Callable[..., Any], list[Any], Callab
     return workload, step, data, peer.run
 
 
-def in_turns(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """The seconds of each, of its quickest run."""
-    best = dict.fromkeys(runs, float("inf"))
+def in_turns(runs: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
+    """The seconds of each run, in rounds in which all take turns."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():
         run()
     begin = time.perf_counter()
@@ -79,10 +81,10 @@ def in_turns(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
             run = runs[name]
             start = time.perf_counter()
             run()
-            best[name] = min(best[name], time.perf_counter() - start)
+            times[name].append(time.perf_counter() - start)
         if number + 1 >= FEWEST and time.perf_counter() - begin > PATIENCE:
             break
-    return best
+    return times
 
 
 def look(name: str, settling: float) -> Found:
@@ -92,8 +94,9 @@ def look(name: str, settling: float) -> Found:
     _, step, data, peer = prepared(name)
     compiled = lamella.jit(step)
     settle(compiled, data, settling)
-    best = in_turns({"ours": lambda: compiled(*data), "peer": peer})
-    return Found(lamella.explain(compiled, *data), best["ours"], best["peer"], compiled.settled)
+    times = in_turns({"ours": lambda: compiled(*data), "peer": peer})
+    return Found(lamella.explain(compiled, *data), min(times["ours"]), min(times["peer"]),
+                 compiled.settled)
 
 
 # -- passes ----------------------------------------------------------------------------------------
@@ -131,8 +134,11 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
         yield
 
 
-def effects(name: str) -> dict[str, float]:
-    """For each pass, and for all: the time without it, as a multiple of the time with all."""
+def effects(name: str) -> dict[str, list[float]]:
+    """For each pass, and for all: the quartiles of the time without it over the time with all.
+
+    Quotients are of single rounds, since the load of a machine varies from one to the next.
+    """
     from lamella.graph.guards.reach import Reach
     from lamella.graph.passes.trial import _run, copies
     from lamella.graph.tracing.copies import copied
@@ -157,9 +163,10 @@ def effects(name: str) -> dict[str, float]:
             if _written(other) != text:  # else it finds nothing to do
                 graphs[title] = other
         ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}
-        best = in_turns({title: lambda g=graph, v=values: _run(g, v)
-                         for title, (graph, values) in ready.items()})
-    return {title: seconds / best["all"] for title, seconds in best.items()}
+        times = in_turns({title: lambda g=graph, v=values: _run(g, v)
+                          for title, (graph, values) in ready.items()})
+    return {title: statistics.quantiles(map(operator.truediv, seconds, times["all"]), n=4)
+            for title, seconds in times.items()}
 
 
 def _written(graph: Any) -> list[str]:
@@ -173,8 +180,7 @@ def _improved(recorded: Any, inputs: list[torch.Tensor]) -> Any:
     """The graph with all that pays; nothing is known from before."""
     from lamella.graph.passes.order import improve
 
-    for known in ("decisions", "made"):
-        recorded.meta.pop(known, None)
+    recorded.meta.pop("search", None)
     while True:
         graph = improve(recorded, inputs, measure=True)
         if not graph.meta.get("open"):  # each call tries one rewriting
@@ -216,12 +222,19 @@ def kinds_table(found: dict[str, Found]) -> Table:
                  ["step", *kinds], lines)
 
 
-def passes_table(found: dict[str, dict[str, float]]) -> Table:
-    lines = [[title, *(f"{e[title]:.2f}" if title in e else "–" for e in found.values())]
+def passes_table(found: dict[str, dict[str, list[float]]]) -> Table:
+    lines = [[title, *(_effect(e[title]) if title in e else "–" for e in found.values())]
              for title in (*PASSES, "none")]
     lines[-1][0] = "all of them"
-    return Table("Time without a pass, as a multiple of the time with all (– where it finds "
-                 "nothing to do)", ["pass", *(BY_NAME[name].title for name in found)], lines)
+    return Table("Time without a pass, as a multiple of the time with all: the median and the "
+                 "middle half of the rounds (– where it finds nothing to do)",
+                 ["pass", *(BY_NAME[name].title for name in found)], lines)
+
+
+def _effect(quartiles: list[float]) -> str:
+    """A cell of the table; a difference that is no larger than the scatter isn't one."""
+    low, middle, high = quartiles
+    return f"{middle:.2f} ({low:.2f} … {high:.2f})" if low > 1 or high < 1 else "within scatter"
 
 
 def peaks_line(found: dict[str, Found]) -> str:

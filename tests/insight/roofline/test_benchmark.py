@@ -38,11 +38,22 @@ def test_what_bounds_a_step(quick, tmp_path):
 
 def test_what_passes_give(quick):
     found = tool.effects("mlp")
-    assert found["all"] == 1.0 and found["none"] > 0 and "channels_last" not in found
+    assert found["all"] == [1.0] * 3 and "channels_last" not in found
+    assert all(0 < low <= middle <= high for low, middle, high in found.values())
     assert set(found) <= {"all", "none", *tool.PASSES}
     table = tool.passes_table({"mlp": found})
     assert [line[0] for line in table.lines] == [*tool.PASSES, "all of them"]
     assert table.lines[list(tool.PASSES).index("channels_last")][1] == "–"
+
+
+def test_an_effect_within_the_scatter_is_none():
+    found = {"mlp": {"constants": [0.98, 1.03, 1.1], "none": [1.1, 1.21, 1.3],
+                     "peephole": [0.5] * 3},
+             "gpt": {"constants": [1.01, 1.02, 1.03], "none": [0.9, 1.0, 1.2]}}
+    cells = {line[0]: line[1:] for line in tool.passes_table(found).lines}
+    assert cells["constants"] == ["within scatter", "1.02 (1.01 … 1.03)"]
+    assert cells["all of them"] == ["1.21 (1.10 … 1.30)", "within scatter"]
+    assert cells["peephole"] == ["0.50 (0.50 … 0.50)", "–"]
 
 
 def test_passes_are_left_out_for_a_while():
