@@ -1,10 +1,10 @@
 """Unsigned integers of 16, 32 and 64 bits, for which PyTorch has few kernels.
 
-An operator that PyTorch refuses for them is called again, on signed numbers that hold them, and
-what comes out is brought back; it wraps around as the numbers do. Nothing is asked for this before
-PyTorch has refused, so that it costs other types nothing. Numbers of 64 bits with the highest bit
-set are negative as int64: sums and products are right all the same, and where order matters that
-bit is flipped.
+An operator that PyTorch refuses for them is called again, on signed numbers that hold them, and its
+results are converted back, wrapping around as unsigned numbers do. Types are checked only after
+PyTorch has refused a call, so other types cost nothing more. Numbers of 64 bits with the highest
+bit set are negative as int64: sums and products are still right, and where order matters that bit
+is flipped.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class MapDataset(Dataset):
 
 
 class _Work:
-    """One reading's work of a `map`: who does which row, and from where it can go on."""
+    """One run of a `map`: which worker computes which row, and where the run can continue."""
 
     def __init__(self, node: MapDataset, run: Run):
         self.node, self.workers = node, node.workers
@@ -199,7 +199,7 @@ class _Work:
         self.states = state["python"]
 
     def mark(self) -> dict[str, Any]:
-        """A place from which it can go on without running what lies before."""
+        """A position to continue from without computing the rows before it."""
         return self.latest or self._marked(self.place, self.turn)
 
     def _marked(self, place: int, turn: int, streams: Any = None) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class _Work:
                 "python": self.processes.states if self.processes else self.states}
 
     def advance(self, child: Dataset) -> None:
-        """Leave out an epoch; a mark in a later one says what was drawn in it."""
+        """Skip an epoch; the random state after it is in the mark of a later epoch."""
         self.passes += 1
         self.turn = (self.turn + child.get_dataset_size() + 1) % self.workers
 

@@ -1,9 +1,9 @@
 """One run of a pipeline: its seed, and the state of each of its operations.
 
 The state of an iterator is the epoch, the number of rows it gave of it, the state of operations
-when the epoch began, and marks: places from which a `map` with random operations can go on without
-running what lies before. A pipeline continues from it bit for bit. What a user's own functions keep
-in their closures isn't part of it.
+when the epoch began, and marks: positions from which a `map` with random operations can continue
+without computing the rows before. A pipeline continues from it bit for bit. What a user's own
+functions keep in their closures isn't part of it.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ class _Pool:
         self.states = state["python"]
 
     def mark(self) -> Any:
-        """A mark to continue from without running what lies before."""
+        """A position to continue from without reading the rows before it."""
         return self.latest
 
     def rows(self, run: Run, skip: int) -> Iterator[Row]:
