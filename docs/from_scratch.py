@@ -39,7 +39,7 @@ class Array:
     def __init__(self, value: Any, inputs: tuple = (), backward: Callable | None = None):
         self.value = np.asarray(value, np.float64)
         self.inputs = inputs
-        self.backward = backward  # None: nobody wants a gradient through this
+        self.backward = backward  # None: no gradient flows through this
         self.leaf = False
 
     @property
@@ -201,7 +201,7 @@ def grad(fn: Callable, position: int | None = 0, weights: tuple[Parameter, ...] 
         finally:  # nothing is left behind, also when fn raises
             overlay, depth = before, depth - 1
         found = backward_pass(output, aliases)
-        if depth == 0:  # the outermost call: nobody differentiates what it gives
+        if depth == 0:  # the outermost call: its result is not differentiated again
             found = [Array(f.value) for f in found]
         return found[0] if len(found) == 1 else tuple(found)
 
