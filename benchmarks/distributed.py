@@ -219,7 +219,7 @@ def start_processes(module: str, count: int) -> NoReturn:
     """Run a module, with the arguments of this program, as several processes, and end with them."""
     from torch.distributed import TCPStore
 
-    # kept here, where it has chosen its port itself: nobody else can take that
+    # kept here, where it has chosen its port itself: no other program can take that
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     processes = [subprocess.Popen(
         [sys.executable, "-m", module, *sys.argv[1:]],

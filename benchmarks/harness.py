@@ -36,7 +36,7 @@ CONTESTANTS = ("Lamella", "Lamella graph", "PyTorch", "torch.compile", "JAX jit"
 
 
 class Failed(Exception):
-    """A worker that could not do what it was asked."""
+    """A worker that failed to do a request."""
 
 
 class Left(Failed):
@@ -115,7 +115,7 @@ class Process:
         except BrokenPipeError:
             reply = ""
         if not reply:
-            raise Failed(f"ended with status {self.process.wait()}: {self.last_words()}")
+            raise Failed(f"ended with status {self.process.wait()}: {self.last_error_line()}")
         self._stop()
         answer = json.loads(reply)
         if "left_out" in answer:
@@ -124,7 +124,7 @@ class Process:
             raise Failed(answer["failed"])
         return answer
 
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         """The last line that it wrote as an error."""
         self.errors.seek(0)
         return ([line.strip() for line in self.errors if line.strip()] or [""])[-1][:200]
@@ -260,7 +260,7 @@ def _rounds(second: float, settings: Settings) -> int:
 
 
 def turns(i: int, steps: int, rounds: Mapping[str, int]) -> list[str]:
-    """Whose turn it is in round i: slow ones sit rounds out, and nobody always goes first."""
+    """Whose turn it is in round i: slow ones skip rounds, and the first one changes."""
     names = [name for name, n in rounds.items()
              if n > 1 and i * n // steps != (i - 1) * n // steps]
     start = i % len(names) if names else 0

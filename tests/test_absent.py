@@ -22,7 +22,7 @@ def mindspore():
 @pytest.mark.parametrize("statement", [
     "from mindspore import BackupAndRestore_", "from mindspore.nn import Densee",
     "from mindspore.nn import nothing_like_it"])
-def test_what_nobody_has(mindspore, statement) -> None:
+def test_unknown_names(mindspore, statement) -> None:
     with pytest.raises(ImportError) as caught:
         exec(statement, {})
     assert "MindSpore 2.10 has it" not in str(caught.value)
@@ -39,7 +39,7 @@ def test_what_is_left_out_on_purpose_says_why(mindspore, statement) -> None:
         exec(statement, {})
 
 
-def test_what_mindspore_has_is_told_from_what_nobody_has(mindspore, monkeypatch) -> None:
+def test_names_of_mindspore_are_distinguished_from_unknown_names(mindspore, monkeypatch) -> None:
     table = absent.names()
     monkeypatch.setattr(absent, "names", lambda: table | {
         "mindspore.nn": table["mindspore.nn"] | {"FarAway"},

@@ -47,14 +47,14 @@ def test_errors_in_the_construction_of_a_programs_own_cells_are_unchanged() -> N
     lambda t: ops.matmul(Tensor([1.0]), t), lambda t: ops.relu(t), lambda t: nn.Dense(1, 1)(t),
     lambda t: nn.ReLU()(t), lambda t: ops.ReLU()(t), lambda t: ops.SortExt()(t),
     lambda t: ops.ParallelConcat()((t,))], ids=range(7))
-def test_a_tensor_of_pytorch_is_told_from_one_of_ours(call) -> None:  # noqa: ANN001
+def test_a_tensor_of_pytorch_is_distinguished_from_one_of_lamella(call) -> None:  # noqa: ANN001
     with pytest.raises(TypeError, match=r"^For '\w+', .*Tensor"):
         call(torch.ones(1))
     with pytest.raises(TypeError, match=r"^For '\w+', "):
         call(Tensor)
 
 
-def test_how_a_tensor_of_pytorch_becomes_ours_is_told() -> None:
+def test_the_error_shows_how_to_convert_a_tensor_of_pytorch() -> None:
     with pytest.raises(TypeError, match="'other' must be a Tensor, but got a torch.Tensor; make a "
                                         "Tensor of it with Tensor.from_torch"):
         ops.matmul(Tensor([1.0]), torch.ones(1))  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ def test_known(call, text: str) -> None:  # noqa: ANN001
     assert text in shown(call)
 
 
-def test_the_words_of_a_later_version_are_told_by_kind() -> None:
+def test_messages_of_a_later_version_are_explained_by_type() -> None:
     for kind, text in ((TypeError, "arguments of these types don't go together."),
                        (ValueError, "the shapes or values of the arguments don't fit together."),
                        (IndexError, "an index is out of range.")):

@@ -175,7 +175,7 @@ def test_generators_are_made_while_another_thread_keeps_them():
         sys.setswitchinterval(before)
 
 
-def test_a_draw_by_another_threads_initializer_is_told_from_this_threads():
+def test_a_draw_by_another_threads_initializer_is_distinguished_from_this_threads():
     """Seeded again, the generator comes through positions that it has been at before."""
     def draw():
         return initializer("normal", (2, 2)).init_data()

@@ -99,7 +99,7 @@ def test_a_block_on_another_device():
             pass
 
 
-def test_a_gpu_is_asked_where_there_is_one():
+def test_a_gpu_is_queried_where_there_is_one():
     if not torch.cuda.is_available():
         pytest.skip("needs a GPU")
     with ms.DeviceCtx("GPU"):

@@ -215,7 +215,7 @@ def test_nothing_is_recorded_outside_a_gradient():
     assert seen[0]._raw.requires_grad
 
 
-def test_only_what_was_asked_for_is_recorded():
+def test_only_requested_derivatives_are_recorded():
     a, b = Parameter(Tensor([1.0]), name="a"), Parameter(Tensor([2.0]), name="b")
     seen = {}
 

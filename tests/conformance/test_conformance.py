@@ -27,7 +27,7 @@ def test_family(name: str) -> None:
     assert not unexplained, "\n".join(lines) + f"\n{len(unexplained)} differences"
 
 
-def test_every_reason_is_told() -> None:
+def test_every_reason_is_listed() -> None:
     told = PAGE.read_text(encoding="utf-8")
     assert [m.reason for m in MEANT if m.reason not in told] == []
 
@@ -53,5 +53,5 @@ def test_differences_are_seen(real, ours, kind) -> None:
     assert difference(real, ours, case("ops.f(x)", x="float32[1]")) == kind
 
 
-def test_what_changes_when_asked_again_is_unstable() -> None:
+def test_results_that_differ_in_a_second_run_are_unstable() -> None:
     assert settled([1, 2], [1, 3]) == [1, {"e": "unstable"}]

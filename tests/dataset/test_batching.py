@@ -20,7 +20,7 @@ def numbers(count=6):
     return ds.NumpySlicesDataset({"n": list(range(count))}, shuffle=False)
 
 
-def test_per_batch_map_is_told_the_batch_and_the_epoch():
+def test_per_batch_map_gets_the_numbers_of_batch_and_epoch():
     seen = []
 
     def scaled(column, info):

@@ -27,7 +27,7 @@ def judged(call) -> str:  # noqa: ANN001
     return judge.FINE
 
 
-def test_outcomes_are_told_apart() -> None:
+def test_outcomes_are_distinguished() -> None:
     x = Tensor([1.0])
     assert judged(lambda: samples.fine(x)) == judge.FINE
     assert judged(lambda: samples.raw(x)) == judge.RAW

@@ -153,7 +153,7 @@ def test_timing_names_a_kernel():
     assert products._fastest((64, 32, 64, "rc", True, 1)) in products.KERNELS
 
 
-def test_the_gradient_of_a_weight_lies_as_the_weight_does(monkeypatch):
+def test_the_gradient_of_a_weight_has_its_memory_layout(monkeypatch):
     """Otherwise fused optimizers use another kernel, which is slower."""
     monkeypatch.setattr(products.routes, "enabled", products.available())
     monkeypatch.setattr(products.routes, "eager", lambda *_: "onednn" if products.available() else

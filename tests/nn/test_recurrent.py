@@ -60,7 +60,7 @@ def test_batch_first_is_a_transposition():
                                net(x)[0].asnumpy(), rtol=1e-5)
 
 
-def test_dropout_lies_between_layers():
+def test_dropout_is_applied_between_layers():
     net = nn.GRU(3, 4, 2, dropout=0.9)
     x = ms.ops.randn(5, 2, 3)
     still, state = net(x)

@@ -15,7 +15,7 @@ def parameter(values: object = (1.0, 2.0), dtype: ms.Type = ms.float32) -> Param
     return Parameter(Tensor(values, dtype), name="w")
 
 
-def test_assign_changes_the_parameter_where_it_lies() -> None:
+def test_assign_writes_into_the_memory_of_the_parameter() -> None:
     w = parameter()
     memory = w.asnumpy()
     out = ops.assign(w, Tensor([3.0, 4.0]))

@@ -182,7 +182,7 @@ def test_numbers_too_large_for_int64_meet_floats() -> None:
     assert (f32([1.0]) < 2**70).tolist() == [True]
 
 
-def test_divisors_of_nothing_warn_nobody() -> None:
+def test_empty_divisors_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(ops.var(f32([1.0]), ddof=1).asnumpy())

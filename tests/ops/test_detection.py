@@ -101,7 +101,7 @@ def test_without_boxes_the_whole_image_counts():
 
 @pytest.mark.parametrize(("noise", "low", "high"), [("uniform", -1.0, 1.0),
                                                     ("gaussian", 2.0, 8.0)])
-def test_noise_fills_what_lies_outside_of_an_image(noise, low, high):
+def test_noise_fills_the_region_outside_of_an_image(noise, low, high):
     image = Tensor(np.random.default_rng(0).normal(5.0, 0.5, (1, 20, 20, 1)).astype(np.float32))
     glimpse = ops.ExtractGlimpse(True, True, False, noise)
     out = glimpse(image, Tensor([60, 60], ms.int32), Tensor([[0.0, 0.0]])).asnumpy()[0, ..., 0]

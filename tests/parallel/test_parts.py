@@ -84,7 +84,7 @@ def test_each_process_holds_its_part_of_weights_and_states(found):
 
 
 @pytest.mark.parametrize("world", ["found", "four"])
-def test_layouts_are_told(request, world):
+def test_layouts_are_reported(request, world):
     for answer in request.getfixturevalue(world):
         before, every, own, after = answer["layouts"]
         assert before is None and after is None

@@ -29,7 +29,7 @@ def beginning(sound, **options):
 
 
 @pytest.mark.parametrize("begin", [6400, 9600, 14000])
-def test_what_lies_before_speech_is_cut_off(begin):
+def test_silence_before_speech_is_cut_off(begin):
     assert begin - 0.25 * RATE <= beginning(with_voice(begin, begin + 9600)) <= begin
 
 

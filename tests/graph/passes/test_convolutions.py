@@ -84,7 +84,7 @@ def rewritten(function, inputs, monkeypatch, names, layout=torch.contiguous_form
 
 
 @pytest.mark.parametrize("name, left", [("winograd", 2), ("windows", 0), ("rows", 3)])
-def test_each_way_in_a_step(inputs, monkeypatch, name, left):
+def test_each_algorithm_in_a_step(inputs, monkeypatch, name, left):
     graph, found = rewritten(step, inputs, monkeypatch, [name])
     assert found is not None and count(graph, "convolution") == 3
     assert count(found, "convolution") == left
@@ -145,7 +145,7 @@ def test_convolutions_stay_if_weights_are_mutated_in_between(monkeypatch):
     assert rewritten(function, inputs, monkeypatch, ["windows"])[1] is None
 
 
-def test_timing_gives_a_way_and_is_remembered(inputs, monkeypatch, tmp_path):
+def test_the_timed_choice_of_an_algorithm_is_kept(inputs, monkeypatch, tmp_path):
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
     known = module.Measured("convolutions", module.WAYS)
     monkeypatch.setattr(module, "known", known)

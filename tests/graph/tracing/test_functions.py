@@ -87,7 +87,7 @@ def test_a_gradient_passes_beside_such_numbers():
     assert not compiled.report()["eager"]
 
 
-def test_a_function_tells_when_its_result_does_not_hold():
+def test_a_function_reports_when_its_result_does_not_hold():
     power = number_function(pow, int)
     assert power is number_function(pow, int) and str(power) == "python.pow"
     two = ops.full((), 2, dtype=ms.int64)._raw

@@ -387,7 +387,7 @@ def test_inputs_in_structures_have_paths():
     assert "not used by the output" in report.why("d['b']")
 
 
-def test_names_may_be_short_and_wrong_ones_are_told():
+def test_names_may_be_short_and_wrong_ones_are_reported():
     report = inspect_gradients(nn.SequentialCell(nn.Dense(3, 2), nn.Dense(2, 2)), X)
     assert report.why("1.bias") == report.why(report._parameters["1.bias"])
     with pytest.raises(ValueError, match="no Parameter or input '0.wieght'.*'0.weight'"):

@@ -60,7 +60,7 @@ def test_data_can_not_end_the_script_they_stand_in():
     assert "<title>Report &lt;of&gt; &amp; things</title>" in text
 
 
-def test_nothing_is_asked_from_a_network():
+def test_a_page_loads_nothing_from_a_network():
     text = example().html()
     assert "default-src 'none'" in text
     addresses = set(re.findall(r"https?://[^\"'\s]+", text))

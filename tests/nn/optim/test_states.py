@@ -176,7 +176,7 @@ def test_states_whose_data_was_put_off_are_made() -> None:
     np.testing.assert_array_equal(moment.asnumpy(), np.ones((300, 400), np.float32))
 
 
-def test_states_follow_a_parameter_that_lies_otherwise_in_memory() -> None:
+def test_states_follow_a_parameter_to_another_memory_layout() -> None:
     start, other = np.random.rand(2, 3, 4).astype(np.float32)
     gradient = Tensor(np.random.rand(3, 4).astype(np.float32))
     results = []
