@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..state import state
 from .order import Row
 from .rows import as_tensor
 from .state import Run
@@ -44,6 +45,8 @@ class _Iterator:
         return self
 
     def __next__(self) -> Any:
+        if state.trace is not None:
+            state.trace.refuse("reads a row of a dataset")
         if self._rows is None:
             self._start()
         try:

@@ -31,6 +31,7 @@ class Rarer:
     def __init__(self) -> None:
         self.slotted = Slotted()
         self.count = np.int64(0)
+        self.recent = [1.0]
         self.by_key = {self.slotted: 0.5}
         self.record = Record(0)
         self.context = contextvars.ContextVar("context")
@@ -47,8 +48,9 @@ class Rarer:
 
     def found(self):
         """All of it, in a form that can be compared."""
-        return [self.slotted.factor, self.count, self.slotted.last, list(self.by_key.values()),
-                vars(self.record), vars(self.context.get()), self.line.coeffs, self.held[0]]
+        return [self.slotted.factor, self.slotted.last, list(self.by_key.values()), self.count,
+                list(self.recent), vars(self.record), vars(self.context.get()), self.line.coeffs,
+                self.held[0]]
 
 
 def fills_slots(s, x):
@@ -69,6 +71,12 @@ def adds_to_a_private_slot(s, x):
 def counts_with_numpy(s, x):
     s.rarer.count += 1
     return x * (1 + np.cos(s.rarer.count / 8)) + np.float64(0.5) * s.rarer.count
+
+
+def keeps_the_last_three(s, x):
+    s.rarer.recent += [s.rarer.recent[-1] * 0.5]
+    s.rarer.recent = s.rarer.recent[-3:]
+    return x * sum(s.rarer.recent)
 
 
 def by_attributes_of_keys(s, x):
@@ -100,7 +108,7 @@ def counts_in_an_array(s, x):
 
 
 STATEMENTS = [fills_slots, fills_a_slot_with_a_constant, adds_to_a_private_slot,
-              counts_with_numpy, by_attributes_of_keys,
+              counts_with_numpy, keeps_the_last_three, by_attributes_of_keys,
               replaces_all_attributes, by_later_attributes, by_a_computed_method,
               counts_in_a_context, by_a_polynomial, counts_in_an_array]
 

@@ -14,6 +14,7 @@ import torch
 import torch.utils.data
 
 from ... import context, log
+from ...state import state
 from ...tensor import Tensor
 from .checks import check_not_negative, check_positive, check_type
 from .dataset import IterableDataset
@@ -187,6 +188,8 @@ class _Batches:
         return len(self.loader)
 
     def __next__(self) -> Any:
+        if state.trace is not None:
+            state.trace.refuse("reads a batch of a dataset")
         result = next(self.results)
         if isinstance(result, Failed):
             raise RuntimeError(result.text)

@@ -32,6 +32,7 @@ from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import generators_restored, streams_of
 from ..passes import improve, was_measured_before
 from ..tracing import outside
+from ..tracing.changes import assign
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
@@ -366,8 +367,9 @@ def result_of(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, 
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     numbers: Any = found[-1] if path.compute is not None else ()
     out, noted, printed = Rebuilding(found, given, path.found, numbers).value_of(path.out_tree)
-    for change, value in zip(path.changes, noted, strict=True):
-        change.apply(value, reach)
+    holders = [change.holder_now(reach) for change in path.changes]  # one may replace another
+    for change, holder, value in zip(path.changes, holders, noted, strict=True):
+        assign(holder, change.key, value)
     for call, values in zip(path.deferred, printed, strict=True):
         call(values)
     return out

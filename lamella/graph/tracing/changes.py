@@ -53,29 +53,35 @@ class Change(NamedTuple):
     holder: Any
     key: Any
 
-    def apply(self, value: Any, reach: Reach) -> None:
-        """Repeat the assignment."""
-        holder = reach.places.current(self.holder) if isinstance(self.holder, int) else self.holder
-        if isinstance(holder, Spot):
-            holder.get().extend(value)
-        elif isinstance(holder, types.CellType):
-            if value is _DELETED:
-                del holder.cell_contents
-            else:
-                holder.cell_contents = value
-        elif isinstance(holder, type):
-            delattr(holder, self.key) if value is _DELETED else setattr(holder, self.key, value)
-        elif isinstance(holder, dict) and self.key is not _WHOLE:
-            if value is _DELETED:
-                holder.pop(self.key, None)
-            else:
-                holder[self.key] = value
-        elif self.key is _WHOLE:
-            _refill(holder, value)
-        elif value is _DELETED:
-            object.__delattr__(holder, self.key)
+    def holder_now(self, reach: Reach) -> Any:
+        """The holder in a replay, as long as it has repeated no assignment."""
+        if isinstance(self.holder, int):
+            return reach.places.current(self.holder)
+        return self.holder.get() if isinstance(self.holder, Spot) else self.holder
+
+
+def assign(holder: Any, key: Any, value: Any) -> None:
+    """Make the assignment of a `Change` to this holder."""
+    if key is APPENDED:
+        holder.extend(value)
+    elif isinstance(holder, types.CellType):
+        if value is _DELETED:
+            del holder.cell_contents
         else:
-            object.__setattr__(holder, self.key, value)
+            holder.cell_contents = value
+    elif isinstance(holder, type):
+        delattr(holder, key) if value is _DELETED else setattr(holder, key, value)
+    elif isinstance(holder, dict) and key is not _WHOLE:
+        if value is _DELETED:
+            holder.pop(key, None)
+        else:
+            holder[key] = value
+    elif key is _WHOLE:
+        _refill(holder, value)
+    elif value is _DELETED:
+        object.__delattr__(holder, key)
+    else:
+        object.__setattr__(holder, key, value)
 
 
 class Snapshot:
@@ -161,15 +167,15 @@ class Snapshot:
             thing = place.thing
             for key, _ in list(_differences(thing, before)):
                 old = before if key is _WHOLE else before.get(key, _DELETED)
-                Change(thing, key).apply(old, self.reach)
+                assign(thing, key, old)
             if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
                 _refill(thing, before)
         for owner, space, before in self.spaces:
             for key, _ in _changed_names(owner, space, before):
-                Change(owner, key).apply(before.get(key, _DELETED), self.reach)
+                assign(owner, key, before.get(key, _DELETED))
         for thing, name, value in self.slots:
             if getattr(thing, name, _DELETED) is not value:
-                Change(thing, name).apply(value, self.reach)
+                assign(thing, name, value)
         for array, before in self.arrays:
             if not np.array_equal(array, before):
                 array[...] = before

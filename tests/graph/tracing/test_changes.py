@@ -67,6 +67,26 @@ def test_a_list_that_replaces_another_is_the_one_that_is_mutated():
     agree(program)
 
 
+def test_a_list_is_changed_and_then_replaced():
+    def program(wrap):
+        thing = Plain()
+        thing.last, thing.seen = [1.0], [0.0]
+
+        def fn(x):
+            thing.last += [thing.last[-1] * 2]
+            thing.last = thing.last[-3:]
+            thing.seen.append(x.sum())
+            thing.seen = []
+            return x * sum(thing.last)
+
+        fn = wrap(fn)
+        for i in range(8):
+            before = thing.last, thing.seen
+            yield fn(x(1.0, i)), before, thing.last, thing.seen
+
+    agree(program)
+
+
 def test_buffers_assigned_in_construct():
     class Mean(nn.Cell):
         def __init__(self):

@@ -8,6 +8,8 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.dataset import NumpySlicesDataset
+from lamella.dataset.dataloader import DataLoader, TensorDataset
 
 from .agreement import Plain, agree, numbers, x
 
@@ -154,3 +156,17 @@ def test_objects_that_are_made_when_first_needed():
         np.testing.assert_allclose(compiled(x(1.0, k)).asnumpy(), eager(x(1.0, k)).asnumpy(), 1e-6)
     assert Record.made == 4 and compiled.report()["replays"] >= 4
     assert not compiled.report()["eager"]
+
+
+@pytest.mark.parametrize("kind", ["dataset", "loader"])
+def test_each_row_of_a_dataset_is_read_once(kind):
+    def results(wrap):
+        data = np.arange(6, dtype=np.float32)
+        rows = (NumpySlicesDataset(data, shuffle=False).create_tuple_iterator()
+                if kind == "dataset" else iter(DataLoader(TensorDataset(Tensor(data)))))
+        fn = wrap(lambda w: w * next(rows)[0])
+        return [numbers(fn(x(2.0))) for _ in range(5)]
+
+    with pytest.warns(UserWarning, match="of a dataset"):
+        compiled = results(jit)
+    assert compiled == results(lambda fn: fn)
