@@ -122,7 +122,7 @@ def test_a_worker_says_what_went_wrong_and_goes_on(process):
             worker.ask(do="turn")
 
 
-def test_a_worker_that_dies_leaves_its_last_words(process):
+def test_a_worker_that_dies_leaves_its_last_error_line(process):
     worker = process(sys.executable, "-c", "import sys; input(); sys.exit('no more memory')")
     with pytest.raises(Failed, match="ended with status 1: no more memory"):
         worker.ask(do="turn")

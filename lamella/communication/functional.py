@@ -17,7 +17,7 @@ import torch.distributed as dist
 from . import exchange, groups, rules
 from .groups import Group, ended
 
-__all__ = ["ANSWERS", "install", "joined"]
+__all__ = ["IMPLEMENTATIONS", "install", "joined"]
 
 _NAME = "DTensor"  # what exchanges are made for, in messages
 _meshes: list[weakref.ref[Any]] = []  # meshes that are equal are one in a set
@@ -65,7 +65,7 @@ def _broadcast(raw: torch.Tensor, root: int, group: Any) -> torch.Tensor:
 
 
 # by the operator's name in ``torch.ops._c10d_functional``
-ANSWERS: dict[str, Callable[..., torch.Tensor]] = {
+IMPLEMENTATIONS: dict[str, Callable[..., torch.Tensor]] = {
     "all_gather_into_tensor": _all_gather, "all_reduce": _all_reduce,
     "all_to_all_single": _all_to_all, "broadcast": _broadcast,
     "reduce_scatter_tensor": _reduce_scatter,
@@ -74,11 +74,11 @@ ANSWERS: dict[str, Callable[..., torch.Tensor]] = {
 
 @functools.cache
 def install() -> Any:
-    """Have functional collectives on CPUs made so, from now on."""
+    """Register these implementations of functional collectives for CPUs."""
     library = torch.library.Library("_c10d_functional", "IMPL")
-    for name, answer in ANSWERS.items():
-        library.impl(name, answer, "CPU")
-    return library  # what it has lasts as long as itself
+    for name, function in IMPLEMENTATIONS.items():
+        library.impl(name, function, "CPU")
+    return library  # the registrations end when it is freed
 
 
 def joined(mesh: Any) -> Any:

@@ -29,7 +29,7 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self.answers: list[tuple[Any, Any]] = []
+        self.results: list[tuple[Any, Any]] = []
         self.place = self.depth = 0
         self.writes = False
 
@@ -45,7 +45,7 @@ here = _Thread()
 
 
 class Repeated:
-    """An exchange with all its settings, called with the tensors that this process gives.
+    """An exchange with all its settings, called with the tensors that this process sends.
 
     Attributes:
         is_exchange: True, by which graphs recognize it.
@@ -66,19 +66,19 @@ class Repeated:
         if log is None:
             return self._made(given)
         what = self._what(given)
-        if log.place < len(log.answers):
-            before, answer = log.answers[log.place]
+        if log.place < len(log.results):
+            before, result = log.results[log.place]
             if before != what:
                 raise RuntimeError(f"For '{self.name}', a compiled function that started over "
                                    f"exchanges something else than before: {what} and not "
                                    f"{before}.")
             log.place += 1
-            return self._copy(answer)
-        answer = self._made(given)
+            return self._copy(result)
+        result = self._made(given)
         if log.writes:
-            log.answers.append((what, self._copy(answer)))
+            log.results.append((what, self._copy(result)))
             log.place += 1
-        return answer
+        return result
 
     def _made(self, given: Any) -> Any:
         before, here.line = here.line, self.line
@@ -93,13 +93,13 @@ class Repeated:
         return (self.make.__name__, repr(settings), getattr(group, "name", group),
                 [(tuple(raw.shape), raw.dtype) for raw in tensors])
 
-    def _copy(self, answer: Any) -> Any:
+    def _copy(self, result: Any) -> Any:
         """A copy of a result; a pending one is not copied, since its data arrive in this memory."""
-        if isinstance(answer, list):
-            return [raw.clone() for raw in answer]
-        if isinstance(answer, torch.Tensor) and not hasattr(answer, "pending"):
-            return answer.clone()
-        return answer
+        if isinstance(result, list):
+            return [raw.clone() for raw in result]
+        if isinstance(result, torch.Tensor) and not hasattr(result, "pending"):
+            return result.clone()
+        return result
 
 
 def repeatable(make: Callable[..., Any]) -> Callable[..., Any]:

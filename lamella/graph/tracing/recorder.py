@@ -16,7 +16,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...communication.functional import ANSWERS
+from ...communication.functional import IMPLEMENTATIONS
 from ...state import state
 from ..guards.kinds import form_of
 from ..ir.draft import Draft, Kernels
@@ -192,7 +192,7 @@ class Recorder(TorchDispatchMode):
         name = func.__name__.partition(".")[0]
         if name in ("wait_tensor", "_wrap_tensor_autograd"):
             return args[0]  # already there: answers wait themselves
-        answer = ANSWERS.get(name)
+        answer = IMPLEMENTATIONS.get(name)
         if state.trace is None or answer is None or kwargs or func.namespace == "c10d":
             return self._refused("communicates by functions of torch.distributed", func, args,
                                  kwargs)

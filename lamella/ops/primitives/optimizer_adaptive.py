@@ -1,4 +1,4 @@
-"""Primitives that update Parameters by steps that adapt to each element: Adam, Adagrad and kin."""
+"""Primitives that update Parameters by steps that adapt to each element, such as Adam and Adagrad."""
 
 from __future__ import annotations
 
