@@ -191,13 +191,13 @@ class Recorder(TorchDispatchMode):
         """Call a collective of torch.distributed; functional ones, as DTensor's, are recorded."""
         name = func.__name__.partition(".")[0]
         if name in ("wait_tensor", "_wrap_tensor_autograd"):
-            return args[0]  # already there: answers wait themselves
-        answer = IMPLEMENTATIONS.get(name)
-        if state.trace is None or answer is None or kwargs or func.namespace == "c10d":
+            return args[0]  # already there: the implementations wait themselves
+        function = IMPLEMENTATIONS.get(name)
+        if state.trace is None or function is None or kwargs or func.namespace == "c10d":
             return self._refused("communicates by functions of torch.distributed", func, args,
                                  kwargs)
-        with self:  # the mode is off here, but what the answer computes has to be in the graph
-            return answer(*args)
+        with self:  # the mode is off here, but these kernels have to be in the graph
+            return function(*args)
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, as a node of the graph."""

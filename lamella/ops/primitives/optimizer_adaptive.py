@@ -1,4 +1,4 @@
-"""Primitives that update Parameters by steps that adapt to each element, such as Adam and Adagrad."""
+"""Primitives that update Parameters by adaptive steps, such as Adam and Adagrad."""
 
 from __future__ import annotations
 
