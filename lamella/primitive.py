@@ -249,5 +249,5 @@ def examples_with(call: str, function: Callable[..., Any]) -> str:
     before, heading, examples = (function.__doc__ or "").rpartition("Examples:\n")
     if not heading or call not in examples:
         return ""
-    indent = before[before.rindex("\n") + 1:]  # none since Python 3.13
+    indent = before.rpartition("\n")[2]  # empty since Python 3.13
     return f"\n\n{indent}{heading}{examples.rstrip()}"
