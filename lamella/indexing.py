@@ -46,17 +46,10 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
     """``tensor[index] = value``, in place; `value` is converted to the tensor's type."""
     raw = tensor._raw
     try:
-        source = _source(raw, value)
-        if raw.requires_grad or state.level is not None or _has_alias(tensor, raw):
-            in_place(tensor, lambda own: _assign(own, index, source))
-        else:
-            _assign(raw, index, source)
+        _put(tensor, index, _source(raw, value))
     except (IndexError, TypeError, ValueError) as error:
         raise _explained("__setitem__", error, raw, index) from None
     except RuntimeError as error:
-        if lacks_unsigned_kernel(error):
-            in_place(tensor, lambda own: _assign_bits(own, index, source))
-            return
         if any(words in str(error)
                for words in ("shape mismatch", "expanded size", "sizes provided")):
             part = tuple(get_item(raw, index)[0].shape)
@@ -70,6 +63,19 @@ def set_item(tensor: Any, index: Any, value: Any) -> None:
                 f"dimension is 1 or target dimension is -1. But got x_shape: {_written(shape)}, "
                 f"target shape: {_written(part)}.") from None
         raise
+
+
+def _put(tensor: Any, index: Any, source: Any) -> None:
+    raw = tensor._raw
+    try:
+        if raw.requires_grad or state.level is not None or _has_alias(tensor, raw):
+            in_place(tensor, lambda own: _assign(own, index, source))
+        else:
+            _assign(raw, index, source)
+    except RuntimeError as error:
+        if not lacks_unsigned_kernel(error):
+            raise
+        in_place(tensor, lambda own: _assign_bits(own, index, source))
 
 
 def _explained(name: str, error: Exception, raw: torch.Tensor, index: Any) -> Exception:

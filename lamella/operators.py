@@ -128,6 +128,8 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
     if ndigits is not None and not isinstance(ndigits, int):
         raise TypeError(f"For 'round', 'ndigits' must be an int, but got {ndigits!r} of type "
                         f"{type(ndigits).__name__}.")
+    if ndigits is not None and not -2**31 <= ndigits < 2**31:
+        raise ValueError(f"For 'round', 'ndigits' must fit in 32 bits, but got {ndigits}.")
     if not is_inexact(raw.dtype):
         return wrap(raw.clone())
     if raw.is_complex():

@@ -95,8 +95,9 @@ def test_the_error_shows_how_to_convert_a_tensor_of_pytorch() -> None:
     (lambda: ops.ones((2, 3))[:, Tensor([9])], RuntimeError, "index 9 is out of bounds for a dim"),
     (lambda: int(Tensor(float("inf"))), OverflowError, "For 'int', inf is not an integer"),
     (lambda: float(Tensor(1j)), TypeError, "For 'float', 1j is complex"),
+    (lambda: round(Tensor([1.5]), 2**70), ValueError, "'ndigits' must fit in 32 bits"),
     (lambda: round(Tensor([1.5]), Tensor(1)), TypeError, "'ndigits' must be an int"),
-], ids=range(24))
+], ids=range(25))
 def test_the_message_says_what_is_wrong(call, error: type, words: str) -> None:  # noqa: ANN001
     with pytest.raises(error, match=words):
         call()

@@ -70,3 +70,10 @@ def test_compiled():
         total, less = step(x, y)
         np.testing.assert_array_equal(total.asnumpy(), np.array([6, 0], "uint16"))
         np.testing.assert_array_equal(less.asnumpy(), [True, False])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_out_of_range_in_an_assignment_is_explained(kind):
+    x = Tensor(np.zeros((3, 2), kind))
+    with pytest.raises(ValueError, match="For 'Tensor.__setitem__', index 4 is out of bounds"):
+        x[Tensor([0, 4])] = Tensor(np.ones((2, 2), kind))

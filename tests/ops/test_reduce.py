@@ -197,6 +197,8 @@ def test_scan_primitives():
     assert ops.CumSum(reverse=True)(x, 0).tolist() == [7.0, 6.0, 4.0]
     assert ops.CumProd(True, True)(x, 0).tolist() == [8.0, 4.0, 1.0]
     assert ops.Cummin(0)(x)[1].dtype is ms.int32
+    with pytest.raises(ValueError, match="must have 1 dimension or more"):
+        ops.CumSum(exclusive=True)(Tensor(1.0), 0)
     check_op(ops.diff, np.diff, (X,), (X, 2, 0))
     check_op(ops.trapz, lambda y: (y[..., 1:] + y[..., :-1]).sum(-1) / 2, (X,))
     assert Tensor([[1, 2], [3, 4]]).cumsum().tolist() == [1, 3, 6, 10]

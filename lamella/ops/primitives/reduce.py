@@ -174,6 +174,9 @@ def _scan(raw: torch.Tensor, axis: Any, exclusive: bool, reverse: bool, start: f
           kernel: Any) -> Tensor:
     """`kernel` along an axis; with `reverse` from its end, with `exclusive` without the element."""
     axis = as_int(axis, "scan")
+    if exclusive and not raw.dim():
+        raise ValueError("For 'exclusive' scans, the input must have 1 dimension or more, but got "
+                         "shape ().")
     if reverse:
         raw = raw.flip(axis)
     if exclusive:
