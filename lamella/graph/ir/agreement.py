@@ -14,7 +14,7 @@ UNITS = 256.0  # in the last place: allowed between kernels that add in differen
 FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes
 OTHER_ORDER = 64.0  # the same of one kernel whose terms are added in another order
 UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less often
-PART = 2**20  # elements that are compared at a time: what the comparison computes takes memory
+PART = 2**16  # elements that are compared at a time: what the comparison computes takes memory
 
 Values = Sequence[torch.Tensor]
 

@@ -13,6 +13,7 @@ from lamella.graph.ir.agreement import (
     next_to,
     units,
 )
+from tests.graph.passes.checks import used
 
 
 def test_rounding_agrees_and_differences_do_not():
@@ -87,6 +88,11 @@ def test_a_kernel_without_results_or_numbers_has_the_usual_factor():
     assert in_another_order([], []) == 64
     assert in_another_order([torch.ones(1 << 20)], [torch.ones(0)]) == 1024
     assert in_another_order([torch.ones(9)], [torch.ones(9, dtype=torch.int64)]) == 64
+
+
+def test_a_comparison_takes_little_memory():
+    a = torch.randn(1 << 21)
+    assert used(lambda: units(a, a + 0))[0] < 1.25 * a.nbytes
 
 
 @pytest.mark.parametrize("shape", [(60,), (3, 20), (20, 3), (7, 1, 9)])

@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from lamella.graph.ir.draft import copied
 from lamella.graph.passes.halves import halves
 from lamella.graph.passes.order import simplify
-from tests.graph.passes.checks import check_same, count, recorded
+from lamella.graph.passes.trial import pays
+from tests.graph.passes.checks import check_same, count, recorded, used
 
 
 def rewritten(function, x):
@@ -31,6 +32,13 @@ def test_values_and_indices(dtype):
     for x in (torch.randn(2, 3, 8, 6), torch.randint(3, (4, 5, 8, 8))):  # with many that are equal
         found = rewritten(pooled, x.to(dtype))
         assert found is not None and count(found, "max_pool2d_with_indices") == 0
+
+
+def test_a_trial_holds_no_results_to_compare():
+    x = torch.randn(16, 8, 64, 64)
+    graph, found = recorded(pooled, x), rewritten(pooled, x)
+    most = max(used(lambda: graph(x))[0], used(lambda: found(x))[0])
+    assert used(lambda: pays(graph, found, [x]))[0] <= most + 2**12
 
 
 def test_a_gradient():
