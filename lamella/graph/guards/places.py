@@ -29,6 +29,7 @@ class Places(list[Place]):
     Attributes:
         own: by identity, the attributes of objects and Cells.
         named: by identity, containers that globals hold, each with the globals and its name.
+        roots: by identity, what globals, classes and slots hold, each with the holder and its name.
         by_name: whether containers in variables of closures are found by names.
     """
 
@@ -37,6 +38,7 @@ class Places(list[Place]):
         self.by_name = by_name
         self.own: dict[int, dict] = {}
         self.named: dict[int, tuple[Any, str]] = {}
+        self.roots: dict[int, tuple[Any, str]] = {}
 
     def add(self, thing: Any, around: int | None = None, key: Any = None) -> int:
         """Note a container, and where it was found; returns its number."""
@@ -47,7 +49,8 @@ class Places(list[Place]):
         """The object that is at a place now."""
         thing, around, key = self[number]
         if around is None:
-            return thing
+            root = self.roots.get(id(thing))
+            return thing if root is None else value_under(*root)
         holder = self.current(around)
         return holder.cell_contents if isinstance(holder, types.CellType) else holder[key]
 
@@ -84,3 +87,9 @@ class Places(list[Place]):
                 return None
             keys.insert(0, key)
             place = around
+
+
+def value_under(holder: Any, name: Any) -> Any:
+    """The value under a name in a dict, or in the slots of an object."""
+    is_mapping = isinstance(holder, (dict, types.MappingProxyType))
+    return holder[name] if is_mapping else getattr(holder, name)

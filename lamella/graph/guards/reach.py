@@ -99,8 +99,7 @@ class Reach:
         opened: by identity, the large containers and arrays to inspect.
         by_name: whether Tensors of closures and globals are found by names, as attributes are.
         names: names that code may mention in a form that can't be seen, as computed ones.
-        without: by identity, lists to leave out; `hidden` tells whether any of them was found in
-            several places that have no names.
+        without: by identity, lists to leave out; `hidden`: any is in several places without names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
@@ -381,8 +380,10 @@ class Reach:
                 continue
             if is_no_parameter(thing) and not isinstance(holder, dict):
                 self._keep(thing, (things if holder is None else holder, name))
-            else:
-                self._visit(thing, place, name)
+                continue
+            if holder is not None and not isinstance(holder, dict):
+                self.places.roots.setdefault(id(thing), (holder, name))
+            self._visit(thing, place, name)
 
     def _keep(self, tensor: Tensor, slot: tuple[Any, Any]) -> None:
         """Note a Tensor by its place, unless it has been found elsewhere."""
@@ -425,6 +426,7 @@ class Reach:
                 return
             if type(value) in (*DICTS, list, tuple):
                 self.places.named.setdefault(id(value), (names, name))
+        self.places.roots.setdefault(id(value), (names, name))
         self._visit(value, None, name)
 
     def _visit_function(self, function: types.FunctionType) -> None:
@@ -446,8 +448,7 @@ class Reach:
                     self._keep(cell.cell_contents, (cell, ()))
                 else:
                     self._visit(cell.cell_contents, place, name)
-        self._visit(function.__defaults__)
-        self._visit(function.__kwdefaults__)
+        self._visit_all((function.__defaults__, function.__kwdefaults__))
         if users:
             around, names = function.__globals__, names_of(function.__code__)
             for name in names_of_methods(function.__code__):  # a program may replace them

@@ -13,6 +13,7 @@ from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
 from .kinds import DICTS, PLAIN, has_value, is_ours, parts_of
+from .places import value_under
 from .reach import REGISTRIES, Reach
 
 DEEPEST = 4  # the most levels of containers
@@ -131,8 +132,7 @@ def found_at(slot: tuple[Any, Any]) -> Any:
     if isinstance(holder, types.CellType):
         holder = holder.cell_contents
     if type(name) is not tuple:
-        named = isinstance(holder, (dict, types.MappingProxyType))
-        return holder[name] if named else getattr(holder, name)
+        return value_under(holder, name)
     thing: Any = holder
     for key in name:
         thing = thing[key]

@@ -63,7 +63,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
         [held(variable, None, content_of(variable)) for variable in reach.variables],
         [[held(owner, name, space.get(name, ABSENT)) for name in names]
          for owner, space, names in reach.spaces.values()],
-        [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__))
+        [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__), _containers(f))
          for f in reach.functions],
         [[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
           for name in names] for thing, names in reach.slotted],
@@ -74,6 +74,12 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
         kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
         list(map(len, reach.sized)),
         threading.get_ident() if reach.thread else 0)
+
+
+def _containers(function: types.FunctionType) -> list[_ByIdentity]:
+    """The lists and dicts among a function's defaults, which a run may change."""
+    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return [_ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
 
 
 def kinds_of(reach: Reach) -> list:

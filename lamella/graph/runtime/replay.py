@@ -366,7 +366,8 @@ def result_of(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, 
         return wrap(found[0])
     given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
     numbers: Any = found[-1] if path.compute is not None else ()
-    out, noted, printed = Rebuilding(found, given, path.found, numbers).value_of(path.out_tree)
+    rebuilding = Rebuilding(found, given, path.found, reach, numbers)
+    out, noted, printed = rebuilding.value_of(path.out_tree)
     holders = [change.holder_now(reach) for change in path.changes]  # one may replace another
     for change, holder, value in zip(path.changes, holders, noted, strict=True):
         assign(holder, change.key, value)

@@ -121,7 +121,8 @@ class Snapshot:
         """
         self._check()
         for number, place, before in self.places:
-            holder = number if place.around is not None else place.thing
+            is_found = place.around is not None or id(place.thing) in self.reach.places.roots
+            holder = number if is_found else place.thing
             for key, value in _differences(place.thing, before):
                 if number in self.ours and (key[:1] == "_" or not isinstance(value, PLAIN)):
                     continue  # private state of Lamella's objects, such as caches

@@ -45,9 +45,14 @@ class Held(NamedTuple):
 
 
 class Known(NamedTuple):
-    """An object of the program that existed before the run."""
+    """A list or dict of the program that existed before the run.
+
+    Attributes:
+        place: the number of its place, where a replay finds it; None if it has none.
+    """
 
     thing: Any
+    place: int | None
 
 
 class Computed(NamedTuple):
@@ -122,7 +127,8 @@ class Results:
             self.new.append(value._raw.detach())
             return New(len(self.new) - 1, own)
         if isinstance(value, (list, dict)) and self._reach.knows(value):
-            return Known(value)
+            return Known(value, next((number for number, place in enumerate(self._reach.places)
+                                      if place.thing is value), None))
         if isinstance(value, tuple):
             parts = [self.described(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -148,12 +154,14 @@ class Rebuilding:
         new: the graph's results.
         given: the arguments' Tensors.
         held: returns a Tensor found elsewhere, by its number.
+        reach: the objects that the run could reach.
         numbers: those that a replay has computed.
     """
 
     def __init__(self, new: Sequence[torch.Tensor], given: Sequence[Tensor],
-                 held: Callable[[int], Tensor], numbers: Sequence[Any] = ()):
+                 held: Callable[[int], Tensor], reach: Reach, numbers: Sequence[Any] = ()):
         self._new, self._given, self._held, self._numbers = new, given, held, numbers
+        self._reach = reach
         self._made: dict[int, Any] = {}
 
     def value_of(self, form: Any) -> Any:
@@ -177,7 +185,7 @@ class Rebuilding:
         if type(form) is Computed:
             return self._numbers[form.number]
         if type(form) is Known:
-            return form.thing
+            return form.thing if form.place is None else self._reach.places.current(form.place)
         if type(form) is Read:
             return self._new[form.number].item()
         if isinstance(form, tuple):

@@ -87,6 +87,61 @@ def test_a_list_is_changed_and_then_replaced():
     agree(program)
 
 
+def test_a_dict_is_kept_elsewhere_and_then_replaced():
+    def program(wrap):
+        thing = Plain()
+        thing.now, thing.last = {"count": 0}, None
+
+        def fn(x):
+            thing.now["count"] += 1
+            thing.last = thing.now
+            thing.now = dict(thing.now, copied=True)
+            return x * thing.now["count"], thing.last
+
+        fn = wrap(fn)
+        for i in range(8):
+            before = thing.now
+            found, last = fn(x(1.0, i))
+            yield found, last, thing.now, last is before, thing.last is before
+
+    agree(program)
+
+
+CONTAINER = {}
+
+
+@pytest.mark.parametrize("place", ["global", "class", "slot", "default"])
+def test_a_container_that_replaces_another_is_the_one_that_is_changed(place, monkeypatch):
+    class Slotted:
+        __slots__ = ("container",)
+
+    slotted, kind = Slotted(), type("Kind", (), {})
+
+    def by_default(x, container={}):  # noqa: B006  (which is replaced below)
+        container["sum"] = x.sum()
+        return container
+
+    def by_name(x):
+        container = {"global": lambda: CONTAINER, "class": lambda: kind.container,
+                     "slot": lambda: slotted.container}[place]()
+        container["sum"] = x.sum()
+        return container
+
+    def put(container):
+        monkeypatch.setitem(globals(), "CONTAINER", container)
+        kind.container = slotted.container = container
+        by_default.__defaults__ = (container,)
+
+    def program(wrap):
+        fn = wrap(by_default if place == "default" else by_name)
+        for i in range(4):
+            container = {}
+            put(container)
+            yield fn(x(1.0, i)) is container, container
+
+    agree(program)
+
+
 def test_buffers_assigned_in_construct():
     class Mean(nn.Cell):
         def __init__(self):
