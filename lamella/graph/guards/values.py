@@ -28,6 +28,7 @@ from .kinds import (
     PLAIN,
     form_of,
     is_large,
+    is_ours,
     parts_of,
 )
 from .reach import Reach
@@ -40,6 +41,7 @@ _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
 _CHANGING = (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar, functools.partial, CACHED)
 _PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
+_SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _LARGE = "large"
 Opened = Mapping[int, Any] | None
 
@@ -72,8 +74,20 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
          for p in reach.parameters],
         [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
         kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
-        list(map(len, reach.sized)),
+        list(map(len, reach.sized)), _aliases(reach),
         threading.get_ident() if reach.thread else 0)
+
+
+def _aliases(reach: Reach) -> list[int]:
+    """Which names of the program's hold the same list, dict, set or deque, as numbers."""
+    named = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
+             for _, value in relevant_attributes(thing)]
+    named += [content_of(variable) for variable in reach.variables]
+    named += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
+    named += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
+    first: dict[int, int] = {}
+    return [first.setdefault(id(value), len(first)) for value in named
+            if type(value) in _SHARED]
 
 
 def _containers(function: types.FunctionType) -> list[_ByIdentity]:

@@ -142,6 +142,25 @@ def test_a_container_that_replaces_another_is_the_one_that_is_changed(place, mon
     agree(program)
 
 
+def test_names_that_hold_one_list_or_two():
+    def program(wrap):
+        thing = Plain()
+
+        def fn(x):
+            thing.first.append(x.sum())
+            return x * len(thing.second)
+
+        fn = wrap(fn)
+        for shared in (True, True, False, False, True, True, False):
+            thing.first = []
+            thing.second = thing.first if shared else [1, 2]
+            yield fn(x(1.0, 2.0)), thing.first, thing.second
+            thing.second = thing.first if shared else []
+            yield fn(x(1.0, 2.0)), thing.first, thing.second
+
+    agree(program)
+
+
 def test_buffers_assigned_in_construct():
     class Mean(nn.Cell):
         def __init__(self):
