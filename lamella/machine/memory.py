@@ -31,8 +31,6 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of mallopt(3)
 _LARGEST = 2**31 - 1
 _SMALLEST = 2**20  # bytes of a block that gets a mapping of its own in `returning_freed_memory`
 
-GROWTH = 1.01  # times the size of the process before
-
 _kept = 0  # bytes of the largest blocks that are kept when freed; 0 if the C library decides
 
 
@@ -75,33 +73,6 @@ def release() -> None:
     """Return freed memory to the system, after work that won't be repeated."""
     if _is_glibc():
         ctypes.CDLL(None).malloc_trim(0)
-
-
-class Growth:
-    """Returns freed memory to the system when the process has grown.
-
-    It is for the steps before `allocator` is built: the holes that they leave are too small for the
-    next one.
-    """
-
-    def __init__(self):
-        self._first = 0
-
-    def undo(self) -> None:
-        """Release freed memory if the process is larger than in the first call, by `GROWTH`."""
-        size = _resident()
-        self._first = self._first or size
-        if size > GROWTH * self._first:
-            release()
-
-
-def _resident() -> int:
-    """The pages of this process that are in memory; 0 where that is unknown."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1])
-    except OSError:
-        return 0
 
 
 def _is_glibc() -> bool:

@@ -16,7 +16,7 @@ from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...machine import background
 from ...machine.collector import not_collecting
-from ...machine.memory import Growth, allocator, release
+from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ...parameter import Parameter
 from ...random import restart
@@ -127,7 +127,6 @@ class Path:
         self._measured = self.communicates  # trials would repeat the collectives of one process
         self.settled = level == "O0"
         self._tried = 0.0  # seconds
-        self._growth = Growth()
         self._lowered = False  # whether the choice of its executor is final
         self.graph = graph
         self.plan: Plan | None = None
@@ -286,8 +285,7 @@ class Path:
         if hot:
             for wanted in (allocator, identity.extension, outside.extension, extension):
                 wanted.request()
-        if allocator.load() is None:
-            self._growth.undo()
+        allocator.load()
         identity.extension.load()
         known = extension.module  # used by the plan already, unless it is None
         if extension.load() is not known:
