@@ -87,13 +87,15 @@ class Worker:
         step.wait(result)
         first, values = time.perf_counter() - self.begin, [step.value(result)]
         took, end = first, time.perf_counter() + settling
-        while len(values) < 3 or (not step.settled() and time.perf_counter() < end):
+        warm = False  # whether the last step began when all was decided, so that it is a usual one
+        while len(values) < 3 or (not warm and time.perf_counter() < end):
+            warm = step.settled()
             start, cpu = time.perf_counter(), time.process_time()
             result = step.run()
             step.wait(result)
             took, cpu = time.perf_counter() - start, time.process_time() - cpu
             values.append(step.value(result))
-            if took > patience / 3 and step.settled():  # too slow for more
+            if took > patience / 3 and warm:  # too slow for more
                 break
             if len(values) > 3:
                 time.sleep(min(took, 0.1))  # leave the machine to its compiler

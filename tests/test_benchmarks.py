@@ -16,7 +16,7 @@ from benchmarks import __main__ as bench
 from benchmarks import harness, minute, plot, table
 from benchmarks.harness import Failed, Left, Process, Result, Settings
 from benchmarks.worker import Worker
-from benchmarks.workload import LeftOut
+from benchmarks.workload import LeftOut, Step
 from benchmarks.workloads import WORKLOADS, digits, photographs
 from lamella import alias
 
@@ -113,6 +113,21 @@ def test_a_contestant_without_an_interpreter_is_left_out():
     with pytest.raises(Left, match="--mindspore"):
         harness.command_for("MindSpore graph", Settings())
     assert harness.command_for("MindSpore", Settings(mindspore="/a/python"))[0] == "/a/python"
+
+
+def test_the_length_of_a_step_is_that_of_one_after_it_has_settled():
+    worker, began_settled = Worker.__new__(Worker), []
+
+    def settled():
+        return len(began_settled) >= 4
+
+    worker.step = Step(lambda: began_settled.append(settled()), wait=lambda _: None,
+                       array=lambda _: np.ones(1), settled=settled)
+    worker.workload, worker.repeat = BY_NAME["mlp"], 1
+    worker.begin, worker.before = time.perf_counter(), 0
+    worker.turn = lambda: 1.0  # it is not repeated
+    worker.prepare(patience=60.0, settling=60.0)
+    assert began_settled == [False] * 4 + [True]
 
 
 def test_a_worker_says_what_went_wrong_and_goes_on(process):
