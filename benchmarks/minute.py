@@ -54,23 +54,20 @@ class _Runs:
 
     def line(self, runs: int, seconds: float, progress: Callable[[str], None]) -> list[str]:
         """The cells of the table."""
-        torchs, memory = self._started(BASELINE), []
-        shares: list[float] = []
+        torchs = self._started(BASELINE)
         counts: list[tuple[int, int]] = []
-        settled: list[bool] = []
+        shares: list[float] = []
+        ends: list[dict[str, Any]] = []
         for number in range(runs):
             ours = self._started(COMPILED)
-            made = _together([torchs, ours], seconds)
-            counts.append((made[0][0], made[1][0]))
-            (theirs, its), (own, time) = made
+            (theirs, its), (own, time) = _together([torchs, ours], seconds)
+            counts.append((theirs, own))
             shares.append((own / time) / (theirs / its))
-            if number == 0:
-                memory.append(torchs.ask(do="settle", seconds=0.0))
             found = ours.ask(do="settle", seconds=SETTLING)
-            memory.append(found)
-            settled.append(found["settled"])
+            ends.append(found)
             progress(f"{self.name}, run {number + 1}: {own} steps, PyTorch {theirs}; "
                      f"{'' if found['settled'] else 'not '}settled after {found['after']:.0f} s")
+        whole = torchs.ask(do="settle", seconds=0.0)["memory"]
         later = [process.ask(do="repeat", seconds=2 * TURN)["memory"] for process in self.processes]
         times: list[list[float]] = [[] for _ in self.processes]
         for _ in range(ROUNDS):
@@ -81,11 +78,10 @@ class _Runs:
             BY_NAME[self.name].title, *map(str, counts[0]),
             ", ".join(f"{share:.2f}" for share in shares), f"{1e3 * base:.2f}",
             ", ".join(f"{1e3 * step:.2f}{'' if done else ' (not yet)'}"
-                      for step, done in zip(steps, settled, strict=True)),
+                      for step, done in zip(steps, (e["settled"] for e in ends), strict=True)),
             f"{100 * (max(steps) / min(steps) - 1):.0f} %",
             f"{statistics.median(steps) / base:.2f}",
-            *(f"{size / 2**20:.0f}" for place in (0, 1)
-              for size in (memory[place]["memory"], later[place]))]
+            *(f"{size / 2**20:.0f}" for size in (whole, later[0], ends[0]["memory"], later[1]))]
 
     def _started(self, contestant: str) -> Process:
         around = environment(self.settings, f"{self.folder}/{len(self.processes)}")
