@@ -7,7 +7,8 @@ from typing import Any
 import torch.nn.functional as F
 
 from ..errors import one_of
-from ..ops.pooling import max_over_windows, max_pool2d_kernel, mean_over_windows
+from ..machine import planes
+from ..ops.pooling import max_over_windows, mean_over_windows
 from ..tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
@@ -175,7 +176,7 @@ class MaxPool2d(_MaxPool):
     """
 
     _dims = 2
-    _kernel_function = staticmethod(max_pool2d_kernel)
+    _kernel_function = staticmethod(planes.max_pool2d)
 
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..errors import op
-from ..state import state
+from ..machine import planes
 from ..tensor import Tensor, wrap
 from .arguments import raw_of
 from .operands import floating
@@ -36,25 +36,7 @@ def _max_pool1d(raw: torch.Tensor, kernel: Any, stride: Any, padding: Any, dilat
     return F.max_pool1d(*options) if raw.is_floating_point() else F.max_pool1d(*options, True)[0]
 
 
-def max_pool2d_kernel(raw: torch.Tensor, *options: Any) -> Any:
-    """The kernel, which on the CPU takes a third of the time if the channels come last.
-
-    Where gradients are recorded the layout would reach the backward pass, and a compiled function
-    chooses its layouts itself.
-    """
-    if (raw.numel() < _LARGE or raw.requires_grad or state.trace is not None
-            or raw.device.type != "cpu" or raw.dim() != 4 or raw.shape[1] < _MANY
-            or torch._C._are_functorch_transforms_active() or not raw.is_contiguous()):
-        return F.max_pool2d(raw, *options)
-    found = F.max_pool2d(raw.contiguous(memory_format=torch.channels_last), *options)
-    if isinstance(found, tuple):
-        return tuple(x.contiguous() for x in found)
-    return found.contiguous()
-
-
-_LARGE = 1 << 17  # elements; with fewer the conversions take as long as the kernel
-_MANY = 16  # channels; fewer don't fill a vector
-_MAX = {1: _max_pool1d, 2: max_pool2d_kernel, 3: F.max_pool3d}
+_MAX = {1: _max_pool1d, 2: planes.max_pool2d, 3: F.max_pool3d}
 _AVG = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: _avg_pool3d}
 
 
