@@ -190,6 +190,8 @@ class Waiting(torch.Tensor):
             raise RuntimeError("For 'Tensor', the data of a Tensor that an initializer makes must "
                                "be made by 'init_data' before the Tensor is used, but they are "
                                "not made yet.")
+        if func is torch.Tensor.clone or func is torch.clone:
+            func, kwargs = torch.Tensor.detach, None  # a copy would take memory for nothing
         with torch._C.DisableTorchFunctionSubclass():
             found = func(*args, **(kwargs or {}))
             if isinstance(found, torch.Tensor) and func not in _OTHERS:

@@ -109,11 +109,13 @@ class Parameter(Tensor):
                             "numpy.ndarray or list, "
                             f"but got {default_input!r} of type {type(default_input).__name__}.")
         self.init = getattr(default_input, "init", None)
-        if self.init is not None and not delay.initialization:
+        if self.init is None:
+            self._data = as_raw(default_input, copy=True)
+        elif delay.initialization:
+            self._data = cast(Tensor, default_input)._raw
+        else:
             self.init = None
-            default_input = copy.copy(cast(Tensor, default_input)).init_data()
-        self._data = (as_raw(default_input, copy=True) if self.init is None
-                      else cast(Tensor, default_input)._raw)
+            self._data = copy.copy(cast(Tensor, default_input)).init_data()._raw
         self.name = name
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel

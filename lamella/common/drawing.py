@@ -31,11 +31,13 @@ def _draw(raw: torch.Tensor, of_bits: Callable[[np.ndarray], torch.Tensor]) -> N
     """Fill `raw` with what a function makes of random 32-bit numbers, as many as it gets."""
     with drawing_from_numpy():
         seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))
-    flat = torch.empty(raw.numel(), dtype=torch.float32)
+    is_own = raw.dtype is torch.float32 and raw.is_contiguous() and raw.device.type == "cpu"
+    flat = raw.view(-1) if is_own else torch.empty(raw.numel(), dtype=torch.float32)
     for start in range(0, len(flat), _AT_ONCE):
         piece = flat[start:start + _AT_ONCE]
         piece.copy_(of_bits(philox(seed, -(-len(piece) // 2) * 2, start))[:len(piece)])
-    raw.copy_(flat.view(raw.shape))
+    if not is_own:
+        raw.copy_(flat.view(raw.shape))
 
 
 def _uniform(bits: np.ndarray, low: float, high: float) -> torch.Tensor:

@@ -56,11 +56,12 @@ def returning_freed_memory() -> Iterator[None]:
     """A block in which freed memory goes back to the system, for work that won't be repeated.
 
     Every large tensor gets pages of its own, so the sizes of such work leave no holes in the memory
-    that is kept. It costs a page fault for every 4 KiB that is allocated.
+    that is kept, which is returned first. It costs a page fault for every 4 KiB that is allocated.
     """
     if not _kept:
         yield
         return
+    release()
     mallopt = ctypes.CDLL(None).mallopt
     mallopt(_MMAP_THRESHOLD, _SMALLEST)
     try:
