@@ -22,8 +22,10 @@ from ..forking import Lock
 from ..random import kept
 from ..state import state
 from ..tensor import Tensor, wrap
+from .engine import backpropagate
 from .hooks import attached_hook
 from .level import Level, batching, current, entered, recording
+from .lifted import vjp
 from .node import probe
 from .rules import rule_name
 from .run import as_value, cut, detached, record
@@ -357,7 +359,7 @@ class Linear:
             self.lifted = batching()
             if self.lifted:
                 starts = tuple(probe(out, 3) for out in self.outs)
-                self.back = torch.func.vjp(lambda *u: tuple(self.run.pull(u)), *starts)[1]
+                self.back = vjp(lambda *u: (tuple(self.run.pull(u)), ()), *starts)[1]
             else:
                 with torch.enable_grad():
                     self.starts = [probe(out, 3).requires_grad_() for out in self.outs]
@@ -379,13 +381,11 @@ class Linear:
             given = tuple(torch.zeros_like(row) if t is None else t.to(row.dtype)
                           for t, row in zip(tangents, rows, strict=True))
             nested = recording(self.outer) or recording(current())
-            return list(self.back(given, create_graph=nested))
+            return self.back(given, True, nested)
         pairs = [(row, t.to(row.dtype)) for row, t in zip(self.rows, tangents, strict=True)
                  if t is not None and row.requires_grad]
-        found = torch.autograd.grad(
-            [row for row, _ in pairs], self.starts, [t for _, t in pairs], retain_graph=True,
-            create_graph=recording(self.outer) or recording(current()),
-            allow_unused=True) if pairs and self.starts else [None] * len(self.starts)
+        nested = recording(self.outer) or recording(current())
+        found = backpropagate(pairs, self.starts, True, nested)
         return [torch.zeros_like(out) if t is None else t
                 for t, out in zip(found, self.outs, strict=True)]
 

@@ -15,7 +15,9 @@ import torch
 
 from ..state import state
 from ..wrappers import functorch, physical
+from .engine import backpropagate
 from .level import Level, batching, current, entered, pushes
+from .lifted import vjp
 from .tree import differentiable
 
 Raws = Sequence[torch.Tensor]
@@ -139,16 +141,14 @@ def _transpose(linear: Callable[..., tuple[torch.Tensor, ...]], like: Raws,
     outer = current()
     with entered(Level(outer)):
         if batching():
-            found: Any = torch.func.vjp(linear, *(probe(raw, 3) for raw in like))
-            return list(found[1](tuple(given)))
+            back = vjp(lambda *u: (linear(*u), ()), *(probe(raw, 3) for raw in like))[1]
+            return back(given, True, torch.is_grad_enabled())
         with torch.enable_grad():
             starts = [probe(raw, 3).requires_grad_() for raw in like]
             pairs = [(out, g) for out, g in zip(linear(*starts), given, strict=True)
                      if out.requires_grad]
-        if not pairs:
-            return [torch.zeros_like(raw) for raw in like]
-        back = torch.autograd.grad([out for out, _ in pairs], starts, [g for _, g in pairs],
-                                   create_graph=outer is None or outer.reverse, allow_unused=True)
+        nested = outer is None or outer.reverse
+        back = backpropagate(pairs, starts, nested, nested)
     return [torch.zeros_like(raw) if t is None else t for t, raw in zip(back, like, strict=True)]
 
 

@@ -18,8 +18,10 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from ..wrappers import functorch
+from .engine import backpropagate
 from .hooks import attached_hook, raw_hook
 from .level import Level, batching, current, lifted, recording
+from .lifted import vjp
 from .rules import rule_name
 from .tree import differentiable, differentiable_tensors, map_tensors, tensors
 
@@ -140,9 +142,8 @@ class Run:
         wanted = [alias for alias in self.aliases if alias.requires_grad]
         later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
         try:
-            found = iter(torch.autograd.grad(raws, wanted + later, starts, allow_unused=True,
-                                             retain_graph=again or nested, create_graph=nested)
-                         if raws and wanted else ())
+            found = iter(backpropagate(zip(raws, starts, strict=True), wanted + later,
+                                       again or nested, nested))
         except (RuntimeError, IndexError) as error:
             lacking = _LACKING.search(str(error))
             if lacking is None:
@@ -199,13 +200,11 @@ class Run:
                 in zip(differentiable_tensors(self.value), starts, strict=True)
                 if t._raw.requires_grad]
         wanted = [alias for alias in self.aliases if alias.requires_grad]
-        found = iter(torch.autograd.grad(
-            [out for out, _ in outs], wanted, [start for _, start in outs], retain_graph=True,
-            create_graph=recording(self.outer) or recording(current()),
-            allow_unused=True) if outs and wanted else ())
-        gradients = (next(found, None) if alias.requires_grad else None for alias in self.aliases)
+        nested = recording(self.outer) or recording(current())
+        found = iter(backpropagate(outs, wanted, True, nested))
+        every = (next(found, None) if alias.requires_grad else None for alias in self.aliases)
         return [torch.zeros_like(alias) if gradient is None else gradient
-                for alias, gradient in zip(self.aliases, gradients, strict=True)]
+                for alias, gradient in zip(self.aliases, every, strict=True)]
 
     def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
         """The gradients by `wanted`, with those by values assigned to weights in the run added."""
@@ -240,8 +239,7 @@ class LiftedRun(Run):
         self.tree: Any = None
         self.back: Any = None
         if primals:
-            found: Any = torch.func.vjp(self._run, *primals, has_aux=True)
-            outs, self.back, others = found
+            outs, self.back, others = vjp(self._run, *primals)
         else:
             outs, others = self._run()
         if isinstance(self.tree, _Constant):
@@ -254,7 +252,7 @@ class LiftedRun(Run):
         return ((self.by_integers or differentiable(tensor._raw))
                 and getattr(tensor, "requires_grad", True))
 
-    def _run(self, *aliases: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
+    def _run(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
         fn, args, kwargs, positions = self.call
         raws = [raw.detach() for raw in self.originals]
         before = state.level, state.overlay
@@ -309,8 +307,7 @@ class LiftedRun(Run):
         if self.back is None:
             return {}
         nested = recording(self.outer) or recording(current())
-        gradients = self.back(tuple(starts), retain_graph=again or nested, create_graph=nested)
-        return dict(zip(self.indices, gradients, strict=True))
+        return dict(zip(self.indices, self.back(starts, again or nested, nested), strict=True))
 
 
 class _Constant:

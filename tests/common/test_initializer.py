@@ -1,5 +1,6 @@
 """Initializers: distributions, shapes, names and errors."""
 
+import copy
 import math
 
 import numpy as np
@@ -292,3 +293,18 @@ def test_register_and_array_helpers():
 def test_numbers_are_asked_for_while_making(init, match):
     with pytest.raises(TypeError, match=match):
         made(init, (2,))
+
+
+def test_no_copy_is_made_of_what_waits_or_was_just_made():
+    waiting = initializer("normal", (64, 64))
+    for twin in (copy.copy(waiting), copy.deepcopy(waiting)):
+        assert twin._raw.stride() == (0, 0) and twin.init_data().shape == (64, 64)
+    made = []
+
+    class Kept(Initializer):
+        def make(self, shape, raw_dtype):
+            made.append(torch.zeros(tuple(shape), dtype=raw_dtype))
+            return made[-1]
+
+    parameter = ms.Parameter(initializer(Kept(), (3,)), name="w")
+    assert parameter._data.data_ptr() == made[0].data_ptr()

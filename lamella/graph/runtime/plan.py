@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
 from ...communication.repeated import Attempt
+from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, effects_of, written_by
@@ -71,6 +73,8 @@ class Plan:
                              compile and number < cut.changing and number not in cut.exchanges
                              and not self._gives_shapes(number))
                        for number, (part, takes) in enumerate(cut.stages)]
+        # whether a further run would have the same results
+        self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
 
     def run(self, values: list[torch.Tensor], streams: list[torch.Generator]) -> bool:
@@ -139,9 +143,18 @@ class Plan:
             stage.lower()
 
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
-        """Continue the autotuning of each stage; `values` are those of a run."""
-        for stage in self.stages:
-            stage.settle([values[i] for i in stage.takes], hot)
+        """Continue the autotuning of each stage; `values` are those of a run, and forgotten."""
+        waiting = []
+        end = len(values)
+        for stage in reversed(self.stages):
+            start = end - len(stage.part.results)
+            if not stage.settled:
+                waiting.append((stage, [values[i] for i in stage.takes],
+                                values[start:end] if self.is_pure else None))
+            end = start
+        values.clear()  # no other result lives on while more are made to be compared
+        for stage, its, results in reversed(waiting):
+            stage.settle(its, hot, results)
         self.settled = all(stage.settled for stage in self.stages)
 
 
@@ -192,7 +205,8 @@ class Stage:
         if self.run is before:
             self.run = self.replay
 
-    def settle(self, values: list[torch.Tensor], hot: bool) -> None:
+    def settle(self, values: list[torch.Tensor], hot: bool,
+               results: list[torch.Tensor] | None = None) -> None:
         """Take the next step towards the fastest backend, once the stage is hot.
 
         Until then it runs by the backend that an earlier process found, which is then timed again.
@@ -200,6 +214,7 @@ class Stage:
         Args:
             values: its inputs.
             hot: whether it is worth compiling.
+            results: what it has made of them, if another run would make the same.
         """
         if self.settled or isinstance(self.run, Choice):
             return
@@ -210,14 +225,15 @@ class Stage:
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"
         if hot and self._known is None and not self.native.requested:
+            release()
             if dense_share(self.module, values) > MOST_DENSE:  # nothing to win
                 self._decide("replay", None)
                 return
             self.native.request()
         if hot and self._known is not None or self.native.finished:
-            self._compare(values)
+            self._compare(values, results if self.run is self.replay else None)
 
-    def _compare(self, values: list[torch.Tensor]) -> None:
+    def _compare(self, values: list[torch.Tensor], results: list[torch.Tensor] | None) -> None:
         """Time machine code against replay in the next runs, if it exists and is right."""
         names = ["replay", "inductor"]
         if values and values[0].is_cuda:
@@ -226,7 +242,7 @@ class Stage:
         ways: dict[str, Run] = {}
         for name in names:
             way = self._way(name, values)
-            if way is not None and (way is self.replay or self._is_right(way, values)):
+            if way is not None and (way is self.replay or self._is_right(way, values, results)):
                 ways[name] = way
         if len(ways) == 1:
             self._decide("replay", None)
@@ -245,19 +261,22 @@ class Stage:
         except (RuntimeError, ValueError):
             return None
 
-    def _is_right(self, native: Run, values: list[torch.Tensor]) -> bool:
+    def _is_right(self, native: Run, values: list[torch.Tensor],
+                  wanted: Sequence[torch.Tensor] | None) -> bool:
         """Whether machine code agrees with replay, drawing the same random numbers."""
         streams = streams_of(self.module)
-        with generators_restored(streams):
-            wanted = self.replay(values)
-        try:
-            with generators_restored(streams):
-                found = native(values)
-            with generators_restored(streams):
-                return agree_but_for_kinks(
-                    wanted, found, lambda: self.replay([next_to(v) for v in values]))
-        except RuntimeError:
-            return False
+        with returning_freed_memory():
+            if wanted is None:
+                with generators_restored(streams):
+                    wanted = self.replay(values)
+            try:
+                with generators_restored(streams):
+                    found = native(values)
+                with generators_restored(streams):
+                    return agree_but_for_kinks(
+                        wanted, found, lambda: self.replay([next_to(v) for v in values]))
+            except RuntimeError:
+                return False
 
     def _decide(self, fastest: str, run: Run | None) -> None:
         assert self.native is not None

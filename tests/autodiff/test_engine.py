@@ -1,0 +1,61 @@
+"""The backward pass: parity with PyTorch's, and what the first derivatives import."""
+
+import subprocess
+import sys
+
+import torch
+
+from lamella.autodiff.engine import backpropagate
+from lamella.autodiff.lifted import vjp
+
+PROGRAM = """
+import sys
+import numpy as np
+import lamella as ms
+from lamella import nn, ops
+
+x, net = ms.Tensor(np.ones((4, 3), np.float32)), nn.Dense(3, 2)
+ms.grad(ms.grad(lambda x: (x ** 3).sum()))(x)
+ms.vmap(ms.grad(lambda row: ops.relu(net(row)).sum(), None, net.trainable_params()))(x)
+ms.jacfwd(ms.jacrev(lambda x: (x ** 3).sum()))(x)
+ms.vjp(net, x)[1](ops.ones((4, 2), ms.float32))
+print([name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in sys.modules])
+"""
+
+
+def test_derivatives_do_not_import_a_compiler():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_parity():
+    x, y, unused = (torch.randn(3, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    outs = [(x * y).sum(), x.sin() * y]
+    start = torch.randn(3, 4, dtype=torch.float64)
+    wanted = torch.autograd.grad(outs, [x, y, unused], [None, start], create_graph=True,
+                                 allow_unused=True)
+    found = backpropagate(zip(outs, [None, start], strict=True), [x, y, unused], True, True)
+    assert found[2] is wanted[2] is None
+    for a, b in zip(wanted[:2], found[:2], strict=True):
+        assert torch.equal(a, b) and b.requires_grad
+    assert backpropagate([], [x], False, False) == [None]
+
+
+def test_a_lifted_function_and_its_gradient():
+    def function(x, y):
+        return (x * y, x.exp(), torch.ones(3)), (x > y,)
+
+    x, y = (torch.randn(5, 3, generator=torch.Generator().manual_seed(i)) for i in range(2))
+    starts = [torch.randn(3) for _ in range(3)]
+
+    def by_ours(x, y):
+        values, back, aux = vjp(function, x, y)
+        return (*values, *aux, *back(starts, False, False))
+
+    def by_torch(x, y):
+        values, back, aux = torch.func.vjp(function, x, y, has_aux=True)
+        return (*values, *aux, *back(tuple(starts)))
+
+    for a, b in zip(torch.vmap(by_ours, out_dims=(0, 0, None, 0, 0, 0))(x, y),
+                    torch.vmap(by_torch, out_dims=(0, 0, None, 0, 0, 0))(x, y), strict=True):
+        assert torch.equal(a, b)
