@@ -45,6 +45,7 @@ PASSES: dict[str, tuple[str, ...]] = {
     "peephole": ("peephole",),
     "routes": ("route",), "halves": ("halves",), "channels_last": ("pools", "channels last"),
     "convolutions": ("products",)}
+UNTRIED, OF_UNTRIED = "pools, before trials", "pool_channels_last"
 
 
 @dataclass
@@ -140,6 +141,7 @@ def effects(name: str) -> dict[str, list[float]]:
     Quotients are of single rounds, since the load of a machine varies from one to the next.
     """
     from lamella.graph.guards.reach import Reach
+    from lamella.graph.passes.order import improve
     from lamella.graph.passes.trial import _run, copies
     from lamella.graph.tracing.copies import copied
     from lamella.graph.tracing.trace import data_of, run_traced
@@ -162,10 +164,16 @@ def effects(name: str) -> dict[str, list[float]]:
                 other = _improved(recorded, inputs)
             if _written(other) != text:  # else it finds nothing to do
                 graphs[title] = other
+        graphs["untried"] = improve(recorded, inputs)
+        with left_out(OF_UNTRIED):
+            other = improve(recorded, inputs)
+        if _written(other) != _written(graphs["untried"]):
+            graphs[UNTRIED] = other
         ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}
         times = in_turns({title: lambda g=graph, v=values: _run(g, v)
                           for title, (graph, values) in ready.items()})
-    return {title: statistics.quantiles(map(operator.truediv, seconds, times["all"]), n=4)
+    base = {title: times["untried" if title == UNTRIED else "all"] for title in times}
+    return {title: statistics.quantiles(map(operator.truediv, seconds, base[title]), n=4)
             for title, seconds in times.items()}
 
 
@@ -224,7 +232,7 @@ def kinds_table(found: dict[str, Found]) -> Table:
 
 def passes_table(found: dict[str, dict[str, list[float]]]) -> Table:
     lines = [[title, *(_effect(e[title]) if title in e else "–" for e in found.values())]
-             for title in (*PASSES, "none")]
+             for title in (*PASSES, UNTRIED, "none")]
     lines[-1][0] = "all of them"
     return Table("Time without a pass, as a multiple of the time with all: the median and the "
                  "middle half of the rounds (– where it finds nothing to do)",
