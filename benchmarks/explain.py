@@ -173,8 +173,9 @@ def effects(name: str) -> dict[str, list[float]]:
         times = in_turns({title: lambda g=graph, v=values: _run(g, v)
                           for title, (graph, values) in ready.items()})
     base = {title: times["untried" if title == UNTRIED else "all"] for title in times}
-    return {title: statistics.quantiles(map(operator.truediv, seconds, base[title]), n=4)
-            for title, seconds in times.items()}
+    return {title: statistics.quantiles(map(operator.truediv, seconds, base[title]), n=4,
+                                        method="inclusive")
+            for title, seconds in times.items() if title != "untried"}
 
 
 def _written(graph: Any) -> list[str]:
