@@ -53,7 +53,7 @@ class Initializer:
         known = mstype.from_raw[raw_dtype]
         arr = np.zeros(tuple(shape), mstype.dtype_to_nptype(known))
         self(arr)
-        return torch.from_numpy(arr).to(raw_dtype)
+        return torch.from_numpy(arr).to(raw_dtype, copy=True)  # a subclass may have kept `arr`
 
 
 class _Kernel(Initializer):

@@ -308,3 +308,15 @@ def test_no_copy_is_made_of_what_waits_or_was_just_made():
 
     parameter = ms.Parameter(initializer(Kept(), (3,)), name="w")
     assert parameter._data.data_ptr() == made[0].data_ptr()
+
+
+def test_an_array_that_an_initializer_keeps_is_not_the_data_of_a_parameter():
+    class Keeping(Initializer):
+        def _initialize(self, arr):
+            arr[:] = 1.0
+            self.arr = arr
+
+    keeping = Keeping()
+    parameter = ms.Parameter(initializer(keeping, (3,)), name="w")
+    parameter.set_data(ms.Tensor([5.0, 5.0, 5.0]))
+    assert keeping.arr.tolist() == [1.0] * 3
