@@ -45,7 +45,7 @@ PASSES: dict[str, tuple[str, ...]] = {
     "peephole": ("peephole",),
     "routes": ("route",), "halves": ("halves",), "channels_last": ("pools", "channels last"),
     "convolutions": ("products",)}
-UNTRIED, OF_UNTRIED = "pools, before trials", "pool_channels_last"
+UNTRIED = "pools, before trials"
 
 
 @dataclass
@@ -142,6 +142,7 @@ def effects(name: str) -> dict[str, list[float]]:
     """
     from lamella.graph.guards.reach import Reach
     from lamella.graph.passes.order import improve
+    from lamella.graph.passes.pools import pool_channels_last
     from lamella.graph.passes.trial import _run, copies
     from lamella.graph.tracing.copies import copied
     from lamella.graph.tracing.trace import data_of, run_traced
@@ -164,11 +165,10 @@ def effects(name: str) -> dict[str, list[float]]:
                 other = _improved(recorded, inputs)
             if _written(other) != text:  # else it finds nothing to do
                 graphs[title] = other
-        graphs["untried"] = improve(recorded, inputs)
-        with left_out(OF_UNTRIED):
-            other = improve(recorded, inputs)
-        if _written(other) != _written(graphs["untried"]):
-            graphs[UNTRIED] = other
+        untried = improve(recorded, inputs)
+        pooled = pool_channels_last(untried)
+        if pooled is not None:
+            graphs["untried"], graphs[UNTRIED] = pooled, untried
         ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}
         times = in_turns({title: lambda g=graph, v=values: _run(g, v)
                           for title, (graph, values) in ready.items()})

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .dtype import is_inexact
-from .wrappers import plain
+from .wrappers import functorch, plain
 
 
 class _ThreadState(threading.local):
@@ -46,6 +46,16 @@ def is_nested() -> bool:
     level = state.level
     return level is not None and (level.outer is not None or level.forward
                                   or torch._C._are_functorch_transforms_active())
+
+
+def is_plain_run() -> bool:
+    """Whether kernels may be replaced by others: outside of recordings and transformations.
+
+    A recorded run keeps PyTorch's kernels, since its graph is rewritten later. `vmap` and forward
+    mode have rules for PyTorch's own only.
+    """
+    return (state.trace is None and functorch.peek_interpreter_stack() is None
+            and torch.autograd.forward_ad._current_level < 0)
 
 
 MOST_NUMBERS = 16  # of a tensor that a graph may depend on

@@ -22,10 +22,9 @@ from ..forking import Lock
 from ..random import kept
 from ..state import state
 from ..tensor import Tensor, wrap
-from .engine import backpropagate
+from .engine import backpropagate, vjp
 from .hooks import attached_hook
 from .level import Level, batching, current, entered, recording
-from .lifted import vjp
 from .node import probe
 from .rules import rule_name
 from .run import as_value, cut, detached, record
@@ -376,15 +375,14 @@ class Linear:
 
     def _pushed(self, tangents: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
         tangents = [tangents[index] for index in self.indices]
+        nested = recording(self.outer) or recording(current())
         if self.lifted:
             rows = self.run.originals
             given = tuple(torch.zeros_like(row) if t is None else t.to(row.dtype)
                           for t, row in zip(tangents, rows, strict=True))
-            nested = recording(self.outer) or recording(current())
             return self.back(given, True, nested)
         pairs = [(row, t.to(row.dtype)) for row, t in zip(self.rows, tangents, strict=True)
                  if t is not None and row.requires_grad]
-        nested = recording(self.outer) or recording(current())
         found = backpropagate(pairs, self.starts, True, nested)
         return [torch.zeros_like(out) if t is None else t
                 for t, out in zip(found, self.outs, strict=True)]

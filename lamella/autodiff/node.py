@@ -15,12 +15,9 @@ import torch
 
 from ..state import state
 from ..wrappers import functorch, physical
-from .engine import backpropagate
+from .engine import Raws, backpropagate, vjp
 from .level import Level, batching, current, entered, pushes
-from .lifted import vjp
 from .tree import differentiable
-
-Raws = Sequence[torch.Tensor]
 
 
 class Rule:

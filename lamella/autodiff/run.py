@@ -18,10 +18,9 @@ from ..parameter import Parameter
 from ..state import state
 from ..tensor import Tensor, wrap
 from ..wrappers import functorch
-from .engine import backpropagate
+from .engine import backpropagate, vjp
 from .hooks import attached_hook, raw_hook
 from .level import Level, batching, current, lifted, recording
-from .lifted import vjp
 from .rules import rule_name
 from .tree import differentiable, differentiable_tensors, map_tensors, tensors
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..state import state
+from ..state import is_plain_run
 
 aten = torch.ops.aten
 
@@ -32,13 +32,10 @@ def max_pool2d(raw: torch.Tensor, kernel: Any, stride: Any = None, padding: Any 
                dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """`torch.nn.functional.max_pool2d` by the faster kernel.
 
-    A recorded run keeps PyTorch's kernel: a compiled function chooses its layouts itself.
-    Transformations have rules for PyTorch's own only.
+    A compiled function chooses its layouts itself.
     """
-    if (state.trace is not None or not suits(raw.shape, raw.dtype, raw.device)
-            or hasattr(raw, "device_mesh") or not raw.is_contiguous()
-            or torch._C._are_functorch_transforms_active()
-            or torch.autograd.forward_ad._current_level >= 0):
+    if (not suits(raw.shape, raw.dtype, raw.device) or not raw.is_contiguous()
+            or hasattr(raw, "device_mesh") or not is_plain_run()):
         return F.max_pool2d(raw, kernel, stride, padding, dilation, ceil_mode, return_indices)
     sizes = [_pair(size) for size in (kernel, stride or kernel, padding, dilation)]
     found = _MaxPool.apply(raw, *sizes, ceil_mode)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..state import state
+from ..state import is_plain_run, state
 from .measured import Key, Measured
 from .timing import GAIN
 
@@ -163,17 +163,14 @@ def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def _plain(x: torch.Tensor, y: torch.Tensor, bias: torch.Tensor | None) -> bool:
     """Whether other kernels support these matrices, outside of recordings and transformations.
 
-    A recorded run keeps PyTorch's products, since its graph is routed later. Transformations
-    (`vmap`, forward mode, autocast) and DTensors have rules for PyTorch's products only.
+    Autocast and DTensors, too, have rules for PyTorch's products only.
     """
     return (not hasattr(x, "device_mesh") and not hasattr(y, "device_mesh")
-            and x.dtype is torch.float32 and y.dtype is torch.float32 and state.trace is None
+            and x.dtype is torch.float32 and y.dtype is torch.float32 and is_plain_run()
             and x.device.type == "cpu" and y.device.type == "cpu"
             and (bias is None or bias.dtype is torch.float32 and bias.shape == y.shape[:1]
                  and bias.is_contiguous())  # oneDNN's kernel reads it as if it were
-            and not torch.is_autocast_enabled("cpu")
-            and torch._C._functorch.peek_interpreter_stack() is None  # type: ignore[attr-defined]
-            and torch.autograd.forward_ad._current_level < 0)
+            and not torch.is_autocast_enabled("cpu"))
 
 
 def _product(x: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:

@@ -5,8 +5,7 @@ import sys
 
 import torch
 
-from lamella.autodiff.engine import backpropagate
-from lamella.autodiff.lifted import vjp
+from lamella.autodiff.engine import backpropagate, vjp
 
 PROGRAM = """
 import sys

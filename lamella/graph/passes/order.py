@@ -25,7 +25,6 @@ from .convolutions import convolutions
 from .halves import halves
 from .memory import Liveness, Memory, reshapes_in_place
 from .peephole import peephole
-from .pools import pool_channels_last
 from .recomputation import recompute_casts
 from .routes import route
 from .trial import NotYet, pays
@@ -82,8 +81,6 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)
-    else:
-        pool_channels_last(better.graph)  # a trial may find another layout for all that is around
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
     better.recompile()

@@ -6,31 +6,34 @@ import operator
 from typing import Any
 
 import torch
-from torch.fx import Graph, Node
+from torch.fx import Graph, GraphModule, Node
 
 from ...machine.planes import suits
+from ..ir.draft import copied
 from ..ir.forms import Form, form_of
 from .memory import Liveness
 
 aten = torch.ops.aten
 
 
-def pool_channels_last(graph: Graph) -> int:
-    """Convert what such pools take and give; returns how many they are.
+def pool_channels_last(module: GraphModule) -> GraphModule | None:
+    """The graph with conversions of what such pools take and give; None if there are none of them.
 
-    Results are the same, bit by bit, so this needs no trial. It is left out where the graph would
-    take more memory at its peak.
+    Results are the same, bit by bit, so this needs no trial. Trials of other layouts start from
+    the graph without it: they convert what is around the pools, too.
+
+    Returns:
+        A new graph; None also where it would take more memory at its peak.
     """
-    found = [n for n in graph.nodes if _suits(n)]
-    if not found:
-        return 0
-    before = Liveness(graph).peak
-    undo = [_converted(graph, node) for node in found]
-    if Liveness(graph).peak <= before:
-        return len(found)
-    for node, added in zip(found, undo, strict=True):
-        _put_back(graph, node, added)
-    return 0
+    if not any(map(_suits, module.graph.nodes)):
+        return None
+    better = copied(module)
+    for node in [n for n in better.graph.nodes if _suits(n)]:
+        _convert(better.graph, node)
+    if Liveness(better.graph).peak > Liveness(module.graph).peak:
+        return None
+    better.recompile()
+    return better
 
 
 def _suits(node: Node) -> bool:
@@ -41,31 +44,17 @@ def _suits(node: Node) -> bool:
             and all(user.target is operator.getitem for user in node.users))
 
 
-def _converted(graph: Graph, node: Node) -> list[Node]:
-    """Convert the argument of a pool, and its results; returns the conversions."""
+def _convert(graph: Graph, node: Node) -> None:
+    """Convert the argument of a pool, and its results."""
     x: Any = node.args[0]
-    added = []
     with graph.inserting_before(node):
-        added.append(_clone(graph, x, torch.channels_last))
-    node.args = (added[0], *node.args[1:])
+        last = _clone(graph, x, torch.channels_last)
+    node.args = (last, *node.args[1:])
     for part in list(node.users):
         with graph.inserting_after(part):
             back = _clone(graph, part, torch.contiguous_format)
         part.replace_all_uses_with(back, lambda user, own=back: user is not own)
         part.meta["form"] = _last(form_of(part))
-        added.append(back)
-    return added
-
-
-def _put_back(graph: Graph, node: Node, added: list[Node]) -> None:
-    first, *backs = added
-    for back in backs:
-        part: Any = back.args[0]
-        part.meta["form"] = form_of(back)
-        back.replace_all_uses_with(part)
-        graph.erase_node(back)
-    node.args = (first.args[0], *node.args[1:])
-    graph.erase_node(first)
 
 
 def _clone(graph: Graph, node: Node, layout: torch.memory_format) -> Node:

@@ -145,15 +145,14 @@ class Plan:
     def settle(self, values: list[torch.Tensor], hot: bool) -> None:
         """Continue the autotuning of each stage; `values` are those of a run, and forgotten."""
         waiting = []
-        end = len(values)
-        for stage in reversed(self.stages):
-            start = end - len(stage.part.results)
+        end = len(values) - sum(len(stage.part.results) for stage in self.stages)
+        for stage in self.stages:
+            start, end = end, end + len(stage.part.results)
             if not stage.settled:
                 waiting.append((stage, [values[i] for i in stage.takes],
                                 values[start:end] if self.is_pure else None))
-            end = start
         values.clear()  # no other result lives on while more are made to be compared
-        for stage, its, results in reversed(waiting):
+        for stage, its, results in waiting:
             stage.settle(its, hot, results)
         self.settled = all(stage.settled for stage in self.stages)
 

@@ -31,6 +31,7 @@ from ..ir.sharing import Sharing
 from ..ir.stages import CannotCut, check_guards
 from ..ir.streams import generators_restored, streams_of
 from ..passes import improve, was_measured_before
+from ..passes.pools import pool_channels_last
 from ..tracing import outside
 from ..tracing.changes import assign
 from ..tracing.lines import NOWHERE, Line
@@ -153,9 +154,15 @@ class Path:
                             and was_measured_before(self.graph, values)):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 with not_collecting():
-                    self.plan = Plan(self.graph, self.expected, self.arguments, not self.settled)
+                    self.plan = self._plan_of(self.graph)
                 release()  # the memory that the recording took
             return self.plan
+
+    def _plan_of(self, graph: GraphModule) -> Plan:
+        """A plan of a graph; the layouts of pools are guessed until all are measured."""
+        if not self.settled and not self._measured:
+            graph = pool_channels_last(graph) or graph
+        return Plan(graph, self.expected, self.arguments, not self.settled)
 
     def forget_data(self) -> None:
         """Release the Parameters' data of the last run, since they may get other data."""
@@ -310,7 +317,7 @@ class Path:
         release()  # the memory that the run took
         better = improve(self.graph, values, measure=True)
         self._measured = not better.meta.get("open")
-        self.plan = Plan(better, self.expected, self.arguments, True)
+        self.plan = self._plan_of(better)
         release()
         self._tried += time.perf_counter() - start
 

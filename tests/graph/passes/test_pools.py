@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.ir.draft import copied
-from lamella.graph.passes.order import improve, simplify
+import lamella as ms
+from lamella import ops
 from lamella.graph.passes.pools import pool_channels_last
 from tests.graph.passes.checks import check_same, count, recorded
 
@@ -23,25 +23,27 @@ def training(x):
 def test_a_training_step():
     x = torch.randn(SHAPE)
     graph = recorded(training, x)
-    found = copied(graph)
-    assert pool_channels_last(found.graph) == 1
-    simplify(found)
-    found.recompile()
-    assert count(found, "clone") == 3
+    found = pool_channels_last(graph)
+    assert found is not None and count(found, "clone") == 3 and count(graph, "clone") == 0
     check_same(graph, found, [x], 0.0)
-    check_same(graph, improve(graph, [x]), [x], 0.0)
 
 
 def test_it_is_left_out_where_the_peak_would_grow():
     x = torch.randn(SHAPE)
     graph = recorded(lambda x: F.max_pool2d(x, 2), x)
-    found = copied(graph)
-    assert pool_channels_last(found.graph) == 0
-    assert [n.target for n in found.graph.nodes] == [n.target for n in graph.graph.nodes]
-    found.recompile()
-    check_same(graph, found, [x], 0.0)
+    assert pool_channels_last(graph) is None
 
 
 def test_small_planes_stay():
     graph = recorded(training, torch.randn(2, 4, 8, 8))
-    assert pool_channels_last(graph.graph) == 0
+    assert pool_channels_last(graph) is None
+
+
+def test_trials_start_from_the_graph_without_it():
+    step = ms.jit(ms.value_and_grad(lambda x: ops.max_pool2d(x.sin().sin().sin(), 2).sum()))
+    x = ms.Tensor(torch.randn(SHAPE).numpy())
+    for _ in range(2):
+        step(x)
+    ((_, _, path),) = next(iter(step._entries.values()))
+    assert count(path.graph, "clone") == 0
+    assert sum(count(graph, "clone") for graph in path.graphs()) >= 2
