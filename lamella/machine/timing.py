@@ -14,6 +14,7 @@ from typing import TypeVar
 import torch
 
 GAIN = 0.95  # the most time, relative to the first alternative, for another to be chosen
+BRIEF = 0.01  # seconds of a run that takes longer if another alternative had the caches before it
 
 T = TypeVar("T")
 
@@ -42,6 +43,11 @@ class Rounds:
     def turn(self) -> str:
         """The alternative that has been timed least often."""
         return min(self.times, key=lambda name: len(self.times[name]))
+
+    @property
+    def are_brief(self) -> bool:
+        """Whether a run has to follow one of the same alternative, as it will once it is chosen."""
+        return all(times and times[-1] < BRIEF for times in self.times.values())
 
     def timed(self, name: str, run: Callable[[], T], device: torch.device) -> T:
         """Run an alternative and note its time, until the device is done; returns its result."""

@@ -41,7 +41,7 @@ from .plan import Plan
 from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
-FEWEST, MOST, PATIENCE = 9, 54, 1.0  # runs of a trial; seconds, unless the fewest take longer
+FEWEST, MOST, PATIENCE = 9, 104, 1.0  # runs of a trial; seconds, unless the fewest take longer
 SOON, TINY = 64, 5e-5  # after so many runs, one shorter than so many seconds isn't compiled
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 _AS_IT_IS = nullcontext()
