@@ -2,7 +2,7 @@
 
 import torch
 
-from lamella.machine.timing import GAIN, Rounds
+from lamella.machine.timing import BRIEF, GAIN, Rounds
 
 
 def noted(warm=0, **times):
@@ -33,3 +33,9 @@ def test_ways_take_turns():
         assert rounds.turn == expected
         assert rounds.timed(expected, lambda: 5, torch.device("cpu")) == 5
     assert rounds.count == 2 and all(t > 0 for t in rounds.times["a"])
+
+
+def test_brief_runs_follow_one_of_their_own():
+    assert not noted(a=[], b=[]).are_brief
+    assert noted(a=[1.0, BRIEF / 2], b=[BRIEF / 2]).are_brief
+    assert not noted(a=[BRIEF / 2], b=[2 * BRIEF]).are_brief

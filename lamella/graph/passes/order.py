@@ -26,13 +26,14 @@ from .halves import halves
 from .memory import Liveness, Memory, reshapes_in_place
 from .peephole import peephole
 from .recomputation import recompute_casts
+from .relus import relu_after_pools
 from .routes import route
 from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 9  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 10  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that."""
@@ -77,6 +78,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if reshapes_in_place(better.graph):
         return better
     simplify(better)
+    relu_after_pools(better)
     recompute_casts(better.graph)
     if measure:
         better.recompile()

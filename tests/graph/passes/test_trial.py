@@ -152,7 +152,7 @@ def test_slow_graphs_run_a_few_times(monkeypatch):
     run = trial._run
     monkeypatch.setattr(trial, "_run", lambda *args: runs.append(1) or run(*args))
     pays(graph, other, inputs)
-    assert len(runs) <= 2 + 2 * trial.FEWEST
+    assert len(runs) <= 2 + 4 * trial.FEWEST  # brief ones follow one that isn't timed
 
 
 def test_a_real_trial(monkeypatch):
