@@ -34,7 +34,8 @@ def relu_after_pools(module: GraphModule) -> int:
         if pool is None:
             continue
         touched = [relu, relu.args[0], pool, *pool.users]
-        if any(memory.writes(n) for n in touched) or form_of(relu) != form_of(relu.args[0]):
+        form = form_of(relu)
+        if any(map(memory.writes, touched)) or form is None or form != form_of(relu.args[0]):
             continue
         gradients = _gradients(relu, pool)
         if gradients is not None:
