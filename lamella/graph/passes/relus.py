@@ -25,14 +25,12 @@ def relu_after_pools(module: GraphModule) -> int:
     Args:
         module: changed in place.
     """
-    relus = [n for n in module.graph.nodes if n.target is aten.relu.default]
-    memory = Memory(module.graph) if relus else None
-    count = 0
-    for relu in relus:
-        assert memory is not None
+    count, memory = 0, None
+    for relu in [n for n in module.graph.nodes if n.target is aten.relu.default]:
         pool = _only_pool(relu)
         if pool is None:
             continue
+        memory = memory or Memory(module.graph)
         touched = [relu, relu.args[0], pool, *pool.users]
         form = form_of(relu)
         if any(map(memory.writes, touched)) or form is None or form != form_of(relu.args[0]):
@@ -40,7 +38,7 @@ def relu_after_pools(module: GraphModule) -> int:
         gradients = _gradients(relu, pool)
         if gradients is not None:
             _exchange(module.graph, relu, pool, gradients)
-            count += 1
+            count, memory = count + 1, None
     return count
 
 

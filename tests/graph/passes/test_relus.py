@@ -57,6 +57,19 @@ def test_an_answer():
     check_same(graph, other, [x], 0.0)
 
 
+def test_pools_in_a_row():
+    def step(x):
+        x = x.detach().requires_grad_()
+        y = F.max_pool2d(F.relu(F.max_pool2d(F.relu(x.sin()), 2)), 2)
+        return y.detach(), *torch.autograd.grad(y.exp().sum(), x)
+
+    x = torch.randn(SHAPE)
+    graph, other = recorded(step, x), recorded(step, x)
+    assert relu_after_pools(other) == 2
+    other.recompile()
+    check_same(graph, other, [x], 0.0)
+
+
 @pytest.mark.parametrize("step", [
     lambda x: (F.max_pool2d(r := F.relu(x), 2), r * 2),  # another reads it
     lambda x: (F.max_pool2d(r := F.relu(x), 2), F.max_pool2d(r, 3)),
