@@ -11,7 +11,7 @@ import torch
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from . import context
-from .construction import converted, device_named, flat_bytes
+from .construction import converted, device_named, flat_bytes, shared
 from .dtype import Type, from_raw, to_raw
 from .errors import op
 from .inplace import in_place
@@ -300,7 +300,7 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
         return self
     raw = getattr(source, "_raw", None)
     if raw is not None and size is None:
-        self._raw = raw.detach()
+        self._raw = shared(raw)
         return self
     storage = source if raw is None else raw.untyped_storage()
     if not isinstance(storage, torch.UntypedStorage):

@@ -110,7 +110,13 @@ class Parameter(Tensor):
                             f"but got {default_input!r} of type {type(default_input).__name__}.")
         self.init = getattr(default_input, "init", None)
         if self.init is None:
-            self._data = as_raw(default_input, copy=True)
+            made = as_raw(default_input, copy=True)
+            self._data = made.detach()
+            level = state.level
+            if level is not None and state.overlay is not None and (
+                    level.forward or made.requires_grad
+                    or torch._C._are_functorch_transforms_active()):
+                state.overlay[self] = made  # inside of the gradient call, a value like any other
         elif delay.initialization:
             self._data = cast(Tensor, default_input)._raw
         else:

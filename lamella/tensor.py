@@ -27,6 +27,7 @@ from .construction import (
     device_named,
     dimensions,
     holds,
+    shared,
 )
 from .dtype import Type, from_raw, is_inexact
 from .errors import op
@@ -315,7 +316,7 @@ class Tensor:
 
     def __deepcopy__(self, memodict: dict) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw.detach().clone()
+        twin._raw = shared(self._raw).clone()
         if self.__dict__:
             memodict[id(self)] = twin
             twin.__dict__.update(copy.deepcopy(self.__dict__, memodict))
@@ -323,7 +324,7 @@ class Tensor:
 
     def __copy__(self) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw.detach().clone()
+        twin._raw = shared(self._raw).clone()
         twin.__dict__.update(self.__dict__)
         return twin
 
