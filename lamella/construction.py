@@ -256,7 +256,7 @@ def _functions(names: str) -> frozenset[Any]:
 # functions that need the form of a tensor only, and those that make another tensor of this form
 _OF_FORM = _functions("""
     size stride dim ndimension numel nelement element_size storage_offset is_floating_point
-    is_complex is_contiguous is_inference is_conj is_neg is_signed detach to clone expand
+    is_complex is_contiguous is_inference is_conj is_neg is_signed detach to clone expand view_as
     result_type""")
 _OTHERS = _functions("""
     zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full""")

@@ -12,6 +12,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from . import context
 from .construction import converted, device_named, flat_bytes, shared
+from .core import cuts
 from .dtype import Type, from_raw, to_raw
 from .errors import op
 from .inplace import in_place
@@ -367,6 +368,8 @@ def to_dlpack(self: Tensor) -> Any:
         >>> print(ms.Tensor.from_dlpack(x.to_dlpack()))
         [1. 2.]
     """
+    if state.level is not None:
+        cuts.read(self._raw, state.level, "to_dlpack()")
     return torch.to_dlpack(self._raw.detach())  # type: ignore[attr-defined]
 
 

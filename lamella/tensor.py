@@ -29,6 +29,7 @@ from .construction import (
     holds,
     shared,
 )
+from .core import cuts
 from .dtype import Type, from_raw, is_inexact
 from .errors import op
 from .indexed_copies import copies, note_copy, write_back
@@ -258,6 +259,8 @@ class Tensor:
         if state.trace is not None:
             state.trace.refuse("hands a tensor to NumPy")
         raw = self._raw
+        if state.level is not None:
+            cuts.read(raw, state.level, "asnumpy()")
         if (torch._C._are_functorch_transforms_active()
                 or functorch.is_functorch_wrapped_tensor(raw)):
             raw = plain(raw)
@@ -281,6 +284,8 @@ class Tensor:
         return array.copy() if copy else array
 
     def __dlpack__(self, **kwargs: Any) -> Any:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "__dlpack__()")
         return self._raw.detach().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
@@ -290,12 +295,16 @@ class Tensor:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
         if index is not None:
             part = wrap(self._raw.reshape(-1)) if isinstance(index, int) else self
-            return part[index]._one("a number by 'item'")
+            return part[index].item()
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "item()")
         return self._one("a number by 'item'")
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         self.init_data()
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "tolist()")
         return numbers(self._raw)
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
@@ -360,12 +369,16 @@ class Tensor:
             raise type(error)(f"For 'int', {number!r} is not an integer.") from None
 
     def __float__(self) -> float:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "float()")
         number = self._one("float")
         if isinstance(number, complex):
             raise TypeError(f"For 'float', {number!r} is complex; take its real part.")
         return float(number)
 
     def __complex__(self) -> complex:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "complex()")
         return complex(self._one("complex"))
 
     def __index__(self) -> int:

@@ -19,7 +19,7 @@ from ..state import state
 from ..tensor import wrap
 from .level import current, entered, lifted, watched
 from .node import Rule, attach
-from .rules import checked_gradient, rule_name
+from .rules import checked_gradient, rule_name, warn_of_closed_over
 from .stop import no_grad
 from .tree import differentiable, leaves, map_tensors, same_structure, tensors
 
@@ -34,7 +34,10 @@ def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
     if not watched(raws):
         return cell.construct(*args, **kwargs)
     call = _BpropCall(cell, args, kwargs, parameters)
-    if lifted():
+    extended = lifted()
+    warn_of_closed_over(call.rule, (cell.construct, cell.bprop), None if extended else cell,
+                        {id(p) for p in parameters})
+    if extended:
         return _attached_bprop(call, raws)
     outs = iter(_Bprop.apply(call, *raws))
     return map_tensors(lambda _: wrap(next(outs)), call.out_tree)

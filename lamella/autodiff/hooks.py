@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
+from ..core.cuts import depends
 from ..parameter import Parameter
 from ..primitive import Primitive
 from ..tensor import Tensor, tensor_methods, wrap
@@ -342,14 +343,7 @@ def _depends(raw: torch.Tensor) -> bool:
 
 def varies(raw: torch.Tensor) -> bool:
     """Whether any running transformation differentiates by inputs that a raw tensor depends on."""
-    level = current()
-    forward = level is not None and level.forward
-    while True:
-        if raw.requires_grad or forward and unpack_dual(raw).tangent is not None:
-            return True
-        if not functorch.is_functorch_wrapped_tensor(raw):
-            return False
-        raw = functorch.get_unwrapped(raw)
+    return depends(raw, current())
 
 
 def _hook_later_uses(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ..core.cuts import warn_assigned
 from ..errors import of_backward
 from ..parameter import Parameter
 from ..state import state
@@ -140,8 +141,10 @@ class Run:
         nested = recording(self.outer) or recording(current())
         wanted = [alias for alias in self.aliases if alias.requires_grad]
         later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
+        probes = self.level.probes
         try:
-            found = iter(backpropagate(zip(raws, starts, strict=True), wanted + later,
+            found = iter(backpropagate(zip(raws, starts, strict=True),
+                                       wanted + later + [probe for probe, _, _ in probes],
                                        again or nested, nested))
         except (RuntimeError, IndexError) as error:
             lacking = _LACKING.search(str(error))
@@ -149,8 +152,13 @@ class Run:
                 raise of_backward(error) from error
             raise RuntimeError(f"For 'grad', the operator '{lacking[1]}' has no derivative. Use "
                                "ops.stop_gradient where none is needed.") from error
-        if later:
-            found = self._with_later(wanted, list(found))
+        if probes or later:
+            every = list(found)
+            for gradient, (_, place, name) in zip(every[len(wanted) + len(later):], probes,
+                                                  strict=True):
+                if gradient is not None:
+                    warn_assigned(place, name)
+            found = self._with_later(wanted, every) if later else iter(every)
         yield from self.finished(found)
 
     def finished(self, found: Iterator[Any]) -> Iterator[Tensor]:
