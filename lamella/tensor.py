@@ -75,6 +75,7 @@ class Tensor:
     __array_priority__ = 1000.0  # NumPy arrays leave `array + tensor` to us
 
     _raw: torch.Tensor
+    _is_whole = True  # no structure, whatever a subclass is
     init: Any = None  # the Initializer of a tensor whose data has not been made yet
     const_arg: bool = False
 

@@ -18,6 +18,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..core.structures import agree, aligned, kind_of
 from ..forking import Lock
 from ..random import kept
 from ..state import state
@@ -30,10 +31,10 @@ from .node import probe
 from .rules import rule_name
 from .run import as_value, cut, detached, record
 from .tree import (
+    check_no_hidden,
     differentiable,
     differentiable_tensors,
     map_tensors,
-    same_structure,
     tensors,
 )
 
@@ -134,10 +135,15 @@ def arguments(inputs: Any, name: str, what: str) -> tuple:
     """The arguments of a function, given as one Tensor or as a tuple or list of them."""
     if isinstance(inputs, Tensor):
         return (inputs,)
-    if isinstance(inputs, (tuple, list)):
-        return tuple(inputs)
-    raise TypeError(f"For '{name}', '{what}' must be a Tensor, or a tuple or list of Tensors, "
-                    f"but got {type(inputs).__name__}.")
+    if isinstance(inputs, (tuple, list)) and not hasattr(inputs, "_fields"):
+        found = tuple(inputs)
+    elif kind_of(inputs) is not None:
+        found = (inputs,)
+    else:
+        raise TypeError(f"For '{name}', '{what}' must be a Tensor, a structure of Tensors, or a "
+                        f"tuple or list of these, but got {type(inputs).__name__}.")
+    check_no_hidden(name, f"'{what}'", found)
+    return found
 
 
 def checked_tangents(args: tuple, directions: tuple, name: str) -> list[torch.Tensor | None]:
@@ -170,11 +176,13 @@ def _tangents(arg: Any, given: Any, name: str) -> Iterator[torch.Tensor | None]:
     elif given is None:
         yield from (None for _ in tensors(arg))
     elif next(tensors(arg), None) is not None:
-        if not same_structure(arg, given):
+        if not agree(arg, given):
             raise ValueError(f"For '{name}', 'v' must have the structure of the inputs: got a "
                              f"{type(given).__name__} for a {type(arg).__name__}.")
-        for key in arg if isinstance(arg, dict) else range(len(arg)):
-            yield from _tangents(arg[key], given[key], name)
+        kind = kind_of(arg)
+        assert kind is not None
+        for part, direction in zip(kind.parts(arg), aligned(arg, given), strict=True):
+            yield from _tangents(part, direction, name)
 
 
 def split_aux(value: Any, name: str) -> Any:
@@ -267,7 +275,9 @@ class _Push:
                     raw = attached_hook(raw, hook, f"hook {rule_name(hook)}")
                 given.append(wrap(raw))
             flat = iter(given)
-            return map_tensors(as_value, self.fn(*map_tensors(lambda _: next(flat), self.args)))
+            value = self.fn(*map_tensors(lambda _: next(flat), self.args))
+            check_no_hidden("jvp", "the result", value)
+            return map_tensors(as_value, value)
 
     def _dual(self) -> tuple[Any, Any]:
         mode = _DifferentiableTangents() if recording(self.outer) else nullcontext()
@@ -349,6 +359,7 @@ class Linear:
         self.indices = [index for p in by for index, owner in enumerate(owners) if owner == p]
         with entered(Level(outer, transposing=True)):
             self.run = record(fn, args, {}, by, (), current())
+            check_no_hidden("linearize", "the result", self.run.value)
             self.value = map_tensors(lambda t: wrap(plain(t._raw)), self.run.value)
             self.run.value = map_tensors(lambda t: wrap(twin_of(t._raw)), self.run.value)
             self.moving = [differentiable(t._raw) for t in tensors(self.run.value)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.structures import kind_of, same_structure
 from ..tensor import Tensor, wrap
 from .custom import leaf_of
 from .level import current, entered, lifted, watched
@@ -136,7 +137,10 @@ class _UserFunction(torch.autograd.Function):
 
 def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
     """What `backward` returned, for each Tensor among the arguments."""
-    values = list(result) if isinstance(result, (tuple, list)) else [result]
+    several = (isinstance(result, (tuple, list)) and not hasattr(result, "_fields")
+               and not (len(call.args) == 1 and kind_of(call.args[0]) is not None
+                        and same_structure(call.args[0], result)))
+    values = list(result) if several else [result]
     label = call.label
     if len(values) != len(call.args):
         raise ValueError(f"The {label} must return {len(call.args)} gradients, one for each "
@@ -144,7 +148,7 @@ def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
     found: list[Any] = []
     for arg, value in zip(call.args, values, strict=True):
         for index, leaf in enumerate(tensors(arg)):
-            part = leaf_of(value, index) if isinstance(value, (tuple, list, dict)) else value
+            part = value if kind_of(value) is None else leaf_of(value, index)
             found.append(checked_gradient(part, leaf._raw, label))
     return found
 

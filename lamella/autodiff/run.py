@@ -24,7 +24,7 @@ from .hooks import attached_hook, raw_hook
 from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, lifted, recording
 from .rules import rule_name
-from .tree import differentiable, differentiable_tensors, map_tensors, tensors
+from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
@@ -283,7 +283,9 @@ class LiftedRun(Run):
                 given[p] = map_tensors(lambda _: wrap(next(flat)), given[p])
             for weight in self.weights:
                 self.level.overlay[weight] = next(flat)
-            value = map_tensors(_floating_value, fn(*given, **kwargs))
+            value = fn(*given, **kwargs)
+            check_no_hidden("grad", "the result", value)
+            value = map_tensors(_floating_value, value)
         finally:
             state.level, state.overlay = before
             torch.set_grad_enabled(recorded)
