@@ -56,6 +56,8 @@ class Facade(ModuleType):
     __lamella_sources__: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # made when it is asked for: some rooms are imported for it
+            return _shown(self)
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         for source in self.__lamella_sources__:
@@ -81,7 +83,8 @@ class Facade(ModuleType):
         paths = (p for p in (*SOURCES, *SHARED) if p.startswith(inside) and p)
         children = {p.split(".")[depth] for p in paths}
         children = {c for c in children if _sources(f"{self.__name__}.{c}") is not None}
-        return sorted({*super().__dir__(), *children})
+        lazy = (name for source in self.__lamella_sources__ for name in _lazy(source))
+        return sorted({*super().__dir__(), *children, *lazy})
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r} from Lamella>"
@@ -173,22 +176,36 @@ class _Loader(Loader):
             names["__doc__"], names["__file__"] = origin.__doc__, origin.__file__
         if module.__name__ in ("mindspore", "mindspore.version"):
             names["__version__"] = MINDSPORE_VERSION
-        shown = [n for n in names if not n.startswith("_")]
-        if not path:
-            shown += [n for n in _lamella("train").__all__ if n not in names]
-        if module.__name__.removeprefix("mindspore.").startswith(CLASSES_ONLY):
-            shown = [n for n in shown if isinstance(names[n], type)]
-        names["__all__"] = shown
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a module shows, without what it would import for that."""
     listed = getattr(module, "__all__", None)
-    names = dir(module) if listed is None else listed
-    for name in names:
+    for name in list(vars(module)) if listed is None else listed:
         if not name.startswith("_"):
             value = getattr(module, name)
             if not isinstance(value, ModuleType):
                 yield name, value
+
+
+def _shown(module: ModuleType) -> list[str]:
+    """What ``from module import *`` gives: no rooms."""
+    names = vars(module)
+    shown = [n for n in names if not n.startswith("_")]
+    lazy = dict.fromkeys(n for source in names["__lamella_sources__"] for n in _lazy(source))
+    shown += [n for n in lazy if n not in names]
+    if module.__name__.removeprefix("mindspore.").startswith(CLASSES_ONLY):
+        shown = [n for n in shown if isinstance(getattr(module, n), type)]
+    return shown
+
+
+def _lazy(source: str) -> Iterator[str]:
+    """The names of a module of Lamella that it imports when they are named, but for rooms."""
+    module = _lamella(source)
+    if "__dir__" in vars(module):
+        inside = f"{source}." if source else ""
+        yield from (n for n in dir(module) if n not in vars(module) and not n.startswith("_")
+                    and not _exists(inside + n))
 
 
 def _is_room(value: Any) -> bool:
