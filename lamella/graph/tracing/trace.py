@@ -274,8 +274,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                         raise
                     trace.refuse(str(reason))
                     trace.keeps_new = isinstance(reason, KeepsNew)
-    except BaseException:
-        if trace.refused is None or numbers is not None:
+    except BaseException as error:
+        # an exit or an interrupt leaves what has been done, as eagerly
+        if numbers is not None or trace.refused is None and (
+                symbolic or isinstance(error, (Exception, CannotTrace))):
             trace.undo()
         raise
     finally:
