@@ -16,28 +16,22 @@ import os
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 import torch
 
-from ... import context
+from ...core.outside import is_outside
 from ...machine import collector
 from ...machine.extension import Extension
 from .purity import is_pure, is_pure_library, name_of
 
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
+_NAME = __name__.partition(".")[0]
 _TORCH, _NUMPY, _STANDARD = (os.path.dirname(os.path.abspath(str(m.__file__))) + os.sep
                              for m in (torch, np, os))
-# Lamella's rooms that read or write files, or communicate with other processes
-_OUTWARD = tuple(_PACKAGE + name for name in (
-    "train" + os.sep, "dataset" + os.sep, "mindrecord.py", "profiler.py", "debug.py", "hal.py",
-    "runtime.py", "log.py", "onnx.py", "multiprocessing.py", "device_context" + os.sep,
-    "experimental" + os.sep))
-# its modules that hold settings of the process
-_SETTINGS = tuple(_PACKAGE + name for name in ("context.py", "random.py"))
 _INSTALLED = ("site-packages", "dist-packages")
 # packages that PyTorch itself calls
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
@@ -45,7 +39,7 @@ _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
 
 extension = Extension("lamella_outside", pathlib.Path(__file__).with_name("outside.cpp"))
 
-OURS, TRANSPARENT, USERS, SETTINGS = range(4)
+OURS, TRANSPARENT, USERS = range(3)
 _SWITCHES_FAST = sys.version_info < (3, 12)  # whether a profiler is set and removed in no time
 
 _of_environment = type(os.environ)
@@ -65,17 +59,29 @@ _EFFECTS: dict[CodeType, str] = {
     _of_environment.__delitem__.__code__: "changes the environment"}
 
 
-@functools.lru_cache(4096)
 def origin_of(file: str) -> int:
-    """The origin of a file's code: Lamella or PyTorch, a library that counts as part of its
-    caller, the user, or settings."""
+    """The origin of a file's code: Lamella or PyTorch, a library that counts as part of its caller,
+    or the user."""
+    module = _module_of(file)
+    if module is None:
+        return _origin_elsewhere(file)
+    return TRANSPARENT if is_outside(module) else OURS
+
+
+@functools.lru_cache(4096)
+def _module_of(file: str) -> str | None:
+    """The name of Lamella's module in a file; None for the files of others."""
+    if file.startswith("<") or not (file := os.path.abspath(file)).startswith(_PACKAGE):
+        return None
+    parts = pathlib.Path(file[len(_PACKAGE):]).with_suffix("").parts
+    return ".".join((_NAME, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+@functools.lru_cache(4096)
+def _origin_elsewhere(file: str) -> int:
     if file.startswith("<"):
         return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else TRANSPARENT
     file = os.path.abspath(file)
-    if file in _SETTINGS:
-        return SETTINGS
-    if file.startswith(_PACKAGE):
-        return TRANSPARENT if file.startswith(_OUTWARD) else OURS
     if file.startswith(_TORCH) or any(name in file for name in _UNDER_TORCH) and any(
             part in file for part in _INSTALLED):
         return OURS
@@ -102,7 +108,7 @@ class Outside:
         self.queries: list[tuple[Callable[[], Any], Any]] = []
         self.warned = False
         self._refuse = refuse
-        self._asked: set[tuple[int, int]] = set()  # pairs of classes in `queries`
+        self._asked: set[Hashable] = set()  # what is in `queries`
         self._origins: dict[int, int] = {}  # by identity: code's hash is slow
         self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
@@ -162,8 +168,6 @@ class Outside:
                     self.codes[code] = frame.f_globals
                     if "__hash__" in code.co_names:  # it is called in a way that nothing reports
                         self._refuse("calls __hash__")
-            elif kind == SETTINGS:
-                self._setting(frame)
             elif code in _EFFECTS:
                 if self._caller(frame)[0] == USERS and not _is_importing(frame):
                     self._refuse(_EFFECTS[code])
@@ -175,7 +179,7 @@ class Outside:
                     str(frame.f_globals.get("__name__", "")), code.co_name):
                 if not _is_importing(frame):
                     self._refuse(f"calls {_name(frame)}")
-        elif event != "c_call" or kind == SETTINGS:
+        elif event != "c_call":
             return
         elif arg is warnings.warn or arg is warnings.warn_explicit:
             if self._caller(frame)[0] == USERS:
@@ -201,16 +205,6 @@ class Outside:
         return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
                 and _log_around(caller) is None)  # a log handler counts as part of the log call
 
-    def _setting(self, frame: FrameType) -> None:
-        """Handle a call of a function that reads or changes settings of the process."""
-        if not self._is_called_by_user(frame):
-            return
-        if frame.f_code is not context.get_context.__code__:
-            self._refuse(f"calls {_name(frame)}")
-            return
-        name: Any = frame.f_locals.get("attr_key")
-        self.depend(functools.partial(context.get_context, name))
-
     def _query(self, code: CodeType, frame: FrameType) -> None:
         """Handle a call whose result has to be guarded."""
         if self._caller(frame)[0] != USERS or _is_importing(frame):
@@ -220,9 +214,14 @@ class Outside:
             self.depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
             return
         kind = own["instance"].__class__ if "instance" in own else own["subclass"]
-        if (id(kind), id(own["cls"])) not in self._asked:  # kept alive by the question
-            self._asked.add((id(kind), id(own["cls"])))
-            self.depend(functools.partial(issubclass, kind, own["cls"]))
+        self.depend_once((id(kind), id(own["cls"])),  # kept alive by the question
+                         functools.partial(issubclass, kind, own["cls"]))
+
+    def depend_once(self, key: Hashable, question: Callable[[], Any]) -> None:
+        """Add a guard as `depend` does, unless one has been added under this key."""
+        if key not in self._asked:
+            self._asked.add(key)
+            self.depend(question)
 
     def depend(self, question: Callable[[], Any]) -> None:
         """Add a guard on the result of a function, which the run depends on."""
@@ -244,7 +243,7 @@ class Outside:
                 if logs is None:
                     return USERS, library
                 frame = logs  # a log handler counts as part of the log call
-            elif kind in (OURS, SETTINGS):
+            elif kind == OURS:
                 return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
