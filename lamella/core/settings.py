@@ -42,6 +42,8 @@ class Settings(MutableMapping[str, Any]):
         'blue'
     """
 
+    __caches__ = ("_given",)  # no state that graphs compare: each setting that is read is guarded
+
     def __init__(self, family: str, defaults: Mapping[str, Any], unguarded: tuple[str, ...] = ()):
         self.family = family
         self.defaults = dict(defaults)

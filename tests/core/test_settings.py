@@ -29,7 +29,7 @@ def another(value):
     return [*value, 1] if isinstance(value, list) else f"{value}_"
 
 
-@pytest.mark.parametrize("family, name", EVERY, ids=".".join)
+@pytest.mark.parametrize("family, name", EVERY, ids=[f"{f}: {n}" for f, n in EVERY])
 def test_a_compiled_function_follows_each_setting(family, name):
     settings = FAMILIES[family]
     compiled = jit(lambda x: (x * 2, repr(settings[name])))

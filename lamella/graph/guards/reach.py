@@ -13,14 +13,14 @@ import threading
 import types
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from ...autodiff.tree import leaves
-from ...nn.cell_compile import OF_ONE_OBJECT
-from ...nn.cell_tree import CellTree
+from ...core.declared import caches_of
+from ...nn.cell_tree import REGISTRIES, CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
 from .kinds import (
@@ -59,7 +59,6 @@ from .kinds import (
 )
 from .places import Places
 
-REGISTRIES = ("_params", "_cells", "_buffers")
 _BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
 _OWN_KINDS = (list, dict, set, deque)
 
@@ -322,7 +321,7 @@ class Reach:
         for registry in REGISTRIES:
             if registry in own:
                 self._slots(own[registry], self.places.add(own[registry], place, registry))
-        self._slots(own, place, (*REGISTRIES, *OF_ONE_OBJECT))
+        self._slots(own, place, caches_of(type(cell)).union(REGISTRIES))
 
     def _visit_object(self, thing: Any) -> None:
         kind = type(thing)
@@ -365,14 +364,14 @@ class Reach:
             self.objects.append(thing)
             self.owners.append((thing, own))
             self.places.own[id(own)] = own
-            self._slots(own, self.places.add(own), OF_ONE_OBJECT)
+            self._slots(own, self.places.add(own), caches_of(type(thing)))
         slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
             self.slotted.append((thing, slots))
             self._slots({name: getattr(thing, name, None) for name in slots}, None, (), thing)
 
-    def _slots(self, things: dict, place: int | None, without: tuple[str, ...] = (),
+    def _slots(self, things: dict, place: int | None, without: Collection[str] = (),
                holder: Any = None) -> None:
         """Visit values by name; Tensors there are found by their names, not by identity."""
         for name, thing in list(things.items()):

@@ -6,11 +6,12 @@ import threading
 from operator import attrgetter, is_
 from typing import Any
 
+from ...nn.cell_tree import REGISTRIES
 from ...tensor import Tensor
 from .identity import Identities
 from .kinds import ATOMS, parts_of
-from .reach import REGISTRIES, Reach
-from .spots import ABSENT, Free, Spot, content_of, relevant_attributes
+from .reach import Reach
+from .spots import ABSENT, Free, Spot, content_of, state_of
 from .values import comparable, contents, fingerprint, kinds_of
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
@@ -61,11 +62,11 @@ class _Snapshot:
         self.names: list[tuple[Any, str, Any]] = []
         for cell in reach.cells:
             own = cell.__dict__
-            self._dict(own, relevant_attributes(cell))
+            self._dict(own, state_of(cell))
             for registry in REGISTRIES:
                 self._dict(own[registry], list(own[registry].items()))
         for thing in reach.objects:
-            self._dict(thing.__dict__, relevant_attributes(thing))
+            self._dict(thing.__dict__, state_of(thing))
         for function in reach.functions:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 self._attribute(function, name)
@@ -89,7 +90,7 @@ class _Snapshot:
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
         for parameter in reach.parameters:
-            self._dict(parameter.__dict__, list(parameter.__dict__.items()))
+            self._dict(parameter.__dict__, state_of(parameter))
         for tensor, slot in reach.tensors:
             if slot is None:
                 self._contents(tensor)

@@ -217,10 +217,17 @@ class Outside:
         self.depend_once((id(kind), id(own["cls"])),  # kept alive by the question
                          functools.partial(issubclass, kind, own["cls"]))
 
-    def depend_once(self, key: Hashable, question: Callable[[], Any]) -> None:
-        """Add a guard as `depend` does, unless one has been added under this key."""
-        if key not in self._asked:
-            self._asked.add(key)
+    def depend_once(self, key: Hashable, question: Callable[[], Any], *answer: Any) -> None:
+        """Add a guard as `depend` does, unless one has been added under this key.
+
+        The answer may be given, if it can't be asked for in the run.
+        """
+        if key in self._asked:
+            return
+        self._asked.add(key)
+        if answer:
+            self.queries.append((question, *answer))
+        else:
             self.depend(question)
 
     def depend(self, question: Callable[[], Any]) -> None:
