@@ -73,7 +73,8 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
         [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
         kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
         list(map(len, reach.sized)), _aliases(reach),
-        threading.get_ident() if reach.thread else 0)
+        threading.get_ident() if reach.thread else 0,
+        [kind.settings() for kind in reach.arithmetic])
 
 
 def _aliases(reach: Reach) -> list[int]:

@@ -101,6 +101,7 @@ class _Snapshot:
         self.sized = reach.sized
         self.sizes = list(map(len, self.sized))
         self.thread = reach.thread and threading.get_ident()
+        self.arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
         self.values = fingerprint(reach, free)
 
     def holds(self) -> bool:
@@ -128,6 +129,8 @@ class _Snapshot:
                 list(map(len, self.sized)) != self.sizes):
             return False
         if self.thread and self.thread != threading.get_ident():
+            return False
+        if any(held() != before for held, before in self.arithmetic):
             return False
         if self._parts_say_all and self._parts.hold():
             return True

@@ -17,6 +17,7 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import is_as_before, kept, place_of_numpy
 from ...tensor import Tensor
+from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.kinds import (
     PLAIN,
     has_tensors_as_keys,
@@ -109,6 +110,8 @@ class Snapshot:
         self.random, self.of_numpy = random.getstate(), place_of_numpy()
         self.streams = [(stream, _position(stream)) for stream in reach.streams]
         self.put_streams_back = kept()
+        self.signals = signals_of_decimals() if DECIMALS in reach.arithmetic else {}
+        self.arithmetic = [(kind, kind.settings()) for kind in reach.arithmetic]
 
     def changes(self) -> Iterator[tuple[Change, Any]]:
         """The assignments since then, each with its value.
@@ -141,6 +144,10 @@ class Snapshot:
         if (random.getstate() != self.random or not is_as_before(self.of_numpy)
                 or any(_differ(_position(stream), before) for stream, before in self.streams)):
             raise CannotTrace("draws random numbers that are not Lamella's")
+        if any(kind.settings() != before for kind, before in self.arithmetic):
+            raise CannotTrace("changes the settings of decimal numbers or NumPy")
+        if self.signals and self.signals != signals_of_decimals():
+            raise KeepsNew("raises a signal of decimal numbers, which stays")
         if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
                for array, before in self.arrays):
             raise CannotTrace("changes a NumPy array")

@@ -8,7 +8,6 @@ passed over in C++ (`outside.cpp`) where that has been built.
 from __future__ import annotations
 
 import abc
-import decimal
 import functools
 import inspect
 import logging
@@ -26,13 +25,16 @@ import torch
 from ...core.outside import is_outside
 from ...machine import collector
 from ...machine.extension import Extension
-from .purity import is_pure, is_pure_library, name_of
+from .purity import is_pure, is_pure_library, name_of, reads_a_setting
 
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
 _NAME = __name__.partition(".")[0]
 _TORCH, _NUMPY, _STANDARD = (os.path.dirname(os.path.abspath(str(m.__file__))) + os.sep
                              for m in (torch, np, os))
 _INSTALLED = ("site-packages", "dist-packages")
+# PyTorch's own files with functions that say or change how it is set: part of their callers
+_OF_SETTINGS = tuple(_TORCH + name for name in (
+    "__init__.py", "random.py", "backends" + os.sep, os.path.join("cuda", "random.py")))
 # packages that PyTorch itself calls
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
@@ -46,6 +48,7 @@ _of_environment = type(os.environ)
 # functions whose results are guarded: every replay calls them again
 _ENABLED = logging.Logger.isEnabledFor.__code__
 _SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
+_exception = getattr(sys, "exception", None)  # from Python 3.11 on
 _QUERIES = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__,
             abc.ABCMeta.__subclasscheck__.__code__}
 # functions of Python's library whose side effects their C functions don't show
@@ -82,6 +85,8 @@ def _origin_elsewhere(file: str) -> int:
     if file.startswith("<"):
         return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else TRANSPARENT
     file = os.path.abspath(file)
+    if file.startswith(_OF_SETTINGS):
+        return TRANSPARENT
     if file.startswith(_TORCH) or any(name in file for name in _UNDER_TORCH) and any(
             part in file for part in _INSTALLED):
         return OURS
@@ -112,6 +117,7 @@ class Outside:
         self._origins: dict[int, int] = {}  # by identity: code's hash is slow
         self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
+        self._handled: BaseException | None = None  # by the caller of the program's function
         self._active = False
         self._is_paused = False
         # kept alive: Python holds no reference while it calls it
@@ -121,6 +127,7 @@ class Outside:
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
+        self._handled = sys.exc_info()[1]
         self._active = True
         collector.pause()  # finalizers are no part of a run
         _set_profiler(self._profiler)
@@ -184,6 +191,11 @@ class Outside:
         elif arg is warnings.warn or arg is warnings.warn_explicit:
             if self._caller(frame)[0] == USERS:
                 self.depend(_filters)
+        elif arg is sys.exc_info or arg is _exception:
+            self._handled_exception(frame)
+        elif reads_a_setting(arg):
+            if self._caller(frame)[0] == USERS:
+                self.depend_once(arg, arg)
         elif not is_pure(arg):
             origin, library = self._caller(frame)
             if (origin == USERS and not _is_importing(frame)
@@ -204,6 +216,15 @@ class Outside:
         caller = frame.f_back
         return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
                 and _log_around(caller) is None)  # a log handler counts as part of the log call
+
+    def _handled_exception(self, frame: FrameType) -> None:
+        """Handle a question for the exception that is being handled, maybe outside of the run."""
+        if self._caller(frame)[0] != USERS or sys.exc_info()[1] is not self._handled:
+            return
+        if self._handled is None:
+            self.depend_once(sys.exc_info, _handles_nothing)
+        else:
+            self._refuse("asks for the exception that its caller handles")
 
     def _query(self, code: CodeType, frame: FrameType) -> None:
         """Handle a call whose result has to be guarded."""
@@ -289,10 +310,8 @@ def _log_around(frame: FrameType | None) -> FrameType | None:
     return None
 
 
-def settings_of_decimals() -> tuple[Any, ...]:
-    """The settings of the arithmetic of decimal numbers in this thread."""
-    now = decimal.getcontext()
-    return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, dict(now.traps)
+def _handles_nothing() -> bool:
+    return sys.exc_info()[1] is None
 
 
 def _filters() -> list[Any]:

@@ -34,7 +34,7 @@ from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable, given_
 from .effects import DeferredCall, can_defer, prints_recorded
 from .identities import identities_checked
 from .lines import Line, nearest_line
-from .outside import OURS, Outside, origin_of, settings_of_decimals
+from .outside import OURS, Outside, origin_of
 from .recorder import CannotTrace, Recorder
 from .results import Results
 from .texts import is_only_printed, marked
@@ -264,8 +264,6 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             around.enter_context(recorder)
             state.trace = trace
             try:
-                if reach.has_decimals:
-                    trace.outside.depend(settings_of_decimals)
                 with identities_checked(reach), trace.outside:
                     if compares:
                         trace.refuse_once("may compare an argument with a Tensor that is it")
