@@ -264,7 +264,8 @@ class Parameter(Tensor):
             raise ValueError(f"For 'Parameter.set_data', the shape of 'data' must be "
                              f"{self.shape} as that of parameter '{self.name}', "
                              f"but got {data.shape}.")
-        self.sliced = bool(slice_shape)
+        if self.sliced is not bool(slice_shape):
+            self.sliced = bool(slice_shape)
         if data.init is not None:
             if self.init is not None:
                 self.init, self._data = data.init, data._raw.to(own)

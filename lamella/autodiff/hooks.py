@@ -277,15 +277,11 @@ class HookHandle:
 
     _count = 0
 
-    def __init__(self, hooks: dict[int, Any] | None = None, hook: Any = None,
-                 raw_handle: Any = None, undo: Callable[[], None] | None = None):
+    def __init__(self, raw_handle: Any = None, undo: Callable[[], None] | None = None):
         HookHandle._count += 1
         self.handle_id = HookHandle._count
-        self._hooks = hooks
         self._raw_handle = raw_handle
         self._undo = undo
-        if hooks is not None:
-            hooks[self.handle_id] = hook
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
@@ -293,8 +289,32 @@ class HookHandle:
             self._raw_handle.remove()
         if self._undo is not None:
             self._undo()
-        if self._hooks is not None:
-            self._hooks.pop(self.handle_id, None)
+            self._undo = None
+
+
+def add_hook(own: dict[str, Any], path: tuple[str, ...], hook: Any, prepend: bool = False
+             ) -> HookHandle:
+    """Keep a hook among an object's attributes, under the names in `path`.
+
+    Nothing is left there when all are removed, and one that is added again is kept as before: so
+    compiled functions take an object for the same again.
+    """
+    around: list[dict] = [own]
+    for name in path:
+        around.append(around[-1].setdefault(name, OrderedDict()))
+    hooks: Any = around[-1]
+    number = max(hooks, default=0) + 1
+    hooks[number] = hook
+    if prepend:
+        hooks.move_to_end(number, last=False)
+
+    def undo() -> None:
+        hooks.pop(number, None)
+        for name, holder, held in zip(path[::-1], around[-2::-1], around[:0:-1], strict=True):
+            if not held and holder.get(name) is held:
+                del holder[name]
+
+    return HookHandle(undo=undo)
 
 
 def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
@@ -323,15 +343,14 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
                         f"but got {type(hook).__name__}.")
     raw = self._raw
     if isinstance(self, Parameter):
-        return HookHandle(self.__dict__.setdefault("hooks", OrderedDict()), hook)
+        return add_hook(self.__dict__, ("hooks",), hook)
     if lifted() and _depends(raw):
         return _hook_later_uses(self, hook)
     if raw.requires_grad:
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
     # an input, by which a later gradient call may differentiate
-    hooks = self.__dict__.setdefault("hooks", OrderedDict())
-    return HookHandle(hooks, hook)
+    return add_hook(self.__dict__, ("hooks",), hook)
 
 
 def _depends(raw: torch.Tensor) -> bool:

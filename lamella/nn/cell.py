@@ -11,12 +11,13 @@ import torch
 from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop, has_rule
 from ..autodiff.recompute import checkpointed
+from ..core.declared import without_caches
 from ..dtype import to_raw
 from ..errors import KERNEL_ERRORS, explain_construction, explain_in
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, record_run, run_slot
-from .cell_compile import CellCompile, without_graphs
+from .cell_compile import CellCompile
 from .cell_marks import CellMarks
 from .cell_state import CellState
 
@@ -67,14 +68,12 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         own["_params"] = OrderedDict()
         own["_cells"] = OrderedDict()
         own["_buffers"] = OrderedDict()
-        own["_non_persistent_buffers"] = set()
         own["_auto_prefix"] = auto_prefix
         own["_plain"] = not has_rule(self)  # construct is all there is to a call
         own["_float_type"] = None
         own["_recompute"] = False
         own["training"] = False
         own["requires_grad"] = False
-        own["_flags"] = {}
         own["_create_time"] = int(time.time() * 1e9)
         if flags:
             self.add_flags(**flags)
@@ -219,7 +218,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
             (mindspore.float16, True)
         """
         for name, value in flags.items():
-            self._flags[name] = value
+            self.get_flags()[name] = value
             setattr(self, name, value)
         for flag, kind in _FLOATING_FLAGS.items():
             if flags.get(flag):
@@ -235,7 +234,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
 
     def get_flags(self) -> dict[str, Any]:
         """The attributes set by `add_flags`."""
-        return self._flags
+        return self.__dict__.setdefault("_flags", {})
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Cell:
         """Note on each trainable Parameter with which others its gradient is communicated."""
@@ -327,4 +326,4 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         return f"{type(self).__name__}(\n  {inner}\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return without_graphs(self.__dict__)
+        return without_caches(self)
