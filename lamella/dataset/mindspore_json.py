@@ -141,7 +141,7 @@ def _operation(about: dict[str, Any]) -> Any:
                          f"which are {list(taken)}: it can't be made again.")
     found: dict[str, Any] = {}
     for there, value in (written or {}).items():
-        key: str = _RENAMED.get((name, there), there)
+        key: str = _RENAMED.get((name, str(there)), str(there))
         if key in _DROPPED or module and key not in taken:  # which keeps all attributes
             continue
         if (name, key) in (("Fill", "shape"), ("Fill", "type"), ("Decode", "rgb")):
