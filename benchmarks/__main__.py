@@ -100,6 +100,7 @@ def main() -> None:
         page = DOCS / "benchmarks.md"
         page.write_text(table.page_with(page.read_text(encoding="utf-8"), settings.device, text),
                         encoding="utf-8")
+        plot.draw_training(text, DOCS / f"training-{settings.device}.svg")
         console.print(f"written to {page} and {picture}")
     if any(r.wrong for found in results.values() for r in found.values()):
         sys.exit(1)
