@@ -196,7 +196,6 @@ _LAZY_ROOMS = frozenset("""
     onnx
     parallel
     profiler
-    rewrite
     runtime
     scipy
     sparse
@@ -213,13 +212,13 @@ _LAZY_NAMES = {name: room for room, names in {
 
 def __getattr__(name: str) -> object:
     if name in _LAZY_ROOMS:
-        try:
-            return _importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
+        return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     if name in train.__all__:
         return getattr(train, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY_ROOMS, *_LAZY_NAMES, *train.__all__})

@@ -39,3 +39,7 @@ def __getattr__(name: str) -> object:
     if name == "probability":  # imported when first named, as few programs need it
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "probability"})

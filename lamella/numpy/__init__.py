@@ -3,6 +3,7 @@
 They call `ops`; their arguments and type promotion (`types.py`) are those of MindSpore's.
 """
 
+import builtins as _builtins
 from typing import Any as _Any
 
 from . import fft
@@ -34,3 +35,7 @@ def __getattr__(name: str) -> _Any:
     if name == "round":  # not among the names that `import *` gives: it would hide Python's own
         return _around
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return _builtins.sorted({*globals(), "round"})
