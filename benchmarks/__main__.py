@@ -96,7 +96,8 @@ def main() -> None:
             f"{machine(settings)}. The run took {minutes:.0f} minutes.",
             f"![Time of a step against PyTorch]({picture.name})",
             *(each.markdown() for each in tables),
-            "\n".join(f"- {note}" for note in notes)])
+            *(["### Why there are dashes", "\n".join(f"- {note}" for note in notes)] if notes
+              else [])])
         page = DOCS / "benchmarks.md"
         page.write_text(table.page_with(page.read_text(encoding="utf-8"), settings.device, text),
                         encoding="utf-8")
