@@ -165,6 +165,7 @@ from .runtime import (
 )
 from .symbol import Symbol
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+from .tracebacks import install as _fold_tracebacks
 from .versions import __version__
 
 from .conversion import from_dlpack, to_dlpack  # isort: skip
@@ -181,6 +182,7 @@ from .train.serialization import (
 )
 
 _keep_freed_memory()
+_fold_tracebacks()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
