@@ -27,6 +27,7 @@ from .autodiff import (
     vmap,
 )
 from .autodiff import no_grad as _no_grad
+from .compat.missing import name_of as _name_of
 from .context import (
     COMPATIBLE,
     GRAPH_MODE,
@@ -224,4 +225,4 @@ def __getattr__(name: str) -> object:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     if name in train.__all__:
         return getattr(train, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise _name_of(__name__, name)
