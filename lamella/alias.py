@@ -16,7 +16,6 @@ From the command line: ``python -m lamella run script.py`` and ``pytest -p lamel
 
 from __future__ import annotations
 
-import dis
 import functools
 import importlib
 import importlib.util
@@ -27,17 +26,16 @@ from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from multiprocessing import spawn
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from .absent import is_mindspores, nearest, why_left_out
 from .alias_paths import CLASSES_ONLY, FUNCTIONS, LATER, ROOMS, SHARED, SOURCES
+from .compat.foreign_names import in_module
+from .compat.missing import is_from_import
 from .versions import MINDSPORE_VERSION, __version__
 
 __all__ = ["install", "installed", "uninstall"]
-
-_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
-
 
 class MissingName(AttributeError):
     """A name of MindSpore that Lamella does not have; the hint is made only when it is shown."""
@@ -67,7 +65,7 @@ class Facade(ModuleType):
         path = f"{self.__name__}.{name}"
         if name not in FUNCTIONS and _sources(path) is not None:
             return importlib.import_module(path)
-        if _is_from_import(sys._getframe(1)):
+        if is_from_import(sys._getframe(1)):
             raise ImportError(_missing(path), name=path)
         raise MissingName(self.__name__, name)
 
@@ -92,11 +90,6 @@ class Facade(ModuleType):
 
 
 _NOTHING = object()
-
-
-def _is_from_import(frame: FrameType) -> bool:
-    """Whether `frame` stands at ``from module import name``, which hides AttributeError's text."""
-    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
 
 
 def _lamella(path: str) -> ModuleType:
@@ -235,7 +228,10 @@ def _missing(path: str) -> str:
     theirs = is_mindspores(parent, name)
     near = None if theirs else nearest(name, here)
     hint = ""
-    if elsewhere:
+    foreign = None if theirs else in_module(f"lamella{parent.removeprefix('mindspore')}", name)
+    if foreign is not None:
+        hint = f" For {foreign.framework}'s '{foreign.name}': {foreign.remedy}."
+    elif elsewhere:
         hint = f" It has {elsewhere[0]!r}."
     elif near:
         hint = f" The nearest name it has is '{parent}.{near}'."

@@ -22,10 +22,12 @@ import numpy as np
 import torch
 
 from . import context
+from .compat.missing import getattr_of
 from .forking import Lock
 from .state import state
 from .tensor import Tensor, wrap
 
+__getattr__ = getattr_of(__name__)
 _lock = Lock()
 
 
