@@ -27,6 +27,7 @@ from .autodiff import (
     vmap,
 )
 from .autodiff import no_grad as _no_grad
+from .compat.missing import name_of as _name_of
 from .context import (
     COMPATIBLE,
     GRAPH_MODE,
@@ -165,6 +166,7 @@ from .runtime import (
 )
 from .symbol import Symbol
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+from .tracebacks import install as _fold_tracebacks
 from .versions import __version__
 
 from .conversion import from_dlpack, to_dlpack  # isort: skip
@@ -181,6 +183,7 @@ from .train.serialization import (
 )
 
 _keep_freed_memory()
+_fold_tracebacks()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
@@ -217,7 +220,7 @@ def __getattr__(name: str) -> object:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     if name in train.__all__:
         return getattr(train, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise _name_of(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from . import context, printing
-from .absent import of_attribute
+from .compat.missing import attribute_of
 from .construction import (
     NUMBERS,
     as_array,
@@ -272,11 +272,10 @@ class Tensor:
     numpy = asnumpy
 
     def __getattr__(self, name: str) -> Any:
-        """Called for a missing attribute: the error tells whether MindSpore has it."""
+        """Called for a missing attribute: the error tells what to use instead."""
         kind = type(self).__name__
-        hint = of_attribute(("mindspore.Tensor", f"mindspore.{kind}"), name)
-        raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name,
-                             obj=self)
+        raise attribute_of(self, (kind, "Tensor"), name,
+                           f"'{kind}' object has no attribute '{name}'")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.asnumpy()

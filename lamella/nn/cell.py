@@ -13,11 +13,12 @@ from ..autodiff.custom import call_with_bprop, has_rule
 from ..autodiff.recompute import checkpointed
 from ..core.declared import without_caches
 from ..dtype import to_raw
-from ..errors import KERNEL_ERRORS, explain_construction, explain_in
+from ..errors import KERNEL_ERRORS, explain_construction
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, record_run, run_slot
 from .cell_compile import CellCompile
+from .cell_errors import explained_call
 from .cell_marks import CellMarks
 from .cell_state import CellState
 
@@ -89,8 +90,10 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
             try:
                 return self.construct(*args, **kwargs)
             except KERNEL_ERRORS as error:
-                explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
-                raise
+                explained = explained_call(self, args, kwargs, error)
+                if explained is error:
+                    raise
+                raise explained from error
         if "_waits" in self.__dict__:
             self._give_first_values()
             return self(*args, **kwargs)
@@ -122,8 +125,10 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         try:
             return self.construct(*args, **kwargs)
         except KERNEL_ERRORS as error:
-            explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
-            raise
+            explained = explained_call(self, args, kwargs, error)
+            if explained is error:
+                raise
+            raise explained from error
 
     def _refresh_plain(self) -> None:
         """Note whether a call is more than `construct`, so that calls need not find out."""

@@ -10,6 +10,7 @@ from ..amp.loss_scale_manager import (
     FixedLossScaleManager,
     LossScaleManager,
 )
+from ..compat.missing import name_of as _name_of
 from . import serialization
 from .serialization import (
     async_ckpt_thread_status,
@@ -62,7 +63,7 @@ def __getattr__(name: str) -> object:
         return found
     if name in _ROOMS:
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise _name_of(__name__, name)
 
 
 def __dir__() -> list[str]:
