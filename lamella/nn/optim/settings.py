@@ -121,7 +121,7 @@ class _ConvertToCell(LearningRateSchedule):
 
 
 class _IteratorLearningRate(LearningRateSchedule):
-    """A list of learning rates as a schedule: the i-th step takes the i-th."""
+    """A list of learning rates as a schedule: the i-th step takes the i-th, -1 the last."""
 
     def __init__(self, learning_rate: Tensor, name: str):
         super().__init__()
@@ -129,9 +129,9 @@ class _IteratorLearningRate(LearningRateSchedule):
 
     def construct(self, global_step: Any) -> Tensor:
         """The rate at `global_step`."""
-        rates = self.learning_rate._raw
+        rates, step = self.learning_rate._raw, global_step._raw
         try:
-            return wrap(rates.index_select(0, global_step._raw.reshape(-1)))
+            return wrap(rates[step.reshape(-1)].reshape(step.shape))
         except (IndexError, RuntimeError) as error:
             raise RuntimeError(f"For 'Optimizer', the list of {rates.shape[0]} learning rates ends "
                                f"before step {global_step.asnumpy().item()}.") from error
