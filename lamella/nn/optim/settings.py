@@ -18,6 +18,14 @@ __all__ = ["opt_init_args_register"]
 _GROUP_KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralization")
 
 
+def _anything(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Take any arguments."""
+
+
+_ANYTHING = inspect.Signature(
+    [p.replace(annotation=p.empty) for p in inspect.signature(_anything).parameters.values()])
+
+
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     """Make an optimizer's ``__init__`` keep its arguments.
 
@@ -55,6 +63,8 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         kept["init_args"] = arguments
         fn(self, *args, **kwargs)
 
+    # what programs find in MindSpore, and decide by how to make an optimizer
+    init.__signature__ = _ANYTHING  # type: ignore[attr-defined]
     return init
 
 
