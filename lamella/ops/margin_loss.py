@@ -232,7 +232,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """
     check_reduction("margin_ranking_loss", reduction)
     gap = -target._raw * (input1._raw - input2._raw) + margin
-    return wrap(reduced(torch.relu(gap), reduction))  # no gradient at a tie, as in MindSpore
+    return wrap(reduced(gap.clamp_min(0), reduction))  # at 0 the gradient passes, as in MindSpore
 
 
 @op
@@ -291,7 +291,11 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0,
         0.5
     """
     check_reduction("hinge_embedding_loss", reduction)
-    return wrap(F.hinge_embedding_loss(inputs._raw, targets._raw, margin, reduction=reduction))
+    raw, target = inputs._raw, targets._raw
+    gap = margin - raw
+    gap = torch.maximum(gap, gap.new_zeros(()))  # half of the gradient at 0, as in MindSpore
+    each = torch.where(target != -1, raw, 0) + torch.where(target != 1, gap, 0)
+    return wrap(reduced(each, reduction))
 
 
 @op
