@@ -22,12 +22,14 @@ import numpy as np
 import torch
 
 from . import context
+from .compat.missing import getattr_of
 from .core.outside import outside
 from .core.settings import Settings
 from .forking import Lock
 from .state import state
 from .tensor import Tensor, wrap
 
+__getattr__ = getattr_of(__name__)
 _lock = Lock()
 
 

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
+from ..core.cuts import depends
+from ..core.structures import aligned, kind_of
 from ..parameter import Parameter
 from ..primitive import Primitive
 from ..tensor import Tensor, tensor_methods, wrap
@@ -255,11 +257,11 @@ def _leaves(result: Any, like: Any) -> list[Any]:
     """What a rule returned for each Tensor of the structure `like`."""
     if isinstance(like, Tensor):
         return [result]
-    if isinstance(like, (tuple, list)):
-        return [leaf for r, k in zip(result, like, strict=True) for leaf in _leaves(r, k)]
-    if isinstance(like, dict):
-        return [leaf for key in like for leaf in _leaves(result[key], like[key])]
-    return []
+    kind = kind_of(like)
+    if kind is None:
+        return []
+    return [leaf for part, of in zip(aligned(like, result), kind.parts(like), strict=True)
+            for leaf in _leaves(part, of)]
 
 
 def _shape_of(tree: Any) -> str:
@@ -361,14 +363,7 @@ def _depends(raw: torch.Tensor) -> bool:
 
 def varies(raw: torch.Tensor) -> bool:
     """Whether any running transformation differentiates by inputs that a raw tensor depends on."""
-    level = current()
-    forward = level is not None and level.forward
-    while True:
-        if raw.requires_grad or forward and unpack_dual(raw).tangent is not None:
-            return True
-        if not functorch.is_functorch_wrapped_tensor(raw):
-            return False
-        raw = functorch.get_unwrapped(raw)
+    return depends(raw, current())
 
 
 def _hook_later_uses(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:

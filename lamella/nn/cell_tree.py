@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..absent import of_attribute
+from ..compat.missing import attribute_of
 from ..parameter import Parameter, is_generated_name
 from ..primitive import Primitive
 from ..tensor import Tensor
@@ -104,8 +104,8 @@ class CellTree:
         if "_params" not in own and not name.startswith("__"):
             raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'; "
                                  f"call super().__init__() first in its __init__.")
-        hint = of_attribute((f"mindspore.nn.{kind.__name__}" for kind in type(self).__mro__), name)
-        raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'{hint}.")
+        raise attribute_of(self, (kind.__name__ for kind in type(self).__mro__), name,
+                           f"The '{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
         for registry in (self._params, self._cells, self._buffers):

@@ -16,12 +16,12 @@ from ...communication.repeated import started_over
 from ...forking import Lock
 from ...machine.collector import not_collecting
 from ...state import state
+from ...tracebacks import user_stacklevel
 from ..guards.kinds import FunctionWrapper, compares_identities, form_of
 from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
-from ..tracing.lines import user_stacklevel
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module

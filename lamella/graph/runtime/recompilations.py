@@ -14,9 +14,10 @@ import torch
 from ...autodiff.tree import leaves
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
+from ...tracebacks import user_stacklevel
 from ..guards.values import difference
 from ..guards.watch import Watch
-from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
+from ..tracing.lines import NOWHERE, Line, line_reading
 from .replay import Path
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
