@@ -8,6 +8,7 @@
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
 # make test-with ENV=.venv-oldest PYTHON=python3.10 TORCH=torch==2.7.1 CONSTRAINTS=constraints-oldest.txt
 #              the tests in an environment of their own, with other versions (docs/reliability.md)
+# make test-processors   the tests with other processors' kernels, in turn; ARGS="tests/numpy" for a part
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
@@ -19,7 +20,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with conformance docs wheel clean
+.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs wheel clean
 
 setup: $(STAMP)
 
@@ -62,6 +63,9 @@ test-with:
 	$(ENV)/bin/python -m pip install --quiet --extra-index-url $(INDEX) '$(TORCH)'
 	$(ENV)/bin/python -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[test]'
 	$(ENV)/bin/python -m pytest -p no:cacheprovider -n $(or $(WORKERS),auto) $(ARGS)
+
+test-processors: setup
+	$(BIN)/python -m tests.processors $(ARGS)
 
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)

@@ -7,7 +7,7 @@ import importlib as _importlib
 
 from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
-from . import amp, autodiff, common, context, dataset, dtype, nn, train
+from . import amp, autodiff, common, context, dataset, dtype, nn, train, tree
 from .autodiff import (
     _Function,
     derivative,

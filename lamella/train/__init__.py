@@ -1,5 +1,7 @@
 """Training: `Model` with its callbacks and metrics, checkpoints, and the tools around them."""
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import importlib as _importlib
 
 from ..amp.build import build_train_network
