@@ -11,6 +11,7 @@ import ast
 import functools
 import importlib
 import inspect
+import posixpath
 from collections import defaultdict
 from collections.abc import Iterator
 from types import ModuleType
@@ -107,6 +108,21 @@ def page_of(namespace: str) -> str:
     return f"reference/{namespace.removeprefix('lamella.').replace('.', '_')}"
 
 
+def link(name: str, path: str, page: str) -> str:
+    """A link from a page to where a path is described."""
+    place = posixpath.relpath(_page_with(places()[path], path), posixpath.dirname(page))
+    return f"[{name}]({place}#{path})"
+
+
+def _page_with(namespace: str, path: str) -> str:
+    """The page of a room that describes a path."""
+    own = page_of(namespace)
+    if namespace not in BY_FAMILY:
+        return f"{own}.md"
+    family = _family(namespace, path.rpartition(".")[0])
+    return f"{own}/{family.removeprefix(f'{namespace}.').replace('.', '_')}.md"
+
+
 def _pages_of(namespace: str) -> Iterator[PageSource]:
     entries, constants = public(namespace)
     families: dict[str, list[Entry]] = defaultdict(list)
@@ -120,7 +136,7 @@ def _pages_of(namespace: str) -> Iterator[PageSource]:
         else:
             described.add(entry.path)
             families[_family(namespace, entry.home)].append(entry)
-    own, depth = page_of(namespace), page_of(namespace).count("/")
+    own = f"{page_of(namespace)}.md"
     lines = [f"# {namespace}", "", first_line(importlib.import_module(namespace)), ""]
     listed, inner = [], []
     for home in sorted(families, key=lambda h: (".primitives." in h, h)):
@@ -130,31 +146,30 @@ def _pages_of(namespace: str) -> Iterator[PageSource]:
         if namespace not in BY_FAMILY:
             lines += [f"## {heading}", "", *texts]
             continue
-        path = f"{own}/{home.removeprefix(f'{namespace}.').replace('.', '_')}.md"
+        path = _page_with(namespace, found[0].path)
         inner.append(PageSource(path, heading, "\n".join(
             [f"# {heading}", "", f"In `{namespace}`.", "", *texts])))
-        names = ", ".join(f"[{e.name}]({'/'.join(path.split('/')[depth:])}#{e.path})"
-                          for e in found)
-        listed.append(f"| [{heading}]({'/'.join(path.split('/')[depth:])}) | {names} |")
+        names = ", ".join(link(e.name, e.path, own) for e in found)
+        listed.append(f"| [{heading}]({posixpath.relpath(path, 'reference')}) | {names} |")
     if listed:
         lines += ["| family | names |", "|---|---|", *listed, ""]
     if aliases:
         lines += ["## Other names", "", "| name | is |", "|---|---|",
-                  *(f"| `{e.name}` | [{e.path.rpartition('.')[2]}][{e.path}] |" for e in aliases),
-                  ""]
+                  *(f"| `{e.name}` | {link(e.path.rpartition('.')[2], e.path, own)} |"
+                    for e in aliases), ""]
     if constants:
         lines += ["## Values", "", "| name | value |", "|---|---|",
                   *(f"| `{name}` | `{_shown(value)}` |" for name, value in constants.items()), ""]
     if same:
         lines += ["## Described elsewhere", "",
-                  ", ".join(f"[{e.name}][{e.path}]" for e in same), ""]
+                  ", ".join(link(e.name, e.path, own) for e in same), ""]
     if namespace == "lamella":
         lines += ["## Operators as methods of a Tensor", "",
                   "Each does what the function of `lamella.ops` does that its line describes.", "",
                   "| method | |", "|---|---|",
                   *(f"| `{name}{signature(value, 1)}` | {first_line(value)} |"
                     for name, value in operators_as_methods()), ""]
-    yield PageSource(f"{own}.md", namespace, "\n".join(lines))
+    yield PageSource(own, namespace, "\n".join(lines))
     yield from inner
 
 

@@ -85,9 +85,8 @@ def cheat_sheet(framework: str) -> Iterator[str]:
                 "indices.",
                 "", "## Expressions that compute the same", "", f"| {framework} | Lamella |",
                 "|---|---|")
-    for row in rows:
-        if row.theirs:
-            yield f"| {code(row.theirs)} | {code(row.ours)} |"
+    pairs = dict.fromkeys((row.theirs, row.ours) for row in rows if row.theirs)
+    yield from (f"| {code(theirs)} | {code(ours)} |" for theirs, ours in pairs)
     yield from ("", "## Names", "", f"| {framework} | what to do here |", "|---|---|")
     for row in sorted(rows, key=lambda row: row.name.lower()):
         yield f"| {code(row.name)} | {remedy(row)} |"
@@ -95,8 +94,8 @@ def cheat_sheet(framework: str) -> Iterator[str]:
 
 def remedy(row: ForeignName) -> str:
     """What to do, with links to what is named."""
-    links = [f"[`{path}`][{place}]" if (place := described(path)) else f"`{path}`"
-             for path in row.here]
+    links = [entries.link(f"`{path}`", place, "cheatsheet.md") if (place := described(path))
+             else f"`{path}`" for path in row.here]
     return f"{row.remedy[0].upper()}{row.remedy[1:]}. ({', '.join(links)})".replace("|", r"\|")
 
 
