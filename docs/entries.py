@@ -12,6 +12,7 @@ import functools
 import importlib
 import inspect
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from types import ModuleType
@@ -139,7 +140,8 @@ def _pages_of(namespace: str) -> Iterator[PageSource]:
     own = f"{page_of(namespace)}.md"
     lines = [f"# {namespace}", "", first_line(importlib.import_module(namespace)), ""]
     listed, inner = [], []
-    for home in sorted(families, key=lambda h: (".primitives." in h, h)):
+    for home in sorted(families, key=lambda home: (
+            not home.startswith(namespace), ".primitives." in home, home)):
         found = sorted(families[home], key=lambda e: e.name.lower())
         heading = _title(importlib.import_module(home))
         texts = [text(entry) for entry in found]
@@ -147,7 +149,7 @@ def _pages_of(namespace: str) -> Iterator[PageSource]:
             lines += [f"## {heading}", "", *texts]
             continue
         path = _page_with(namespace, found[0].path)
-        inner.append(PageSource(path, heading, "\n".join(
+        inner.append(PageSource(path, heading.replace("`", ""), "\n".join(
             [f"# {heading}", "", f"In `{namespace}`.", "", *texts])))
         names = ", ".join(link(e.name, e.path, own) for e in found)
         listed.append(f"| [{heading}]({posixpath.relpath(path, 'reference')}) | {names} |")
@@ -216,7 +218,7 @@ def operators_as_methods() -> list[tuple[str, Any]]:
 
 def _title(module: ModuleType) -> str:
     """A family's heading: the first words of its file's docstring."""
-    return first_line(module).split(": ")[0].rstrip(".")
+    return re.split(r"[:;.] ", first_line(module))[0].rstrip(".")
 
 
 def first_line(value: Any) -> str:
