@@ -173,7 +173,8 @@ def get_context(attr_key: str) -> Any:
             return _settings[attr_key]
         if attr_key in _INERT:
             return None
-    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known.")
+    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known. Known options: "
+                     f"{', '.join(sorted({*_settings, *_INERT}))}.")
 
 
 def set_deterministic(deterministic: bool) -> None:

@@ -20,6 +20,7 @@ from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, Time
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
 from .feeding import Endless, check_dataset, check_training_dataset, release, row_of
+from .fitting import check_columns, check_parts, warn_of_no_optimizer
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -75,6 +76,7 @@ class Model:
                  eval_indexes: list[int] | None = None, amp_level: str = "O0",
                  boost_level: str = "O0", **kwargs: Any):
         check.check_value_type("network", network, Cell, "Model")
+        check_parts(loss_fn, optimizer)
         self._check_kwargs(kwargs)
         if optimizer is None and amp_level != "O0":
             raise ValueError("For 'Model', 'amp_level' needs an 'optimizer'. Give one, or set "
@@ -244,6 +246,8 @@ class Model:
             raise ValueError(f"For '{where}', 'sink_size' must be -1 or above 0, "
                              f"but got {sink_size}.")
         check_training_dataset(dataset, where)
+        if self._optimizer is None:
+            warn_of_no_optimizer(self._network, where)
         if dataset.__dict__.setdefault("_trained_by", self._number) != self._number:
             raise RuntimeError("The dataset object had been used in other model by "
                                "model.train(...), please create a new dataset.")
@@ -315,6 +319,8 @@ class Model:
 
     def _train_step(self, row: tuple, callbacks: CallbackManager, params: Any,
                     run: RunContext) -> None:
+        if self._loss_fn is None:
+            check_columns(self._network, len(row))
         if self._loss_fn is not None and len(row) != 2:
             raise ValueError("For 'Model', with a 'loss_fn' the dataset must have two columns, "
                              f"data and label, but it has {len(row)}. Give no 'loss_fn' otherwise.")
