@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 import torch
 
 from . import context
-from .dtype import NARROW, to_raw
+from .dtype import NARROW, from_raw, to_raw
 from .state import state
 from .symbol import Symbol
+from .tracebacks import user_stacklevel
 
 NUMBERS = (bool, int, float, complex)
 # integer types that PyTorch has few kernels for, and signed ones of the same width or wider
@@ -84,6 +86,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         if raw_type in WIDE_UNSIGNED:
             return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
         if isinstance(data, int) and not isinstance(data, bool):
+            if type(data) is int:
+                _warn_if_outside(data, data, raw_type)
             return converted(_number(data, torch.int64), raw_type)
         raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
         return converted(raw, raw_type)
@@ -99,9 +103,26 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
                         f"float64 or complex128 first.")
     raw = torch.from_numpy(array)
+    if raw_type is not None and array.dtype.kind in "iu" and isinstance(data, (list, tuple)) \
+            and array.size:
+        _warn_if_outside(int(array.min()), int(array.max()), raw_type)
     if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
     return converted(raw, raw_type)
+
+
+def _warn_if_outside(lowest: int, highest: int, raw_type: torch.dtype | None) -> None:
+    """Warn if integers that a program spells out don't fit the type that it asks for."""
+    if raw_type is None or raw_type.is_floating_point or raw_type.is_complex \
+            or raw_type is torch.bool:
+        return
+    bounds = torch.iinfo(raw_type)
+    if bounds.min <= lowest and highest <= bounds.max:
+        return
+    given = lowest if lowest < bounds.min else highest
+    warnings.warn(f"For 'Tensor', {given} doesn't fit {from_raw[raw_type]}, which holds "
+                  f"{bounds.min} to {bounds.max}: it becomes another number, as in MindSpore.",
+                  RuntimeWarning, stacklevel=user_stacklevel())
 
 
 def _number(data: Any, dtype: torch.dtype) -> torch.Tensor:

@@ -181,7 +181,8 @@ def get_context(attr_key: str) -> Any:
     """
     if isinstance(attr_key, str) and attr_key in _settings:
         return _settings[attr_key]
-    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known.")
+    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known. Known options: "
+                     f"{', '.join(sorted(_settings))}.")
 
 
 def set_deterministic(deterministic: bool) -> None:

@@ -29,6 +29,10 @@ class MissingAttribute(AttributeError):
         return AttributeError, (str(self),)
 
 
+# the last line of a traceback calls it what it is to the user
+MissingAttribute.__module__, MissingAttribute.__qualname__ = "builtins", "AttributeError"
+
+
 def attribute_of(holder: Any, kinds: Iterable[str], name: str, text: str) -> AttributeError:
     """The error for an attribute that an object doesn't have.
 

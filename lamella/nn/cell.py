@@ -83,7 +83,10 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs from the inputs; to be defined by the subclass."""
-        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.")
+        rename = "; its method 'forward' must be called 'construct'" if hasattr(
+            type(self), "forward") else ""
+        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined"
+                             f"{rename}.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:

@@ -10,6 +10,7 @@ from ..compat.missing import attribute_of
 from ..parameter import Parameter, is_generated_name
 from ..primitive import Primitive
 from ..tensor import Tensor
+from .cell_lists import warn_of_listed_cells
 
 REGISTRIES = ("_params", "_cells", "_buffers")  # the attributes that hold what a Cell owns
 
@@ -260,6 +261,7 @@ class CellTree:
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters that require a gradient."""
+        warn_of_listed_cells(self, CellTree)
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:

@@ -124,8 +124,8 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         elif key in _DEFAULTS:
             checked[key] = _checked(key, value)
         else:
-            raise ValueError(f"Set context keyword {key} is not recognized! Known keywords: "
-                             f"{', '.join(sorted(_DEFAULTS))}.")
+            raise ValueError(f"For 'set_auto_parallel_context', the keyword {key} is not "
+                             f"recognized. Known keywords: {', '.join(sorted(_DEFAULTS))}.")
     if "pipeline_stages" in checked:
         _check_stages(checked["pipeline_stages"], _world_size())
     _settings.update(checked)
@@ -145,7 +145,8 @@ def _checked(key: str, value: Any) -> Any:
         raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)}")
     if key in _CHOICES and value not in _CHOICES[key]:
         known = ", ".join(repr(choice) for choice in _CHOICES[key])
-        raise ValueError(f"The context configuration parameter '{key}' only support {known}, "
+        raise ValueError(f"For 'set_auto_parallel_context', the context configuration "
+                         f"parameter '{key}' only support {known}, "
                          f"but got the value : {value}.")
     if key == "global_rank" and not 0 <= value <= 4095:
         raise ValueError(f"The context configuration parameter 'global_rank' must be in [0, 4095], "
@@ -216,7 +217,8 @@ def get_auto_parallel_context(attr_key: str) -> Any:
     if attr_key == "full_batch_is_set":
         return _settings.was_set("full_batch")
     if attr_key not in _DEFAULTS:
-        raise ValueError(f"Get context keyword {attr_key} is not recognized!")
+        raise ValueError(f"For 'get_auto_parallel_context', the keyword {attr_key} is not "
+                         f"recognized. Known keywords: {', '.join(sorted(_DEFAULTS))}.")
     return copy.deepcopy(_get(attr_key))
 
 

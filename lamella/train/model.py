@@ -20,6 +20,7 @@ from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, Time
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
 from .feeding import Endless, check_dataset, check_run, release, row_of
+from .fitting import check_columns, check_parts, warn_of_no_optimizer
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -75,6 +76,7 @@ class Model:
                  eval_indexes: list[int] | None = None, amp_level: str = "O0",
                  boost_level: str = "O0", **kwargs: Any):
         check.check_value_type("network", network, Cell, "Model")
+        check_parts(loss_fn, optimizer)
         self._check_kwargs(kwargs)
         if optimizer is None and amp_level != "O0":
             raise ValueError("For 'Model', 'amp_level' needs an 'optimizer'. Give one, or set "
@@ -205,8 +207,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
-                  initial_epoch, self._number)
+        self._check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
+                        initial_epoch)
         check_methods(callbacks, "train")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch)
@@ -227,8 +229,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
-                  initial_epoch, self._number)
+        self._check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
+                        initial_epoch)
         check.check_bool(valid_dataset_sink_mode, "valid_dataset_sink_mode", "Model.fit")
         if isinstance(valid_frequency, bool) or not isinstance(valid_frequency, (int, list)):
             raise TypeError(f"For 'Model.fit', 'valid_frequency' must be an int or a list, "
@@ -240,6 +242,12 @@ class Model:
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch, valid_dataset=valid_dataset,
                     valid_frequency=valid_frequency)
+
+    def _check_run(self, where: str, epoch: Any, dataset: Any, sink: Any, sink_size: Any,
+                   initial_epoch: Any) -> None:
+        check_run(where, epoch, dataset, sink, sink_size, initial_epoch, self._number)
+        if self._optimizer is None:
+            warn_of_no_optimizer(self._network, where)
 
     def _train(self, epoch: int, train_dataset: Any, callbacks: Any = None,
                dataset_sink_mode: bool = True, sink_size: int = -1, initial_epoch: int = 0,
@@ -308,6 +316,8 @@ class Model:
 
     def _train_step(self, row: tuple, callbacks: CallbackManager, params: Any,
                     run: RunContext) -> None:
+        if self._loss_fn is None:
+            check_columns(self._network, len(row))
         if self._loss_fn is not None and len(row) != 2:
             raise ValueError("For 'Model', with a 'loss_fn' the dataset must have two columns, "
                              f"data and label, but it has {len(row)}. Give no 'loss_fn' otherwise.")

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...compat.arguments import of_mismatch
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -45,7 +46,7 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"For '{type(self).__name__}', {error}.") from None
+            raise of_mismatch(type(self).__name__, fn, (self, *args), error) from None
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         arguments.pop("self")
@@ -77,7 +78,9 @@ def as_list(parameters: Any, name: str) -> list[Any]:
                         f"but got {type(parameters).__name__}.")
     listed = list(parameters)
     if not listed:
-        raise ValueError(f"For 'Optimizer', '{name}' must not be empty.")
+        raise ValueError(f"For 'Optimizer', '{name}' must not be empty. A network finds layers "
+                         f"that are its attributes, or in an nn.CellList; not those in a Python "
+                         f"list.")
     return listed
 
 
