@@ -70,6 +70,21 @@ _STATELESS: tuple[type, ...] = (
     type(threading.Lock()), type(threading.RLock()))
 
 
+class ByIdentity:
+    """Equal to another one if both hold the same object."""
+
+    __slots__ = ("thing",)
+
+    def __init__(self, thing: Any):
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
 class FunctionWrapper:
     """A callable that reaches the same objects as the function it wraps."""
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ...autodiff.tree import leaves
 from ...nn.cell_compile import OF_ONE_OBJECT
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
+from . import arguments
 from .kinds import (
     ANY_NAME,
     ATOMS,
@@ -156,9 +156,7 @@ class Reach:
                 without: Mapping[int, Any] | None = None, by_name: bool = False,
                 names: Iterable[str] = ()) -> Reach:
         """The objects that a call can reach, without the Tensors among its arguments."""
-        return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
-                         and not isinstance(value, Parameter) else value
-                         for value in leaves((args, kwargs))], opened=opened, without=without,
+        return cls(fn, *arguments.roots_of((args, kwargs)), opened=opened, without=without,
                    by_name=by_name, names=names)
 
     def same(self, other: Reach) -> bool:

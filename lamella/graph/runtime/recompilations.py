@@ -20,6 +20,7 @@ from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
 from .replay import Path
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
+_QUOTES = ("'", '"')  # before a text, of which `limits` knows how many have been recorded
 OFTEN = 16  # different values of one guard that failed, before a warning
 
 
@@ -86,10 +87,14 @@ class Recompilations:
             return
         self.noted.append(failed)
         values = self._values.setdefault(failed.guard, set())
-        if len(values) < OFTEN:
+        if len(values) < OFTEN and failed.now[:1] not in _QUOTES:
             values.add(failed.now)
             if len(values) == OFTEN:
                 self._warn(failed)
+
+    def abandoned(self) -> None:
+        """Forget a recording that raised an error."""
+        self._pending, self._now = None, []
 
     def _warn(self, failed: Failure) -> None:
         warnings.warn(
@@ -100,7 +105,7 @@ class Recompilations:
     def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
         """The arguments' names, each with a description of what is guarded."""
         try:
-            bound = inspect.signature(_called(self.fn)).bind(*args, **kwargs).arguments
+            bound = inspect.signature(called(self.fn)).bind(*args, **kwargs).arguments
         except (TypeError, ValueError):
             bound = {**{f"{i}": arg for i, arg in enumerate(args)}, **kwargs}
         return [(name, ", ".join(map(_described, leaves(value)))[:200])
@@ -108,7 +113,7 @@ class Recompilations:
 
     def _of_arguments(self) -> Failure | None:
         before = dict(self._arguments)
-        code = getattr(inspect.unwrap(_called(self.fn)), "__code__", None)
+        code = getattr(inspect.unwrap(called(self.fn)), "__code__", None)
         line = Line(code.co_filename, code.co_firstlineno, "forward") if code else NOWHERE
         for name, now in self._now:
             if name in before and before[name] != now:
@@ -116,7 +121,7 @@ class Recompilations:
         return None
 
 
-def _called(fn: Any) -> Any:
+def called(fn: Any) -> Any:
     """The program's own function that a compiled function calls."""
     if isinstance(fn, functools.partial) and fn.args and isinstance(fn.args[0], CellTree):
         fn = fn.args[0]  # called in GRAPH_MODE

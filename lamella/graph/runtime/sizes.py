@@ -10,6 +10,7 @@ import torch
 
 from ..guards.reach import Reach
 from ..tracing.changes import Snapshot
+from ..tracing.given import Given
 from ..tracing.recorder import CannotTrace
 from ..tracing.symbolic import Observed, Symbolic, record
 from .replay import Path
@@ -171,11 +172,12 @@ def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list
     Raises:
         CannotTrace: if there can't be one.
     """
-    before = Snapshot(reach)
+    before, given = Snapshot(reach), Given((args, kwargs))
     try:
         trace = record(fn, args, kwargs, reach, symbolic, before)
     finally:
         before.restore()
+        given.restore()
     path = Path(trace, inputs, "O0", symbolic.sizes())
     path.kind = kind_of(symbolic.observed.values)
     if path.changes_arguments:

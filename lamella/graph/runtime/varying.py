@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..guards.arguments import with_leaves
 from ..guards.reach import Reach
 from ..guards.spots import Spot, kept_in
 from ..tracing.changes import APPENDED, Snapshot
@@ -115,24 +116,6 @@ class Varying:
         return [given[i] for i in sorted(self.positions)]
 
 
-def with_numbers_replaced(args: tuple, kwargs: dict, replace: Callable[[Any], Any]
-                          ) -> tuple[tuple, dict]:
-    """The arguments, each number replaced by what `replace` returns for it."""
-    def other(value: Any) -> Any:
-        kind = type(value)
-        if kind in NUMBERS:
-            return replace(value)
-        if kind is tuple:
-            return tuple([other(part) for part in value])
-        if kind is list:
-            return [other(part) for part in value]
-        if kind is dict:
-            return {key: other(part) for key, part in value.items()}
-        return value
-
-    return other(args), other(kwargs)
-
-
 class Rehearsal:
     """A run with stand-ins for the numbers that vary; its side effects are undone.
 
@@ -158,7 +141,8 @@ class Rehearsal:
         stand_ins = {i: n for i, n in zip(sorted(varying.positions), self.numbers.given,
                                           strict=True)}
         order = iter(range(len(given)))
-        args, kwargs = with_numbers_replaced(args, kwargs, lambda n: stand_ins.get(next(order), n))
+        args, kwargs = with_leaves((args, kwargs), lambda leaf: stand_ins.get(
+            next(order), leaf) if type(leaf) in NUMBERS else leaf)
         stands = [*zip(self.numbers.spots, self.numbers.held, strict=True), *self.numbers.lists]
         real = [(spot.whole(), spot.whole().get()) for spot, _ in stands]
         for spot, stand_in in stands:
