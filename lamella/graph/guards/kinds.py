@@ -281,6 +281,12 @@ def is_ours(thing: Any) -> bool:
     return isinstance(module, str) and module.split(".")[0] == "lamella"
 
 
+def is_ours_function(thing: Any) -> bool:
+    """Whether an object is a function of Lamella's."""
+    return (isinstance(thing, types.FunctionType)
+            and (thing.__module__ or "").partition(".")[0] == "lamella")
+
+
 def has_attributes(thing: Any) -> bool:
     """Whether a value of one of Python's or NumPy's kinds also has attributes of its own class."""
     if isinstance(thing, np.ndarray):

@@ -30,7 +30,7 @@ from .limits import Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
-from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
+from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
@@ -257,6 +257,10 @@ class Compiled(Bindable):
         found = self._record_sizes(key, place, inputs, args, kwargs)
         if found is not None:
             return found[0]
+        sizes = self._sizes_of(place)
+        if sizes.refused and sizes.recorded >= MOST_RECORDED and not known:
+            return self._give_up(key, f"its arguments have other sizes again and again, and no "
+                                 f"graph can hold for several ({sizes.refused})", args, kwargs)
         if not self._recording.acquire(blocking=False):
             return self._eagerly(args, kwargs)  # another thread records it
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
@@ -328,7 +332,9 @@ class Compiled(Bindable):
                     elif self._limits.left(args, kwargs):
                         reason = "changes an argument that shares memory with what it uses"
                 path.kind = kind_of(trace.observed)
-                self._sizes_of(place).results.note(trace.observed)
+                sizes = self._sizes_of(place)
+                sizes.recorded += 1
+                sizes.results.note(trace.observed)
         if reason is not None:
             if self.fullgraph:
                 trace.undo()

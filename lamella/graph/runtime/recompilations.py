@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ...autodiff.reverse import Request
 from ...autodiff.tree import leaves
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
+from ..guards.kinds import has_value, is_ours_function
 from ..guards.values import difference
 from ..guards.watch import Watch
 from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
@@ -44,6 +46,14 @@ def name_of(fn: Any) -> str:
     """The name of a function in messages."""
     while isinstance(fn, functools.partial):
         fn = fn.func
+    request = getattr(fn, "__self__", fn)  # what `value_and_grad` gives is a method
+    if isinstance(request, Request):
+        return f"{request.name} of {name_of(request.fn)}"
+    if "<locals>" in getattr(fn, "__qualname__", "") and is_ours_function(fn):
+        inner = [cell.cell_contents for cell in fn.__closure__ or () if has_value(cell)]
+        inner = [getattr(thing, "fn", thing) for thing in inner if callable(thing)]
+        if len(inner) == 1:  # what `grad` or `vmap` gives
+            return f"{fn.__qualname__.partition('.')[0]} of {name_of(inner[0])}"
     return getattr(fn, "__qualname__", type(fn).__name__)
 
 
