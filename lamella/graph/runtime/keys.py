@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from ..guards.arguments import apart, given_tensors, with_leaves
 from ..guards.kinds import ATOMS, ByIdentity, form_of
 from ..guards.values import comparable, kind_of_rule
-from ..tracing.numbers import NUMBERS
+from .varying import input_kind
 
 _ONLY_TENSORS = frozenset((Tensor,))
 PARTS = 4  # of a key where no argument is given twice
@@ -43,10 +43,11 @@ def key_without_numbers(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
     numbers: list[Any] = []
 
     def kind_of(leaf: Any) -> Any:
-        if type(leaf) not in NUMBERS:
+        kind = input_kind(leaf)
+        if kind is None:
             return leaf
         numbers.append(leaf)
-        return type(leaf)
+        return kind
 
     return key_of(*with_leaves((args, kwargs), kind_of)), numbers
 

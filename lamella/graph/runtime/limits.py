@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards.arguments import with_leaves
-from ..tracing.numbers import NUMBERS
 from .keys import form_of_any_size, key_of
 from .recompilations import called
+from .varying import input_kind
 
 MOST_OBJECTS = 32  # different objects or texts as arguments, for each of which there are graphs
 MOST_RAISED = 2  # recorded runs that raised, before such calls run eagerly until one succeeds
@@ -95,5 +95,5 @@ def outline_of(args: tuple, kwargs: dict) -> Any:
 def kinds_of(args: tuple, kwargs: dict) -> tuple[Any, ...]:
     """The kinds of the arguments, each by itself, without numbers and sizes."""
     plain = with_leaves([*args, *kwargs.values()],
-                        lambda leaf: type(leaf) if type(leaf) in NUMBERS else leaf)
+                        lambda leaf: leaf if (kind := input_kind(leaf)) is None else kind)
     return tuple([key_of((value,), {}, form_of_any_size) for value in plain])

@@ -33,6 +33,7 @@ from ..ir.streams import generators_restored, streams_of
 from ..passes import improve, was_measured_before
 from ..passes.pools import pool_channels_last
 from ..tracing import outside
+from ..tracing.arrays import as_input
 from ..tracing.changes import assign
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
@@ -208,7 +209,8 @@ class Path:
             start = len(values) - len(self.constants)
             for place, which, kind in self._number_inputs:
                 try:
-                    values[start + place] = torch.scalar_tensor(computed[which], dtype=kind)
+                    values[start + place] = as_input(computed[which]) if kind is None else (
+                        torch.scalar_tensor(computed[which], dtype=kind))
                 except (OverflowError, RuntimeError):  # an int that is too large for any type
                     return None
         return None if self._sharing.found(values, moved) else values

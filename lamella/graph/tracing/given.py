@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from operator import is_
 from typing import Any
 
+import numpy as np
+
 from ..guards.arguments import apart, is_record, leaves_of, pattern_of, things_of
 from ..guards.kinds import ByIdentity
 from ..guards.reach import Reach
@@ -41,6 +43,8 @@ class Given:
         self._before = [_content(thing) for thing in self.things]
         self._rules = [(leaf, kind) for leaf in leaves_of(arguments)
                        if (kind := kind_of_rule(leaf)) is not None]
+        self._arrays = [(leaf, leaf.copy()) for leaf in leaves_of(arguments)
+                        if type(leaf) is np.ndarray]
 
     def knows(self, thing: Any) -> bool:
         """Whether an object is one of the things."""
@@ -54,6 +58,9 @@ class Given:
         """
         if any(kind_of_rule(rule) != kind for rule, kind in self._rules):
             raise CannotTrace("changes an object that it was given")
+        if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
+               for array, before in self._arrays):
+            raise CannotTrace("changes a NumPy array that it was given")
         for number, (thing, before) in enumerate(zip(self.things, self._before, strict=True)):
             if type(before) is tuple:
                 now = _content(thing)

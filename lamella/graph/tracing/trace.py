@@ -91,6 +91,7 @@ class Trace:
         self.noted: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.deferred: list[DeferredCall] = []
+        self._shared: list[torch.Tensor] = []  # memory with arrays
         self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
         self.assigned: list[int] = []
         self.out_tree: Any = None
@@ -155,6 +156,23 @@ class Trace:
         if self.refused is None:
             self.refused_once = True
         self.refuse(what)
+
+    def from_numpy(self, array: Any) -> torch.Tensor:
+        """A tensor that shares memory with an array; a graph can hold it if nothing changes it."""
+        with self.recorder.pause():
+            self._shared.append(torch.from_numpy(array))
+        return self._shared[-1]
+
+    def own_constants(self) -> list[torch.Tensor]:
+        """The constants of the graph, whose memory no array of the program shares.
+
+        Raises:
+            CannotTrace: if the run has changed such an array.
+        """
+        if any(raw._version for raw in self._shared):
+            raise CannotTrace("changes a NumPy array")
+        shared = set(map(id, self._shared))
+        return [raw.clone() if id(raw) in shared else raw for raw in self.recorder.constants]
 
     def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
         """Note a generator that the run has made, so that every replay seeds it again.
@@ -275,7 +293,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                     _check_given(attributes, given, own)
                     with not_collecting():
                         given_back = _results(trace, seen, before, given)
-                        trace.constants = recorder.constants
+                        trace.constants = trace.own_constants()
                         trace.graph = _cleaned(recorder.finished(given_back))
                 except CannotTrace as reason:
                     if symbolic:
