@@ -61,10 +61,3 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
                 and found[:1].lower() == name[:1].lower():
             return found
     return None
-
-
-def of_attribute(kinds: Iterable[str], name: str) -> str:
-    """What the error of a missing attribute, of an object of these classes, says besides."""
-    if not name.startswith("_") and any(is_mindspores(kind, name) for kind in kinds):
-        return "; MindSpore 2.10's has, Lamella's has not yet"
-    return ""

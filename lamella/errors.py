@@ -231,17 +231,20 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
     return op_error(name, error, **given)
 
 
-def explain_in(name: str, owner: type, function: Callable[..., Any], args: Any, kwargs: Any,
-               error: Exception) -> None:
-    """Raise an error that explains that of `function`, if `owner` is one of Lamella's classes.
+def explained_in(name: str, owner: type, function: Callable[..., Any], args: Any, kwargs: Any,
+                 error: Exception) -> Exception:
+    """An error that explains that of `function`, if `owner` is one of Lamella's classes.
 
-    An error that came through the user's code is left as it is.
+    An error that came through the user's code is returned as it is.
     """
-    if not owner.__module__.startswith(_OWN) or not _is_internal(error):
-        return
-    explained = _explain(function, name, args, kwargs, error)
-    if explained is not error:
-        raise explained from error
+    if not is_own(owner) or not _is_internal(error):
+        return error
+    return _explain(function, name, args, kwargs, error)
+
+
+def is_own(kind: type) -> bool:
+    """Whether a class is one of Lamella's."""
+    return kind.__module__.startswith(_OWN)
 
 
 def _is_internal(error: BaseException) -> bool:
@@ -269,9 +272,11 @@ def explain_construction(owner: type[R]) -> type[R]:
         try:
             init(self, *args, **kwargs)
         except KERNEL_ERRORS as error:
-            if _origin(error) != "raise":
-                explain_in(type(self).__name__, owner, init, (self, *args), kwargs, error)
-            raise
+            explained = error if _origin(error) == "raise" else explained_in(
+                type(self).__name__, owner, init, (self, *args), kwargs, error)
+            if explained is error:
+                raise
+            raise explained from error
 
     owner.__init__ = explained  # type: ignore[misc]
     return owner

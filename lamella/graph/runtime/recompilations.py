@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import torch
 
 from ...autodiff.reverse import Request
-from ...autodiff.tree import leaves
+from ...core.structures import container_leaves as leaves
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
+from ...tracebacks import user_stacklevel
 from ..guards.kinds import has_value, is_ours_function
 from ..guards.values import difference
 from ..guards.watch import Watch
-from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
+from ..tracing.lines import NOWHERE, Line, line_reading
 from .replay import Path
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
