@@ -249,7 +249,11 @@ class Tensor:
                             f"booleans, but got elements of type {array.dtype}.")
         if not array.flags.writeable or not array.dtype.isnative or min((0, *array.strides)) < 0:
             array = array.astype(array.dtype.newbyteorder("="), order="C")
-        return wrap(torch.from_numpy(array).to(context.current_device()))
+        shared = getattr(array, "shared", None)  # of a compiler's stand-in for an array
+        if shared is not None:
+            return wrap(shared())
+        made = torch.from_numpy if state.trace is None else state.trace.from_numpy
+        return wrap(made(array).to(context.current_device()))
 
     def asnumpy(self) -> np.ndarray:
         """The data as a NumPy array, sharing memory where it lies on the CPU.

@@ -110,15 +110,16 @@ class _Batch:
         check_no_hidden("vmap", "the arguments", args)
         raws = [t._raw for t in tensors(args)]
         stacked = self._stacked()
-        sizes = {raw.shape[axis] for raw, axis in zip(raws, axes, strict=True) if axis is not None}
-        sizes |= {len(self.cells)} if self.cells is not None else set()
-        if len(sizes) != 1:
-            what = (f"got {' and '.join(str(s) for s in sorted(sizes))}" if sizes
+        # a list: sizes that vary are symbols, which have no hash
+        sizes = [raw.shape[axis] for raw, axis in zip(raws, axes, strict=True) if axis is not None]
+        sizes += [len(self.cells)] if self.cells is not None else []
+        if not sizes or any(size != sizes[0] for size in sizes):
+            what = (f"got {' and '.join(str(s) for s in sorted(set(sizes)))}" if sizes
                     else "no argument has such an axis")
             raise RuntimeError(f"For 'vmap', the examples' axes of all arguments"
                                f"{' and the CellList' if self.cells else ''} must have one length, "
                                f"but {what}.")
-        if 0 in sizes:
+        if sizes[0] == 0:
             raise RuntimeError("For 'vmap', there must be one example or more, but got none.")
         outer = current()
         level = Level(outer, reverse=False)
@@ -127,7 +128,7 @@ class _Batch:
             return self._one(level, given, args, kwargs)
 
         data = [p._data for p in self.own]
-        mark = torch.zeros(sizes.pop(), dtype=torch.bool, device=(*raws, *stacked)[0].device)
+        mark = torch.zeros(sizes[0], dtype=torch.bool, device=(*raws, *stacked)[0].device)
         try:
             outs = torch.vmap(one, in_dims=(0, *axes, *[0] * len(stacked)), out_dims=0,
                               randomness=self.randomness,

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from ...core.declared import caches_of
-from ...core.structures import container_leaves as leaves
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
+from . import arguments
 from .absent import Spaces, note_absent, sought_by
 from .arithmetic import Arithmetic, arithmetic_of
 from .kinds import (
@@ -154,9 +154,7 @@ class Reach:
                 without: Mapping[int, Any] | None = None, by_name: bool = False,
                 names: Iterable[str] = ()) -> Reach:
         """The objects that a call can reach, without the Tensors among its arguments."""
-        return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
-                         and not isinstance(value, Parameter) else value
-                         for value in leaves((args, kwargs))], opened=opened, without=without,
+        return cls(fn, *arguments.roots_of((args, kwargs)), opened=opened, without=without,
                    by_name=by_name, names=names)
 
     def same(self, other: Reach) -> bool:

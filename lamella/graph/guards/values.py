@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.declared import caches_of
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
+from ...primitive import Primitive
 from ...tensor import Tensor
 from .kinds import (
     ATOMS,
@@ -26,6 +28,7 @@ from .kinds import (
     CACHED,
     DICTS,
     PLAIN,
+    ByIdentity,
     form_of,
     is_large,
     is_ours,
@@ -43,6 +46,7 @@ _CHANGING = (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar, functoo
 _PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
 _SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _LARGE = "large"
+_ALIKE = (Primitive, CellTree)
 Opened = Mapping[int, Any] | None
 
 
@@ -58,7 +62,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
         value = free.guarded(holder, key, value) if free else value
         return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
 
-    seen: dict[int, Any] = {id(t): _ByIdentity(t) for t in reach.known_tensors.values()}
+    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.known_tensors.values()}
     return (
         [_cell_values(cell, seen, opened, free) for cell in reach.cells],
         [_values(thing, seen, opened, free) for thing in reach.objects],
@@ -89,10 +93,10 @@ def _aliases(reach: Reach) -> list[int]:
             if type(value) in _SHARED]
 
 
-def _containers(function: types.FunctionType) -> list[_ByIdentity]:
+def _containers(function: types.FunctionType) -> list[ByIdentity]:
     """The lists and dicts among a function's defaults, which a run may change."""
     values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return [_ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
+    return [ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
 
 
 def kinds_of(reach: Reach) -> list:
@@ -153,21 +157,6 @@ def _shown(form: Any) -> str:
     return ""
 
 
-class _ByIdentity:
-    """Equal to another one if both hold the same object."""
-
-    __slots__ = ("thing",)
-
-    def __init__(self, thing: Any):
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.thing is self.thing
-
-    def __hash__(self) -> int:
-        return id(self.thing)
-
-
 class _Long:
     """A long container of plain values; equal to another one with the same objects."""
 
@@ -195,7 +184,7 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
             return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
         return kind, value
     if kind is Parameter or kind is Tensor:
-        return _ByIdentity(value)
+        return ByIdentity(value)
     if opened is not None and is_large(value) and id(value) not in opened:
         return kind, _LARGE
     if isinstance(value, _CONTAINERS) and depth < DEEPEST:
@@ -207,18 +196,18 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     if isinstance(value, BUFFERS):
         return kind, bytes(value)
     if isinstance(value, contextvars.ContextVar):
-        return _ByIdentity(value), comparable(value.get(ABSENT))
+        return ByIdentity(value), comparable(value.get(ABSENT))
     if isinstance(value, functools.partial):
         return kind, *[comparable(v, depth + 1, opened) for v in (
             value.func, value.args, value.keywords, vars(value))]
     if isinstance(value, CACHED):  # whether its cache has changed
         cached: Any = value
-        return _ByIdentity(value), *cached.cache_info()[1:]
+        return ByIdentity(value), *cached.cache_info()[1:]
     if isinstance(value, PLAIN):  # its class is derived from these
         return kind, value
     if kind.__eq__ is object.__eq__:
         return value
-    return _ByIdentity(value)
+    return ByIdentity(value)
 
 
 def is_fixed(value: Any) -> bool:
@@ -298,3 +287,33 @@ def contents(value: Any, opened: Opened = None) -> Any:
         own = value.__dict__
         return (form_of(value._raw), comparable(own)) if own else form_of(value._raw)
     return None if is_fixed(value) else comparable(value, 0, opened)
+
+
+def kind_of_rule(value: Any) -> Any:
+    """What equal Primitives, or Cells without Parameters, have in common; None for others.
+
+    Only for objects of Lamella's own classes: those of the program's may keep any state.
+    """
+    if not isinstance(value, _ALIKE) or not is_ours(value):
+        return None
+    found = []
+    caches = caches_of(type(value))
+    for name, part in value.__dict__.items():
+        if name != "_create_time" and name not in caches:
+            kind = _part_of_rule(part)
+            if kind is None:
+                return None
+            found.append((name, kind))
+    return type(value), tuple(found)
+
+
+def _part_of_rule(part: Any) -> Any:
+    if isinstance(part, Tensor):
+        return None
+    if isinstance(part, _ALIKE):
+        return kind_of_rule(part)
+    if isinstance(part, (dict, tuple, list)):
+        pairs = part.items() if isinstance(part, dict) else enumerate(part)
+        kinds = tuple([(type(key), key, _part_of_rule(inner)) for key, inner in pairs])
+        return None if any(kind[-1] is None for kind in kinds) else (type(part), kinds)
+    return comparable(part)

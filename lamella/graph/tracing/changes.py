@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import types
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import is_as_before, kept, place_of_numpy
 from ...tensor import Tensor
+from ..guards.arguments import DEEPEST, fields_of, holds_values, is_record
 from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.kinds import (
     PLAIN,
@@ -35,11 +36,17 @@ from .recorder import CannotTrace
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
 APPENDED = object()  # as a key: values are appended to a list
 _DELETED = object()  # as a value: there is none any more
-_WHOLE = object()  # as a key: the holder's whole content
+WHOLE = object()  # as a key: the holder's whole content
 
 
 class KeepsNew(CannotTrace):
     """The run has made an object that stays, such as one that is created when first needed."""
+
+
+class GivenThing(NamedTuple):
+    """A list, a dict or another object among the arguments, by its number."""
+
+    number: int
 
 
 class Change(NamedTuple):
@@ -48,17 +55,34 @@ class Change(NamedTuple):
     Attributes:
         holder: a dict, class, list or other container, a variable of a closure, or an object with
             slots; the number of its place in the reach; or the spot of a list that is appended to.
-        key: the key or name assigned; `_WHOLE` if the holder's whole content was.
+        key: the key or name assigned; `WHOLE` if the holder's whole content was.
     """
 
     holder: Any
     key: Any
 
-    def holder_now(self, reach: Reach) -> Any:
-        """The holder in a replay, as long as it has repeated no assignment."""
+    def holder_now(self, reach: Reach, things: list[Any]) -> Any:
+        """The holder in a replay, as long as it has repeated no assignment.
+
+        Args:
+            things: what the replay was given (see `given`).
+        """
+        if isinstance(self.holder, GivenThing):
+            return holder_of(things[self.holder.number])
         if isinstance(self.holder, int):
             return reach.places.current(self.holder)
         return self.holder.get() if isinstance(self.holder, Spot) else self.holder
+
+
+def holder_of(thing: Any) -> Any:
+    """What an assignment to one of a call's things changes."""
+    own = compared(thing)
+    return own if isinstance(thing, (list, dict)) or own is vars(thing) else thing
+
+
+def compared(thing: Any) -> Any:
+    """The list or dict of what one of a call's things holds."""
+    return fields_of(thing) if is_record(thing) else thing
 
 
 def assign(holder: Any, key: Any, value: Any) -> None:
@@ -72,12 +96,12 @@ def assign(holder: Any, key: Any, value: Any) -> None:
             holder.cell_contents = value
     elif isinstance(holder, type):
         delattr(holder, key) if value is _DELETED else setattr(holder, key, value)
-    elif isinstance(holder, dict) and key is not _WHOLE:
+    elif isinstance(holder, dict) and key is not WHOLE:
         if value is _DELETED:
             holder.pop(key, None)
         else:
             holder[key] = value
-    elif key is _WHOLE:
+    elif key is WHOLE:
         _refill(holder, value)
     elif value is _DELETED:
         object.__delattr__(holder, key)
@@ -94,7 +118,7 @@ class Snapshot:
 
     def __init__(self, reach: Reach):
         self.reach = reach
-        self.places = [(number, place, _copy_of(place.thing))
+        self.places = [(number, place, copy_of(place.thing))
                        for number, place in enumerate(reach.places)
                        if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
         self._caches = {id(thing.__dict__): caches_of(type(thing))
@@ -124,7 +148,7 @@ class Snapshot:
             is_found = place.around is not None or id(place.thing) in self.reach.places.roots
             holder = number if is_found else place.thing
             for key, value in self._differences(place.thing, before):
-                if is_no_parameter(key) or key is _WHOLE and has_tensors_as_keys(place.thing):
+                if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(place.thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
                     raise KeepsNew(f"makes a new {type(value).__name__}")
@@ -138,7 +162,7 @@ class Snapshot:
                 yield Change(thing, name), now
 
     def _differences(self, thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
-        return _differences(thing, before, self._caches.get(id(thing), ()))
+        return differences(thing, before, self._caches.get(id(thing), ()))
 
     def _check(self) -> None:
         if (random.getstate() != self.random or not is_as_before(self.of_numpy)
@@ -169,7 +193,7 @@ class Snapshot:
         for _, place, before in self.places:
             thing = place.thing
             for key, _ in list(self._differences(thing, before)):
-                old = before if key is _WHOLE else before.get(key, _DELETED)
+                old = before if key is WHOLE else before.get(key, _DELETED)
                 assign(thing, key, old)
             if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
                 _refill(thing, {**before, **{key: value for key, value in parts_of(thing)
@@ -192,24 +216,37 @@ class Snapshot:
         self.put_streams_back()
 
 
-def check_givable(value: Any, reach: Reach, what: str, error: type[CannotTrace] = CannotTrace
-                  ) -> None:
-    """Check that a replay can rebuild a value: its Tensors are in tuples, lists and dicts only.
+def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
+                  error: type[CannotTrace] = CannotTrace, depth: int = 0) -> None:
+    """Check that a replay can rebuild a value.
+
+    Its Tensors are in tuples, lists, dicts, and objects that only hold values.
+
+    Args:
+        knows: whether a replay finds an object.
+        what: what the run does with it, for messages.
+        error: the class of the error. Those that are kept have to be found by the next call, so
+            they can't be objects that each run makes.
 
     Raises:
         CannotTrace: if it can't; of the class `error`.
     """
-    if isinstance(value, Parameter) and not reach.knows(value):
+    if isinstance(value, Parameter) and not knows(value):
         raise error(f"{what} a new Parameter")
     if isinstance(value, (tuple, list)):
         for inner in value:
-            check_givable(inner, reach, what, error)
+            check_givable(inner, knows, what, error, depth)
     elif isinstance(value, dict):
         for _, inner in parts_of(value):
-            check_givable(inner, reach, what, error)
+            check_givable(inner, knows, what, error, depth)
+    elif error is CannotTrace and not knows(value) and holds_values(value):
+        if depth > DEEPEST:
+            raise error(f"{what} objects that hold each other")
+        for inner in fields_of(value).values():
+            check_givable(inner, knows, what, error, depth + 1)
     elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
-              or value is _DELETED or reach.knows(value) or _is_settled(value)):
+              or value is _DELETED or knows(value) or _is_settled(value)):
         raise error(f"{what} a new {type(value).__name__}")
 
 
@@ -241,7 +278,8 @@ def _parts_of_function(function: types.FunctionType) -> tuple[Any, ...]:
     return function.__code__, function.__defaults__, function.__kwdefaults__
 
 
-def _copy_of(thing: Any) -> Any:
+def copy_of(thing: Any) -> Any:
+    """A copy of what a container or a variable holds."""
     if isinstance(thing, types.CellType):
         return thing.cell_contents if has_value(thing) else _DELETED
     if type(thing) is dict:
@@ -264,13 +302,15 @@ def _refill(thing: Any, content: Any) -> None:
         thing.update(content)  # one by one, for the order
 
 
-def _differences(thing: Any, before: Any, caches: Collection[str]) -> Iterator[tuple[Any, Any]]:
+def differences(thing: Any, before: Any, caches: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+    """The keys of a container whose values differ from those in a copy, with the values now."""
     if isinstance(thing, types.CellType):
-        now = _copy_of(thing)
+        now = copy_of(thing)
         if now is not before:
-            yield _WHOLE, now
+            yield WHOLE, now
     elif isinstance(thing, dict):
-        now = _copy_of(thing)
+        now = copy_of(thing)
         if len(now) == len(before) and all(map(is_, now, before)) and all(
                 map(is_, now.values(), before.values())):
             return
@@ -279,7 +319,7 @@ def _differences(thing: Any, before: Any, caches: Collection[str]) -> Iterator[t
                            for content in (now, before))
         another_order = _in_another_order(now, before)
         if another_order and not caches:
-            yield _WHOLE, now
+            yield WHOLE, now
             return
         for key in {**before, **now}:
             if now.get(key, _DELETED) is not before.get(key, _DELETED):
@@ -291,7 +331,7 @@ def _differences(thing: Any, before: Any, caches: Collection[str]) -> Iterator[t
     else:
         now = parts_of(thing)
         if [id(v) for v in now] != [id(v) for v in before]:
-            yield _WHOLE, now
+            yield WHOLE, now
 
 
 def _in_another_order(now: dict, before: dict) -> bool:
@@ -335,12 +375,3 @@ def _listed(position: Any) -> Any:
     if isinstance(position, dict):
         return {key: _listed(part) for key, part in position.items()}
     return position
-
-
-def given_unchanged(before: Any, now: Any) -> bool:
-    """Whether the lists and dicts among the arguments hold the same objects as before."""
-    if isinstance(before, (list, tuple)):
-        return len(before) == len(now) and all(map(given_unchanged, before, now))
-    if isinstance(before, dict):
-        return list(before) == list(now) and all(given_unchanged(before[k], now[k]) for k in now)
-    return before is now

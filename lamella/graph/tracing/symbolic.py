@@ -315,6 +315,9 @@ class SymbolicTrace(Trace):
         self.symbolic.guards.append(guard)
         self.note_guard(raw, guard)
 
+    def from_numpy(self, array: Any) -> torch.Tensor:
+        return torch.from_numpy(array)
+
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.deferred.append(DeferredCall(function, args, kwargs))
 

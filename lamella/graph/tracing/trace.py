@@ -26,13 +26,15 @@ from ...machine.memory import allocator, returning_freed_memory
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
+from ..guards.arguments import given_tensors
 from ..guards.kinds import compares_identities
 from ..guards.reach import Reach
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
-from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable, given_unchanged
+from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable
 from .effects import DeferredCall, can_defer, prints_recorded
+from .given import Given
 from .identities import identities_checked
 from .lines import Line, nearest_line
 from .outside import OURS, Outside, origin_of
@@ -69,8 +71,10 @@ class Trace:
         refused_once: whether the reason is a rare one, so that the next call is recorded again.
         keeps_new: whether the reason is an object that the run has made, and that stays.
         value: the function's result.
-        applies_once: whether an argument is also in an object that it reaches, so that the graph
-            would hold for no other call.
+        same: the Tensors that are arguments and also in `held`, by their numbers in both.
+        given: the arguments as the run began.
+        uses_things: whether it changes or returns lists, dicts or objects that it was given, or
+            finds them elsewhere, too, as `found_elsewhere` does.
     """
 
     def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
@@ -90,6 +94,7 @@ class Trace:
         self.noted: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.deferred: list[DeferredCall] = []
+        self._shared: list[torch.Tensor] = []  # memory with arrays
         self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
         self.assigned: list[int] = []
         self.out_tree: Any = None
@@ -97,7 +102,10 @@ class Trace:
         self.graph: GraphModule | None = None
         self.refused: str | None = None
         self.refused_once = self.keeps_new = False
-        self.applies_once = False
+        self.same: list[tuple[int, int]] = []
+        self.given: Given | None = None
+        self.uses_things = False
+        self.found_elsewhere: list[tuple[int, Any]] = []
         self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(_weakly(self.refuse))
 
@@ -158,6 +166,23 @@ class Trace:
         if self.refused is None:
             self.refused_once = True
         self.refuse(what)
+
+    def from_numpy(self, array: Any) -> torch.Tensor:
+        """A tensor that shares memory with an array; a graph can hold it if nothing changes it."""
+        with self.recorder.pause():
+            self._shared.append(torch.from_numpy(array))
+        return self._shared[-1]
+
+    def own_constants(self) -> list[torch.Tensor]:
+        """The constants of the graph, whose memory no array of the program shares.
+
+        Raises:
+            CannotTrace: if the run has changed such an array.
+        """
+        if any(raw._version for raw in self._shared):
+            raise CannotTrace("changes a NumPy array")
+        shared = set(map(id, self._shared))
+        return [raw.clone() if id(raw) in shared else raw for raw in self.recorder.constants]
 
     def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
         """Note a generator that the run has made, so that every replay seeds it again.
@@ -240,17 +265,18 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         compares_identities(function.__code__) for function in reach.functions)
     if compares:
         (args, kwargs), stand_ins = plain, []
-    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    given = list(given_tensors((args, kwargs)))
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
-    trace.applies_once = bool({id(t) for t in given} & {id(t) for t in held})
+    places = {id(t): i for i, t in enumerate(held)}
+    trace.same = [(i, places[id(t)]) for i, t in enumerate(given) if id(t) in places]
     trace.data = [data_of(t) for t in held]
-    given_before = map_tensors(lambda t: t, (args, kwargs))
-    attributes = _attributes(given_before)
+    trace.given = Given((args, kwargs))
+    attributes = _attributes(given)
     in_compiled = state.compiled
     try:
         for tensor, _, raw in swapped:
@@ -273,10 +299,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 state.trace = None
             if trace.refused is None:
                 try:
-                    _check_given(given_before, (args, kwargs), attributes, given, own)
+                    _check_given(attributes, given, own)
                     with not_collecting():
                         given_back = _results(trace, seen, before, given)
-                        trace.constants = recorder.constants
+                        trace.constants = trace.own_constants()
                         trace.graph = _cleaned(recorder.finished(given_back))
                 except CannotTrace as reason:
                     if symbolic:
@@ -360,16 +386,13 @@ def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
     return lent, swapped
 
 
-def _check_given(before: Any, now: Any, attributes: list[Any], given: list[Tensor],
-                 own: list[torch.Tensor]) -> None:
-    """Check that the run hasn't changed the arguments' containers, attributes or data tensors.
+def _check_given(attributes: list[Any], given: list[Tensor], own: list[torch.Tensor]) -> None:
+    """Check that the run hasn't changed the attributes or data tensors of given Tensors.
 
     Raises:
         CannotTrace: if it has.
     """
-    if not given_unchanged(before, now):
-        raise CannotTrace("changes a list or a dict that it was given")
-    if _attributes(before) != attributes:
+    if _attributes(given) != attributes:
         raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
     if any(t._raw is not raw for t, raw in zip(given, own, strict=True)):
         raise CannotTrace("assigns other data to a Tensor that it was given")
@@ -380,8 +403,8 @@ def data_of(tensor: Tensor) -> torch.Tensor:
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
 
 
-def _attributes(given: Any) -> list[Any]:
-    return [comparable(t.__dict__) for t in tensors(given) if not isinstance(t, Parameter)]
+def _attributes(given: list[Tensor]) -> list[Any]:
+    return [comparable(t.__dict__) for t in given]
 
 
 def set_data(tensor: Tensor, raw: torch.Tensor) -> None:
@@ -398,20 +421,31 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
     assigned = [(i, data_of(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
                 if data_of(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
+    assert trace.given is not None
+    things = trace.given
     made = list(before.changes())
+    to_given = list(things.changes(before.reach))
     if trace.numbers is not None:
         made.extend((Change(spot, APPENDED), grown.items) for spot, grown in trace.numbers.lists
                     if grown.items)
+    kept = [value for _, value in made]
+    made += to_given
     trace.changes, noted = [change for change, _ in made], [value for _, value in made]
     if trace.numbers is not None:
         trace.changes = [change._replace(key=trace.numbers.guarded(change.key))
                          for change in trace.changes]
     trace.noted = noted
-    check_givable(trace.value, before.reach, "gives")
-    check_givable(noted, before.reach, "keeps", KeepsNew)
-    results = Results(given, trace.held, before.reach, trace.numbers)
+
+    def knows(value: Any) -> bool:
+        return before.reach.knows(value) or things.knows(value)
+
+    check_givable([trace.value, [value for _, value in to_given]], knows, "gives")
+    check_givable(kept, knows, "keeps", KeepsNew)
+    results = Results(given, trace.held, before.reach, things.things, trace.numbers)
     trace.out_tree = results.described(
         (trace.value, noted, [call.args for call in trace.deferred]))
+    trace.found_elsewhere = things.found_elsewhere(before.reach)
+    trace.uses_things = bool(trace.found_elsewhere) or results.uses_things or bool(to_given)
     return [*(raw for raw, _ in trace.guards), *results.new,
             *(raw.detach() for _, raw in assigned)]
 
