@@ -11,7 +11,7 @@ import numpy as np
 from .. import _checkparam as check
 from .. import context
 from ..amp.build import build_train_network
-from ..graph import JitConfig, jit
+from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
 from ..parallel.settings import get_auto_parallel_context
@@ -164,18 +164,16 @@ class Model:
         known = self._compiled.get(key)
         if known is None or known[0] is not network:
             options = network.jit_config_dict or JitConfig(jit_level="O1").jit_config_dict
-            level = "O0" if self._keeper else options.get("jit_level") or "O1"
-            strict = options.get("jit_syntax_level") == "STRICT"
-            known = (network, jit(network, jit_level=level, fullgraph=strict))
+            level = "O0" if self._keeper or options.get("jit_level") == "O0" else "O1"
+            known = network, Compiled(network, options.get("jit_syntax_level") == "STRICT", level)
             self._compiled[key] = known
         return known[1]
 
     def _check_network_mode(self, network: Cell, is_train: bool) -> Cell:
         """Change the mode where the last step was of the other kind.
 
-        The networks of training, evaluation and prediction are three Cells around one. So what
-        counts is the kind of step that the inner one ran last, not the mode of the Cell around it,
-        which the others don't change; and a layer that the program froze stays frozen.
+        Three Cells stand around one network, so the kind of the step before counts, not the mode
+        of the Cell of this one; and a layer that the program froze stays frozen.
         """
         if self._backbone_is_train != is_train:
             self._set_mode(network, is_train)

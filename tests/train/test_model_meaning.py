@@ -98,6 +98,12 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_array_equal(value.asnumpy(), expected)
 
 
+@pytest.fixture(autouse=True)
+def no_mode_chosen():
+    """As in a program that has called no ``set_context``."""
+    ms.context.chosen.discard("mode")
+
+
 @pytest.fixture
 def graph_mode():
     ms.set_context(mode=ms.GRAPH_MODE)

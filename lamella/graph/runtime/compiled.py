@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -43,6 +44,7 @@ MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 class Compiled(Bindable):
     """A function with its recorded graphs.
 
+    It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
     Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
     one for each path that Python control flow on tensors has taken.
 
@@ -51,6 +53,8 @@ class Compiled(Bindable):
         level: the optimization level, ``"O0"`` (replay only) or ``"O1"``.
         dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
     """
+
+    meaning = staticmethod(contextlib.nullcontext)  # around each run of the function
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
                  dynamic: list[Any] | None = None):
@@ -111,7 +115,7 @@ class Compiled(Bindable):
             if entered:
                 gate.leave()
         if found is None:
-            with started_over():
+            with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
         if audit is None:
             return result_of(*found, args, kwargs)
@@ -131,11 +135,10 @@ class Compiled(Bindable):
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()
-        before, state.compiled = state.compiled, True
         try:
-            return self.fn(*args, **kwargs)
+            with self.meaning():
+                return self.fn(*args, **kwargs)
         finally:
-            state.compiled = before
             if entered:
                 gate.leave()
 
@@ -449,10 +452,7 @@ class Compiled(Bindable):
     def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """Record a graph for several sizes, and run it; returns it with its results.
-
-        None if there can't be one, or if it doesn't hold for this call.
-        """
+        """Record a graph for several sizes, and run it: it and its results, or None."""
         values = watch.values()
         try:
             path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)

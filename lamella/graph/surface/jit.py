@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import one_of
 from ...nn.cell_tree import CellTree
 from ..runtime.compiled import Compiled
+from .as_asked import CompiledAsAsked
 from .config import JitConfig, check_options, choices, declared
 
 # arguments of older versions, which MindSpore 2.10 ignores; two of them have an effect here
@@ -117,4 +118,4 @@ def _decorated(settings: dict[str, Any], fn: Any) -> Any:
         raise TypeError(f"For 'jit', 'function' must be a function or a Cell, "
                         f"but got {type(fn).__name__}.")
     dynamic = getattr(fn, "__lamella_dynamic__", settings["dynamic"])
-    return Compiled(fn, settings["fullgraph"], settings["level"], dynamic)
+    return CompiledAsAsked(fn, settings["fullgraph"], settings["level"], dynamic)

@@ -24,7 +24,7 @@ from ...communication.groups import ended
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory
 from ...parameter import Parameter
-from ...state import state
+from ...state import in_graph, state
 from ...tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
 from ..guards.kinds import compares_identities
@@ -156,7 +156,7 @@ class Trace:
         self.outside.stop()
         self.recorder.stop()
         if state.trace is self:
-            state.trace, state.compiled = None, True
+            state.trace = None
         for cell in self.reach.cells:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
@@ -251,7 +251,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
 
     Raises:
         CannotTrace: if a symbolic run can't be recorded.
-        Exception: what the function raises; its changes of tensors are undone.
+        Exception: what the function raises; its changes of tensors are undone, if the program
+            asked to compile it.
     """
     allocator.load()
     if before is None:
@@ -277,7 +278,6 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     trace.data = [data_of(t) for t in held]
     trace.given = Given((args, kwargs))
     attributes = _attributes(given)
-    in_compiled = state.compiled
     try:
         for tensor, _, raw in swapped:
             set_data(tensor, raw)
@@ -310,13 +310,13 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                     trace.refuse(str(reason))
                     trace.keeps_new = isinstance(reason, KeepsNew)
     except BaseException as error:
-        # an exit or an interrupt leaves what has been done, as eagerly
+        # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
+        # what the program didn't ask to compile
         if numbers is not None or trace.refused is None and (
-                symbolic or isinstance(error, (Exception, CannotTrace))):
+                symbolic or in_graph() and isinstance(error, (Exception, CannotTrace))):
             trace.undo()
         raise
     finally:
-        state.compiled = in_compiled
         for tensor, own, raw in swapped:
             if symbolic or data_of(tensor) is raw:
                 set_data(tensor, own)
