@@ -14,7 +14,7 @@ from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat
 from .serializing import serialize
-from .state import Run
+from .state import Run, kept_random_state
 
 
 class Dataset(Described):
@@ -330,7 +330,8 @@ class Dataset(Described):
     def get_dataset_size(self) -> int:
         """The number of rows of one epoch."""
         if self._counted is None:
-            self._counted = self._count()
+            with kept_random_state():  # rows may be run to count them
+                self._counted = self._count()
         return self._counted
 
     def __len__(self) -> int:
