@@ -113,7 +113,7 @@ class MapDataset(Dataset):
     def _advance(self, run: Run) -> None:
         super()._advance(run)
         if self._table() is None:
-            run.keep(self, lambda: _Work(self, run)).advance(self.children[0])
+            run.keep(self, lambda: _Work(self, run)).advance(run, self.children[0])
 
     def _count(self) -> int:
         return self.children[0].get_dataset_size()
@@ -207,8 +207,13 @@ class _Work:
                 "streams": streams or [s.state() for s in self.streams],
                 "python": self.processes.states if self.processes else self.states}
 
-    def advance(self, child: Dataset) -> None:
-        """Skip an epoch; the random state after it is in the mark of a later epoch."""
+    def advance(self, run: Run, child: Dataset) -> None:
+        """Skip a pass; the random state after it is in the mark of a later one."""
+        if self.restored is not None and self.restored["passes"] == self.passes:
+            self._set(self.restored)  # all rows of this pass had been read
+            self.restored = None
+        if not self._pooled() and self.node.in_python():
+            run.pass_over(self.node)
         self.passes += 1
         self.turn = (self.turn + child.get_dataset_size() + 1) % self.workers
 
@@ -219,6 +224,8 @@ class _Work:
         if mark is not None and skip and (mark["passes"], mark["place"]) == (self.passes + 1, 0):
             self._set(mark)  # all rows of this epoch have been read
             self.passes, self.turn = mark["passes"], mark["turn"]
+            if not self._pooled() and self.node.in_python():
+                run.pass_over(self.node)
             self.node.children[0]._advance(run)
             return iter(())
         if mark is not None and mark["passes"] == self.passes and mark["place"] <= skip:
@@ -227,17 +234,18 @@ class _Work:
         elif not self.random and not self._pooled():
             start, self.turn = skip, (self.turn + skip) % self.workers
         at = mark is not None and mark["passes"] == self.passes and mark["place"] == start
-        if not at and not self._pooled() and self.node.in_python():
-            run.rewind()
+        if not self._pooled() and self.node.in_python():
+            run.begin_pass(self.node, not at)
         self.place = start
-        rows = self._made(run, start)
+        child = self.node.children[0]
+        table = child._table()
+        # at once: the child's order of this pass is drawn, even where no row is asked for
+        items = flat(child._numbers(run, start)) if table else iter(child._rows(run, start))
+        rows = self._made(run, items, table)
         return itertools.islice(rows, skip - start, None) if skip > start else rows
 
-    def _made(self, run: Run, start: int) -> Iterator[Row]:
-        node, child = self.node, self.node.children[0]
-        table = child._table()
-        items: Iterator[Any]
-        items = flat(child._numbers(run, start)) if table else iter(child._rows(run, start))
+    def _made(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
+        node = self.node
         if self._pooled():
             yield from self._in_processes(run, items, table)
         elif node.in_python() or config.get_debug_mode():

@@ -69,6 +69,24 @@ class _Held:
         self.state, self.restore = buffer.generator.state, buffer.generator.restore
 
 
+class _Turns:
+    """Where a `repeat` is: which pass, and how many rows it gave before that."""
+
+    def __init__(self, restored: tuple[int, int] | None):
+        self.restored = restored
+        self.done, self.before, self.rows = 0, 0, 0
+
+    def mark(self) -> tuple[int, int]:
+        """The pass and the rows before it."""
+        return self.done, self.before
+
+    def state(self) -> None:
+        """Nothing: each epoch begins with the first pass."""
+
+    def restore(self, state: None) -> None:
+        """Begin an epoch."""
+
+
 class RepeatDataset(_Moved):
     """The dataset that `Dataset.repeat` gives."""
 
@@ -82,29 +100,38 @@ class RepeatDataset(_Moved):
                                  f"got {count!r}.")
         self.count = -1 if count is None else count
 
-    def _passes(self, run: Run, skip: int, read: Any) -> Iterator[Any]:
+    def _passes(self, run: Run, skip: int, read: Any, turns: _Turns) -> Iterator[Any]:
         child, done = self.children[0], 0
-        if skip:
+        turns.rows = skip
+        if turns.restored is not None and turns.restored[1] <= skip:
+            passes, before = turns.restored  # passes may differ in length, as behind a `filter`
+            for _ in range(passes):
+                child._advance(run)
+            skip, done = skip - before, passes
+        elif skip:
             size = child.get_dataset_size()
             while size and skip >= size and (self.count < 0 or done < self.count):
                 child._advance(run)
                 skip, done = skip - size, done + 1
+        turns.restored = None
         while self.count < 0 or done < self.count:
-            empty = True
+            empty, turns.done, turns.before = True, done, turns.rows - skip
             for item in read(run, skip):
                 empty = False
+                turns.rows += 1
                 yield item
             if empty and not skip and self.count < 0:
                 return  # repeating no rows without end would not stop
             skip, done = 0, done + 1
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
-        return self._passes(run, skip, self.children[0]._numbers)
+        return self._passes(run, skip, self.children[0]._numbers, _Turns(None))
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         if self._table() is not None:
             return super()._rows(run, skip)
-        return self._passes(run, skip, self.children[0]._rows)
+        turns: Any = run.keep(self, lambda: _Turns(run.mark(self)))
+        return self._passes(run, skip, self.children[0]._rows, turns)
 
     def _advance(self, run: Run) -> None:
         for _ in range(max(self.count, 0)):

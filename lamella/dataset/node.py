@@ -15,7 +15,7 @@ from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat
 from .serializing import serialize
-from .state import Run
+from .state import Run, kept_random_state
 
 # which datasets were made of one: not among its attributes, which travel to other processes
 _parents: weakref.WeakKeyDictionary[Dataset, list[weakref.ref[Dataset]]] = (
@@ -359,7 +359,8 @@ class Dataset(Described):
     def get_dataset_size(self) -> int:
         """The number of rows of one epoch."""
         if self._counted is None:
-            self._counted = self._count()
+            with kept_random_state():  # rows may be run to count them
+                self._counted = self._count()
         return self._counted
 
     def __len__(self) -> int:

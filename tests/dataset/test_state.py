@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lamella.dataset as ds
+from lamella.dataset import transforms
 from lamella.dataset.transforms.operation import TensorOperation
 
 
@@ -29,6 +30,16 @@ class Source:
         return (np.int64(place * 1000 + random.randrange(1000)),)
 
 
+def permuted():
+    """Draws once for a pass, and once for each row."""
+    for n in np.random.permutation(6):
+        yield (np.int64(n * 1000 + random.randrange(1000)),)
+
+
+def drawn():
+    return ds.GeneratorDataset(permuted, ["n"])
+
+
 def noisy(n):
     return n * 1000 + random.randrange(1000) + np.random.randint(1000) * 1000000
 
@@ -46,6 +57,24 @@ PIPELINES = {
     "concatenated": lambda: (numbers(5) + numbers(8)).skip(2).batch(3),
     "zipped": lambda: ds.zip((numbers(9), numbers(9).rename("n", "m").map(Noise(), "m"))).take(7),
     "python function": lambda: numbers().map(noisy, num_parallel_workers=1).batch(4),
+    "python function, repeated": lambda: numbers(5).map(noisy).repeat(4).batch(3),
+    "python function, shuffled and repeated": lambda: numbers(5).map(noisy).shuffle(3).repeat(3),
+    "python function, repeated and shuffled": lambda: numbers(5).map(noisy).repeat(3).shuffle(4),
+    "generator": lambda: drawn().batch(2),
+    "generator, repeated": lambda: drawn().repeat(3).batch(4),
+    "generator, repeated twice": lambda: drawn().repeat(2).map(noisy).repeat(2),
+    "generator and function, repeated": lambda: drawn().map(noisy).repeat(3).batch(4),
+    "generator, skipped and repeated": lambda: drawn().skip(2).map(noisy).repeat(3),
+    "two functions, repeated": lambda: numbers(4).map(noisy).batch(2).map(
+        lambda n: n + np.random.rand()).repeat(4),
+    "concatenated functions": lambda: (numbers(3).map(noisy) + drawn()).repeat(2).batch(2),
+    "zipped functions": lambda: ds.zip((numbers(5).map(noisy), ds.GeneratorDataset(
+        permuted, ["m"]))).repeat(2),
+    "filtered functions": lambda: numbers(7).map(noisy).filter(lambda n: n % 3 > 0).repeat(3),
+    "random operations at a pass's end": lambda: numbers(4).map(transforms.RandomApply(
+        [Noise()], 0.5)).repeat(5).batch(2),
+    "random choices, repeated": lambda: numbers(4).map(transforms.RandomChoice(
+        [Noise(), lambda n: n])).repeat(5),
     "processes": lambda: numbers().map(noisy, num_parallel_workers=2,
                                        python_multiprocessing=True).batch(4),
     "source in processes": lambda: ds.GeneratorDataset(
@@ -67,7 +96,7 @@ def take(rows, count):
 def test_an_iterator_goes_on_bit_for_bit(name):
     ds.config.set_seed(11)
     rows = PIPELINES[name]().create_tuple_iterator(output_numpy=True)
-    stops, states = (0, 2, 9, 20), []
+    stops, states = (*range(10), 13, 20), []  # in a pass, at its end, in the next
     whole, at = [], 0
     for stop in stops:
         whole += take(rows, stop - at)

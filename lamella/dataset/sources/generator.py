@@ -155,10 +155,26 @@ class GeneratorDataset(MappableDataset):
         if self.batch_sampler is not None:
             return itertools.islice(self._batches(run), skip, None)
         if not self.indexed:
-            run.rewind()
-            rows = itertools.islice(self._iterated(), self.num_samples or None)
-            return itertools.islice(rows, skip, None) if skip else rows
+            return self._sequence(run, skip)
         return self._in_processes(run, skip) if self._pooled() else super()._rows(run, skip)
+
+    def _sequence(self, run: Run, skip: int) -> Iterator[Row]:
+        """The rows of an iterable from `skip` on; those before are asked for at once."""
+        begun: Any = None
+
+        def counted() -> Iterator[Row]:
+            nonlocal begun
+            begun = run.begin_pass(self)  # now, as what runs beside it may have drawn numbers
+            for row in itertools.islice(self._iterated(), self.num_samples or None):
+                begun.read += 1
+                yield row
+
+        rows = counted()
+        for _ in itertools.islice(rows, skip):
+            pass
+        if skip:
+            run.run_again(begun)
+        return rows
 
     def _iterated(self) -> Iterator[Row]:
         try:
@@ -181,6 +197,8 @@ class GeneratorDataset(MappableDataset):
             run.keep(self, lambda: _Pool(self, run)).passes.next()
         elif self.indexed and self.batch_sampler is None:
             self._order(run).next()
+        else:
+            run.pass_over(self)
 
     def _batches(self, run: Run) -> Iterator[Row]:
         given: Any = self.batch_sampler
