@@ -42,18 +42,20 @@ class Settings(MutableMapping[str, Any]):
         'blue'
     """
 
-    __caches__ = ("_given",)  # no state that graphs compare: each setting that is read is guarded
+    # no state that graphs compare: each setting that is read is guarded
+    __caches__ = ("_given", "_inner")
 
     def __init__(self, family: str, defaults: Mapping[str, Any], unguarded: tuple[str, ...] = ()):
         self.family = family
         self.defaults = dict(defaults)
         self.unguarded = frozenset(unguarded)
         self._given: dict[str, Any] = {}
+        self._inner: set[str] | None = None  # changed by a run that is traced, in a block of `kept`
         FAMILIES[family] = self
 
     def was_set(self, name: str) -> bool:
         """Whether a setting has been set, to whatever value."""
-        if state.trace is not None:
+        if state.trace is not None and name not in (self._inner or ()):
             state.trace.outside.depend_once((self.family, name, "was set"), functools.partial(
                 self._given.__contains__, name))
         return name in self._given
@@ -64,7 +66,8 @@ class Settings(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         trace = state.trace
-        if trace is not None and name in self.defaults and name not in self.unguarded:
+        if (trace is not None and name in self.defaults and name not in self.unguarded
+                and name not in (self._inner or ())):
             trace.outside.depend_once((self.family, name), functools.partial(self._form, name))
         return self.unwatched(name)
 
@@ -99,16 +102,23 @@ class Settings(MutableMapping[str, Any]):
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """A block after which all settings are as they were before it."""
-        before = dict(self._given)
+        """A block after which all settings are as they were before it.
+
+        A run that is traced may change them in it: each replay does without.
+        """
+        before, inner = dict(self._given), self._inner
+        self._inner = set(inner or ())
         try:
             yield
         finally:
+            self._inner = inner
             self._given.clear()
             self._given.update(before)
 
     def _changing(self, name: str) -> None:
-        if state.trace is not None:
+        if state.trace is not None and self._inner is not None:
+            self._inner.add(name)
+        elif state.trace is not None:
             state.trace.refuse(f"changes the setting '{name}' of {self.family}")
 
     def _form(self, name: str) -> Any:

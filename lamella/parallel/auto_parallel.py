@@ -80,13 +80,9 @@ class AutoParallel(Cell):
     @contextmanager
     def _applied(self) -> Iterator[None]:
         """A block with this network's settings."""
-        before = dict(settings._set)
-        try:
+        with settings._settings.kept():
             settings.set_auto_parallel_context(**self._settings)
             yield
-        finally:
-            settings._set.clear()
-            settings._set.update(before)
 
     def _set(self, **kwargs: Any) -> None:
         """Note settings, checked as `set_auto_parallel_context` does."""
