@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 __version__ = "0.2.0"
@@ -17,7 +18,7 @@ def commit() -> str | None:
     Returns:
         its name in hexadecimal digits; None if it isn't known.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(sys.modules[__name__.partition(".")[0]].__file__ or "").resolve().parent
     kept = package / "data" / "commit.txt"
     if kept.exists():
         return kept.read_text(encoding="ascii").strip()
