@@ -7,7 +7,7 @@ import importlib as _importlib
 
 from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
-from . import amp, autodiff, common, context, dataset, dtype, nn, train
+from . import amp, autodiff, common, context, dataset, dtype, nn, train, tree
 from .autodiff import (
     _Function,
     derivative,
@@ -199,7 +199,6 @@ _LAZY_ROOMS = frozenset("""
     onnx
     parallel
     profiler
-    rewrite
     runtime
     scipy
     sparse
@@ -216,13 +215,13 @@ _LAZY_NAMES = {name: room for room, names in {
 
 def __getattr__(name: str) -> object:
     if name in _LAZY_ROOMS:
-        try:
-            return _importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
+        return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     if name in train.__all__:
         return getattr(train, name)
     raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY_ROOMS, *_LAZY_NAMES, *train.__all__})

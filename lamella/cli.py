@@ -112,11 +112,12 @@ def _typer_app() -> Any:
 
     @app.callback(invoke_without_command=True)
     def options(version: bool = typer.Option(False, "--version", "-V",
-                                             help="print the version and exit")) -> None:
+                                             help="print the version and commit, and exit")
+                ) -> None:
         if version:
-            from . import __version__
+            from .versions import described
 
-            print(f"lamella {__version__}")
+            print(f"lamella {described()}")
             raise typer.Exit
 
     @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

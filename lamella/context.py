@@ -7,11 +7,13 @@ from typing import Any
 
 import torch
 
+from .core.settings import Settings
+
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
-_settings: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
     "device_id": 0,
@@ -25,7 +27,7 @@ _settings: dict[str, Any] = {
 
 # Options that steer Ascend's compiler or the original's own graph machinery. They are kept, so that
 # `get_context` answers what was set, and have no effect here.
-_INERT = frozenset(
+_INERT = dict.fromkeys(
     "save_graphs_path enable_dump save_dump_path variable_memory_max_size "
     "enable_profiling profiling_options enable_auto_mixed_precision enable_graph_kernel "
     "graph_kernel_flags reserve_class_name_in_scope check_bprop max_device_memory "
@@ -37,6 +39,8 @@ _INERT = frozenset(
     "jit_enable_inplace_ops enable_sparse enable_task_sink enable_mem_reuse enable_loop_sink "
     "enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
 )
+
+_settings = Settings("set_context", {**_OPTIONS, **_INERT})
 
 # options that the program has set itself
 chosen: set[str] = set()
@@ -114,9 +118,9 @@ def set_context(**kwargs: Any) -> None:
         True
     """
     for key in kwargs:
-        if key not in _settings and key not in _INERT:
+        if key not in _settings:
             raise ValueError(f"For 'set_context', the option {key!r} is not known. Known options: "
-                             f"{', '.join(sorted({*_settings, *_INERT}))}.")
+                             f"{', '.join(sorted(_settings))}.")
     if "mode" in kwargs and kwargs["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(f"For 'set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), "
                          f"but got {kwargs['mode']!r}.")
@@ -168,13 +172,10 @@ def get_context(attr_key: str) -> Any:
         >>> ms.get_context("mode") == ms.PYNATIVE_MODE
         True
     """
-    if isinstance(attr_key, str):
-        if attr_key in _settings:
-            return _settings[attr_key]
-        if attr_key in _INERT:
-            return None
+    if isinstance(attr_key, str) and attr_key in _settings:
+        return _settings[attr_key]
     raise ValueError(f"For 'get_context', the option {attr_key!r} is not known. Known options: "
-                     f"{', '.join(sorted({*_settings, *_INERT}))}.")
+                     f"{', '.join(sorted(_settings))}.")
 
 
 def set_deterministic(deterministic: bool) -> None:

@@ -11,6 +11,7 @@ import argparse
 import ast
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,10 @@ def main(arguments: Sequence[str]) -> int:
         print(f"lamella msrun: --worker_num must be a multiple of --local_worker_num, but they are "
               f"{given.worker_num} and {given.local_worker_num}.", file=sys.stderr)
         return 2
+    if not _there(given.task_script):
+        print(f"lamella msrun: can't run {given.task_script!r}: there is no such file.",
+              file=sys.stderr)
+        return 2
     logs = pathlib.Path(given.log_dir or ".").resolve()
     logs.mkdir(parents=True, exist_ok=True)
     os.environ.update({
@@ -57,6 +62,11 @@ def main(arguments: Sequence[str]) -> int:
     if given.sim_level != -1:
         return _simulate(given, program)
     return _launch(given, here, program)
+
+
+def _there(program: str) -> bool:
+    """Whether a program is a file here, or one that the shell would find."""
+    return os.path.isfile(program) if program.endswith(".py") else bool(shutil.which(program))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -27,7 +27,9 @@ from .construction import (
     device_named,
     dimensions,
     holds,
+    shared,
 )
+from .core import cuts
 from .dtype import Type, from_raw, is_inexact
 from .errors import op
 from .indexed_copies import copies, note_copy, write_back
@@ -73,6 +75,7 @@ class Tensor:
     __array_priority__ = 1000.0  # NumPy arrays leave `array + tensor` to us
 
     _raw: torch.Tensor
+    _is_whole = True  # no structure, whatever a subclass is
     init: Any = None  # the Initializer of a tensor whose data has not been made yet
     const_arg: bool = False
 
@@ -257,6 +260,8 @@ class Tensor:
         if state.trace is not None:
             state.trace.refuse("hands a tensor to NumPy")
         raw = self._raw
+        if state.level is not None:
+            cuts.read(raw, state.level, "asnumpy()")
         if (torch._C._are_functorch_transforms_active()
                 or functorch.is_functorch_wrapped_tensor(raw)):
             raw = plain(raw)
@@ -272,38 +277,26 @@ class Tensor:
         raise attribute_of(self, (kind, "Tensor"), name,
                            f"'{kind}' object has no attribute '{name}'")
 
-    @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (),
-                           kwargs: Any = None) -> Any:
-        """What a function of PyTorch's that is called with a Tensor gives: an error."""
-        if getattr(function, "__name__", "").startswith("__"):
-            return NotImplemented  # an operator, which Tensor has itself
-        raise TypeError(f"For 'torch.{getattr(function, '__name__', function)}', PyTorch's "
-                        f"functions don't take Tensors of Lamella: use ops, or x.to_torch(), and "
-                        f"Tensor.from_torch for the result.")
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.asnumpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self._raw.detach().__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        return self._raw.__dlpack_device__()
-
     def item(self, index: Any = None) -> Any:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
         if index is not None:
             part = wrap(self._raw.reshape(-1)) if isinstance(index, int) else self
-            return part[index]._one("a number by 'item'")
+            return part[index].item()
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "item()")
         return self._one("a number by 'item'")
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         self.init_data()
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "tolist()")
         return numbers(self._raw)
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
@@ -324,7 +317,7 @@ class Tensor:
 
     def __deepcopy__(self, memodict: dict) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw.detach().clone()
+        twin._raw = shared(self._raw).clone()
         if self.__dict__:
             memodict[id(self)] = twin
             twin.__dict__.update(copy.deepcopy(self.__dict__, memodict))
@@ -332,7 +325,7 @@ class Tensor:
 
     def __copy__(self) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw.detach().clone()
+        twin._raw = shared(self._raw).clone()
         twin.__dict__.update(self.__dict__)
         return twin
 
@@ -368,12 +361,16 @@ class Tensor:
             raise type(error)(f"For 'int', {number!r} is not an integer.") from None
 
     def __float__(self) -> float:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "float()")
         number = self._one("float")
         if isinstance(number, complex):
             raise TypeError(f"For 'float', {number!r} is complex; take its real part.")
         return float(number)
 
     def __complex__(self) -> complex:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "complex()")
         return complex(self._one("complex"))
 
     def __index__(self) -> int:

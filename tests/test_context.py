@@ -8,10 +8,10 @@ from lamella import context
 
 
 @pytest.fixture(autouse=True)
-def _restored(monkeypatch):
-    monkeypatch.setattr(context, "_settings", dict(context._settings))
+def _restored():
     device = context._device
-    yield
+    with context._settings.kept():
+        yield
     context._device = device
     torch.use_deterministic_algorithms(False)
 

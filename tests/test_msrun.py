@@ -103,3 +103,12 @@ def test_wrong_calls(arguments, text):
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
                           text=True, timeout=600)
     assert done.returncode == 2 and text in done.stderr
+
+
+@pytest.mark.parametrize("program", ["nothere.py", "no-such-command"])
+def test_a_program_that_is_not_there_is_said_once(program, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "lamella", "msrun", "--log_dir", "logs", program],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == f"lamella msrun: can't run '{program}': there is no such file.\n"
+    assert list(tmp_path.iterdir()) == []  # no process was started, no log begun

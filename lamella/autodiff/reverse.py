@@ -16,7 +16,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .level import current
 from .run import cut, detached, record
-from .tree import map_tensors, tensors
+from .tree import check_no_hidden, map_tensors, tensors
 
 # in GRAPH_MODE, the function that runs a gradient function as one graph; see `graph.surface.mode`
 graph_call: Callable[..., Any] | None = None
@@ -250,6 +250,8 @@ class _Request:
                 raise RuntimeError(f"For '{self.name}', 'grad_position' {position} is out of range:"
                                    f" the function was called with {len(args)} positional "
                                    f"arguments.")
+        for position in self.positions or ():
+            check_no_hidden(self.name, f"argument {position}", args[position])
         return tuple(p for p in self.positions or () if _has_tensor(args[p]))
 
 
@@ -312,6 +314,7 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
                              f"but it returned {type(run.value).__name__}.")
         first, value = run.value[0], tuple(run.value)
         value = (value[0], *map_tensors(detached, value[1:]))
+    check_no_hidden("grad", "the result", first)
     gradients = run.backward(first, sens)
     by_inputs = [map_tensors(lambda _: next(gradients), args[p]) for p in positions]
     by_weight = {id(weight): next(gradients) for weight in weights}

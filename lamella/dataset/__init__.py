@@ -3,6 +3,8 @@
 Sources by format, `vision`, `text` and `audio` are imported when they are first named.
 """
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import importlib
 from typing import Any
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .checks import boolean
+from .described import Described
 from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat
@@ -16,7 +17,7 @@ from .serializing import serialize
 from .state import Run
 
 
-class Dataset:
+class Dataset(Described):
     """The base of all datasets: an iterable of rows, and operations that make another one of it.
 
     Operations leave the Dataset as it is. A subclass gives either a table and the numbers of rows

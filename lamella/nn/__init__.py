@@ -40,3 +40,7 @@ def __getattr__(name: str) -> object:
     if name == "probability":  # imported when first named, as few programs need it
         return _importlib.import_module(f"{__name__}.{name}")
     raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "probability"})

@@ -12,6 +12,8 @@ from ..primitive import Primitive
 from ..tensor import Tensor
 from .cell_lists import warn_of_listed_cells
 
+REGISTRIES = ("_params", "_cells", "_buffers")  # the attributes that hold what a Cell owns
+
 
 class CellTree:
     """Registration and lookup of a Cell's Parameters, Cells and buffers."""
@@ -19,7 +21,7 @@ class CellTree:
     _params: OrderedDict[str, Parameter | None]
     _cells: OrderedDict[str, Any]
     _buffers: OrderedDict[str, Tensor | None]
-    _non_persistent_buffers: set[str]
+    _non_persistent_buffers: dict[str, None] = {}  # an object's own, once it has any
     _auto_prefix: bool
 
     # the operators that MindSpore's class keeps as attributes, where programs that derive from it
@@ -92,7 +94,7 @@ class CellTree:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for registry in ("_params", "_cells", "_buffers"):
+        for registry in REGISTRIES:
             entries = own.get(registry)
             if entries is not None and name in entries:
                 return entries[name]
@@ -183,8 +185,10 @@ class CellTree:
             raise TypeError(f"For 'register_buffer', 'tensor' must be a Tensor or None, "
                             f"but got {type(tensor).__name__}.")
         self._buffers[name] = tensor
-        (self._non_persistent_buffers.discard if persistent
-         else self._non_persistent_buffers.add)(name)
+        if not persistent:
+            self.__dict__.setdefault("_non_persistent_buffers", {})[name] = None
+        elif name in self._non_persistent_buffers:
+            del self._non_persistent_buffers[name]
 
     # -- cells -----------------------------------------------------------------------------------
 

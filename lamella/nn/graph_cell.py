@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -20,20 +20,20 @@ class Graph:
     """What `load` has read: a recorded function and the Parameters that it reads.
 
     Attributes:
-        module: PyTorch's module of the function, whose buffers are `parameters`, by place.
+        program: the function, of the Parameters' raw tensors and a tuple of raw inputs.
         parameters: the Parameters.
     """
 
-    def __init__(self, module: torch.nn.Module, parameters: list[Parameter]):
-        self.module, self.parameters = module, parameters
+    def __init__(self, program: Callable[[list[torch.Tensor], tuple[Any, ...]], Any],
+                 parameters: list[Parameter]):
+        self.program, self.parameters = program, parameters
 
     def __call__(self, *inputs: Any) -> Any:
         """The network's output for `inputs`."""
-        values = {f"p{i}": p._raw for i, p in enumerate(self.parameters)}
-        raws = map_tensors(lambda t: t._raw, inputs)
+        raws: Any = map_tensors(lambda t: t._raw, inputs)
         try:
-            return _wrapped(torch.func.functional_call(self.module, values, raws))
-        except KERNEL_ERRORS as error:
+            return _wrapped(self.program([p._raw for p in self.parameters], raws))
+        except (ValueError, *KERNEL_ERRORS) as error:
             raise ValueError(f"For 'GraphCell', the inputs must be Tensors of the shapes and types "
                              f"that the network was exported for, but got {describe(inputs)}."
                              ) from error

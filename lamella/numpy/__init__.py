@@ -3,6 +3,7 @@
 They call `ops`; their arguments and type promotion (`types.py`) are those of MindSpore's.
 """
 
+import builtins as _builtins
 from typing import Any as _Any
 
 from ..compat.missing import name_of as _name_of
@@ -35,3 +36,7 @@ def __getattr__(name: str) -> _Any:
     if name == "round":  # not among the names that `import *` gives: it would hide Python's own
         return _around
     raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return _builtins.sorted({*globals(), "round"})

@@ -305,9 +305,10 @@ def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., Any]:
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             self.add_prim_attr(name, value)
-        attributes = self.attrs
+        attributes = self._attributes
         fn(self, *args, **kwargs)
-        self.attrs = {**attributes, **self.attrs}  # a call of the base's has made new ones
+        # a call of the base's has begun anew
+        self._attributes = tuple(dict.fromkeys((*attributes, *self._attributes)))
 
     return init
 

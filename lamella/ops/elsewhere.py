@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from ..compat.missing import name_of
-from .sparse import sparse_operator
+from .sparse import sparse_operator, sparse_operators
 
 __all__: list[str] = []
 
@@ -39,3 +39,8 @@ def name_of_another_room(name: str) -> Any:
         return sparse_operator(name)
     except AttributeError:
         raise name_of("lamella.ops", name) from None
+
+
+def names_of_other_rooms() -> set[str]:
+    """The names that `name_of_another_room` has."""
+    return {*_COMMUNICATION, *sparse_operators()}

@@ -173,6 +173,7 @@ def records(file: BinaryIO, path: str, end: int) -> Iterator[Record]:
     """What a `.ckpt` file holds up to byte `end`, in order; contents are skipped over."""
     wire = _Wire(file, path)
     last: Record | None = None
+    parts: list[tuple[int, int]] = []  # of the last record
     position = 0
     while position < end:
         try:
@@ -189,13 +190,13 @@ def records(file: BinaryIO, path: str, end: int) -> Iterator[Record]:
         if last is not None and last.name == record.name:
             if (last.kind, last.dims) != (record.kind, record.dims):
                 raise wire.error(start, f"the parts of entry '{last.name}' differ in type or shape")
-            last = last._replace(parts=last.parts + record.parts)
+            parts += record.parts
             continue
         if last is not None:
-            yield last
-        last = record
+            yield last._replace(parts=tuple(parts))
+        last, parts = record, list(record.parts)
     if last is not None:
-        yield last
+        yield last._replace(parts=tuple(parts))
 
 
 def read_content(file: BinaryIO, path: str, record: Record) -> torch.Tensor | str:

@@ -1,19 +1,16 @@
 """Networks as files that need no Python code: `export` and `load`.
 
-``"MINDIR"`` is a format of Lamella's own: an archive of `torch.export` that also has the names of
-the Parameters. ``"ONNX"`` is for other runtimes.
+``"MINDIR"`` is a format of Lamella's own (`network_file.py`). ``"ONNX"`` is for other runtimes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-import json
 import logging
 import os
 import re
 import warnings
-import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,14 +24,13 @@ from ..machine.products import routes
 from ..nn.cell import Cell
 from ..nn.graph_cell import Graph
 from ..nn.wrap import functional_call
-from ..parameter import Parameter, parameter_around
+from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .atomic_file import replacing
+from .network_file import Unwritable, read_network, write_network
 from .onnx_operators import LinesOf, sorted_in_onnx
 
 __all__ = ["export", "load", "write_onnx"]
-
-_NAMES = "lamella_parameters.json"
 
 
 def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
@@ -79,16 +75,17 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         return
     program, parameters = _recorded(net, inputs)
     path = path if path.endswith(".mindir") else f"{path}.mindir"
-    about = [{"name": p.name, "requires_grad": p.requires_grad} for p in parameters]
-    with replacing(path) as new:
-        with open(new, "wb") as file:
-            torch.export.save(program, file, extra_files={_NAMES: json.dumps(about)})
+    try:
+        write_network(path, program, parameters)
+    except Unwritable as error:
+        raise RuntimeError(f"For 'export', {type(net).__name__} can't be written as 'MINDIR': the "
+                           f"format has no place for {error}.") from error
 
 
 def load(file_name: str, **kwargs: Any) -> Graph:
     """Read a network that `export` has written as ``"MINDIR"``; `nn.GraphCell` runs it.
 
-    Load only files that you trust: PyTorch's reader decodes them.
+    A file that isn't trusted runs no code, neither when it is read nor when the network runs.
 
     Args:
         file_name: the file, which ends in ``.mindir``.
@@ -113,25 +110,20 @@ def load(file_name: str, **kwargs: Any) -> Graph:
         raise ValueError("For 'load', 'dec_key' must be None: encryption is not supported.")
     if not os.path.isfile(path):
         raise ValueError(f"For 'load', there is no file '{path}'.")
-    if not zipfile.is_zipfile(path):
+    with open(path, "rb") as file:
+        head = file.read(9)
+    if head.startswith(b"PK"):
+        raise ValueError(f"For 'load', '{path}' is an archive of PyTorch's, which could run code "
+                         f"when it is read. Export the network again with this version.")
+    if head[8:] != b"{":
         raise ValueError(f"For 'load', '{path}' is not a file of Lamella's 'export'. Lamella can't "
                          f"read MindSpore's own MindIR: save the weights there with "
                          f"'save_checkpoint', build the network in Python, and load them with "
                          f"'load_checkpoint'.")
-    extra = {_NAMES: ""}
     try:
-        with open(path, "rb") as file:
-            program = torch.export.load(file, extra_files=extra)
-        about: Any = json.loads(extra[_NAMES])
-    except Exception as error:
+        return read_network(path)
+    except ValueError as error:
         raise ValueError(f"For 'load', '{path}' is broken: {error}") from error
-    values = program.state_dict
-    parameters = []
-    for i, said in enumerate(about):
-        parameter = parameter_around(values[f"p{i}"].detach().clone(), said["name"])
-        parameter.requires_grad = said["requires_grad"]
-        parameters.append(parameter)
-    return Graph(program.module(), parameters)
 
 
 def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,

@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
-from .feeding import Endless, check_dataset, check_training_dataset, release, row_of
+from .feeding import Endless, check_dataset, check_run, release, row_of
 from .fitting import check_columns, check_parts, warn_of_no_optimizer
 from .metrics import Loss, get_metric_fn, get_metrics
 
@@ -93,6 +93,7 @@ class Model:
         self._parallel_mode = get_auto_parallel_context("parallel_mode")
         self._device_number = get_auto_parallel_context("device_num")
         self._metrics, self.batch_num = metrics, -1
+        self._backbone_is_train = True
         self._current_epoch_num = self._current_step_num = 0
         self._number = next(_numbers)
         self._compiled: dict[Any, tuple[Cell, Any]] = {}
@@ -169,13 +170,22 @@ class Model:
             self._compiled[key] = known
         return known[1]
 
-    @staticmethod
-    def _check_network_mode(network: Cell, is_train: bool) -> Cell:
-        if network.training is not is_train:
-            network.set_train(is_train)
+    def _check_network_mode(self, network: Cell, is_train: bool) -> Cell:
+        """Change the mode where the last step was of the other kind.
+
+        The networks of training, evaluation and prediction are three Cells around one. So what
+        counts is the kind of step that the inner one ran last, not the mode of the Cell around it,
+        which the others don't change; and a layer that the program froze stays frozen.
+        """
+        if self._backbone_is_train != is_train:
+            self._set_mode(network, is_train)
         if not is_train:
             network.set_grad(False)
         return network
+
+    def _set_mode(self, network: Cell, is_train: bool) -> None:
+        network.set_train(is_train)
+        self._backbone_is_train = is_train
 
     # -- training --------------------------------------------------------------------------------
 
@@ -197,8 +207,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        self._check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
-                        initial_epoch)
+        check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
+                  initial_epoch, self._number)
         check_methods(callbacks, "train")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch)
@@ -219,8 +229,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        self._check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
-                        initial_epoch)
+        check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
+                  initial_epoch, self._number)
         check.check_bool(valid_dataset_sink_mode, "valid_dataset_sink_mode", "Model.fit")
         if isinstance(valid_frequency, bool) or not isinstance(valid_frequency, (int, list)):
             raise TypeError(f"For 'Model.fit', 'valid_frequency' must be an int or a list, "
@@ -233,28 +243,11 @@ class Model:
                     sink_size=sink_size, initial_epoch=initial_epoch, valid_dataset=valid_dataset,
                     valid_frequency=valid_frequency)
 
-    def _check_run(self, where: str, epoch: Any, dataset: Any, sink: Any, sink_size: Any,
-                   initial_epoch: Any) -> None:
-        check.check_bool(sink, "dataset_sink_mode", where)
-        check.check_is_int(sink_size, "sink_size", where)
-        check.check_positive_int(epoch, "epoch", where)
-        check.check_non_negative_int(initial_epoch, "initial_epoch", where)
-        if initial_epoch >= epoch:
-            raise ValueError(f"For '{where}', 'epoch' must be above 'initial_epoch', but got "
-                             f"{epoch} and {initial_epoch}.")
-        if sink_size < -1 or sink_size == 0:
-            raise ValueError(f"For '{where}', 'sink_size' must be -1 or above 0, "
-                             f"but got {sink_size}.")
-        check_training_dataset(dataset, where)
-        if self._optimizer is None:
-            warn_of_no_optimizer(self._network, where)
-        if dataset.__dict__.setdefault("_trained_by", self._number) != self._number:
-            raise RuntimeError("The dataset object had been used in other model by "
-                               "model.train(...), please create a new dataset.")
-
     def _train(self, epoch: int, train_dataset: Any, callbacks: Any = None,
                dataset_sink_mode: bool = True, sink_size: int = -1, initial_epoch: int = 0,
                valid_dataset: Any = None, valid_frequency: Any = 1) -> None:
+        if self._optimizer is None:
+            warn_of_no_optimizer(self._network, "Model.train")
         sunk = dataset_sink_mode and sink_size > 0
         params = InternalCallbackParam()
         params.update(
@@ -288,7 +281,7 @@ class Model:
                       callbacks: CallbackManager, params: Any, valid_dataset: Any,
                       valid_frequency: Any) -> None:
         run = RunContext(params)
-        self._train_network.set_train(True)
+        self._set_mode(self._train_network, True)
         callbacks.on_train_begin(run)
         first, last = epochs
         if self._keeper is not None:
@@ -346,7 +339,6 @@ class Model:
         with CallbackManager(own) as eval_callbacks:
             self._eval_process(dataset, eval_callbacks, params, add_eval_loss=True)
         params.update(kept, mode="train")
-        self._train_network.set_train(True)
 
     # -- evaluation and prediction ---------------------------------------------------------------
 
@@ -385,7 +377,7 @@ class Model:
         losses = get_metric_fn("loss") if add_eval_loss and self._eval_indexes is not None else None
         network: Any = self._eval_network
         callbacks.on_eval_begin(run)
-        network.set_train(False)
+        self._set_mode(network, False)
         callbacks.on_eval_epoch_begin(run)
         for row in dataset.create_tuple_iterator(num_epochs=1):
             params.cur_step_num += 1
@@ -471,7 +463,8 @@ class Model:
         if train_dataset is None and valid_dataset is None:
             raise ValueError("For 'Model.build', give 'train_dataset', 'valid_dataset' or both.")
         if train_dataset is not None:
-            self._check_run("Model.build", epoch, train_dataset, sink_mode, sink_size, 0)
+            check_run("Model.build", epoch, train_dataset, sink_mode, sink_size, 0,
+                      self._number)
         if valid_dataset is not None and not self._metric_fns:
             raise RuntimeError("For 'Model.build', with a 'valid_dataset' the Model must be made "
                                "with 'metrics'.")

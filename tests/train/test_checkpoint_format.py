@@ -308,3 +308,18 @@ def test_a_tensor_without_elements(format, shape, tmp_path):
                        format=format)
     loaded = ms.load_checkpoint(file, format=format)["w"]
     assert loaded.shape == shape and loaded.dtype == ms.float32
+
+
+def test_many_parts_of_one_entry_take_linear_time(tmp_path):
+    """Counted in parts that are copied, not in seconds."""
+    def value(count):
+        dims = b"\x08" + bytes([0x80 | count & 127, 0x80 | count >> 7 & 127, count >> 14])
+        tensor = dims + b"\x12\x04Int8" + b"\x1a\x01\x07"
+        body = b"\x0a\x01w" + b"\x12" + bytes([len(tensor)]) + tensor
+        return b"\x0a" + bytes([len(body)]) + body
+
+    count = 200_000
+    path = tmp_path / "a.ckpt"
+    path.write_bytes(value(count) * count)
+    found = read_ckpt(str(path))
+    assert found["w"].shape == (count,) and bool((found["w"] == 7).all())

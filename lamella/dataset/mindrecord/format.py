@@ -13,6 +13,7 @@ import os
 import sqlite3
 import struct
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -51,6 +52,8 @@ def unpacked_integers(data: bytes, kind: str) -> np.ndarray:
     """The integers that `packed_integers` packed."""
     count = struct.unpack(">I", data[:4])[0]
     place = 4 + -(-count // 4)
+    if place + count > len(data):  # before there is memory for them
+        raise ValueError(f"{count} numbers can't be in {len(data)} bytes")
     bits = np.frombuffer(data[4:place], np.uint8)
     codes = np.stack([bits >> 6, bits >> 4 & 3, bits >> 2 & 3, bits & 3], 1).reshape(-1)[:count]
     if count and (codes == codes[0]).all():  # all of one width, as most are
@@ -144,13 +147,16 @@ class File:
                 size = struct.unpack("<Q", opened.read(8))[0]
                 self.header: dict[str, Any] = json.loads(opened.read(size if size < 1 << 28 else 0))
             about = self.header["schema"][0]
-        except (OSError, struct.error, ValueError, KeyError, TypeError) as error:
+            self.schema: dict[str, Any] = dict(about["schema"])
+            self.blobs: list[str] = list(about["blob_fields"])
+            self.header_size = int(self.header.get("header_size", HEADER_SIZE))
+            self.page_size = int(self.header.get("page_size", PAGE_SIZE))
+            self.index_fields: list[str] = [
+                str(f["index_field"]) for f in self.header.get("index_fields") or []]
+        except (OSError, struct.error, ValueError, LookupError, TypeError, AttributeError,
+                RecursionError) as error:
             raise MRMOpenError(f"[MRMOpenError]: {path} can't be read as a mindrecord file: "
                                f"{error}") from error
-        self.schema, self.blobs = about["schema"], about["blob_fields"]
-        self.header_size = self.header.get("header_size", HEADER_SIZE)
-        self.page_size = self.header.get("page_size", PAGE_SIZE)
-        self.index_fields = [f["index_field"] for f in self.header.get("index_fields") or []]
         self.rows = self._index(", ".join(_COLUMNS[i] for i in (1, 2, 3, 5, 6, 7)))
         self._opened: int | None = None
 
@@ -159,16 +165,18 @@ class File:
             raise MRMOpenError(f"[MRMOpenError]: the index of {self.path} is missing: "
                                f"{self.path}.db")
         try:
-            address = f"file:{os.path.abspath(self.path)}.db?mode=ro"
+            address = f"file:{quote(os.path.abspath(self.path))}.db?mode=ro"
             with contextlib.closing(sqlite3.connect(address, uri=True)) as base:
+                _check_tables(base)
                 return base.execute(f"SELECT {columns} FROM INDEXES ORDER BY ROW_ID").fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise MRMOpenError(f"[MRMOpenError]: the index of {self.path} is damaged: "
                                f"{error}") from error
 
     def field(self, name: str) -> list[Any]:
         """An index field's value of each row."""
-        return [row[0] for row in self._index(f"{name}_0")]
+        column = f"{name}_0".replace("`", "``")  # in " an unknown one would be a text
+        return [row[0] for row in self._index(f"`{column}`")]
 
     def row(self, number: int) -> dict[str, Any]:
         """A row.
@@ -180,7 +188,8 @@ class File:
         try:
             raw = self._read(raw_page, raw_start, raw_end)
             return unpacked_row(raw, self._read(page, start, end), self.schema, self.blobs)
-        except (OSError, ValueError, KeyError, struct.error) as error:
+        except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError,
+                struct.error) as error:
             raise MRMOpenError(f"[MRMOpenError]: row {number} of {self.path} is damaged: "
                                f"{error}") from error
 
@@ -188,6 +197,8 @@ class File:
         if self._opened is None:
             self._opened = os.open(self.path, os.O_RDONLY)
         place = self.header_size + page * self.page_size + start
+        if end - start > os.fstat(self._opened).st_size:
+            raise ValueError(f"the bytes {place} to {place + end - start} are beyond its end")
         data = os.pread(self._opened, end - start, place)  # threads and processes may at once
         if len(data) < end - start or struct.unpack("<Q", data[:8])[0] != end - start - 8:
             raise ValueError(f"the bytes {place} to {place + end - start} are not a row")
@@ -205,6 +216,21 @@ class File:
     def __del__(self) -> None:
         if getattr(self, "_opened", None) is not None:
             self.close()
+
+
+def _check_tables(base: sqlite3.Connection) -> None:
+    """Refuse an index that computes what it says; such a query may never end.
+
+    Raises:
+        sqlite3.Error: if the rows aren't in a plain table.
+    """
+    base.execute("PRAGMA trusted_schema = OFF")
+    for kind, name, text in base.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+        if kind not in ("table", "index") or "VIRTUAL" in str(text).upper().split("(")[0]:
+            raise sqlite3.DatabaseError(f"it has a {kind}, {name}, that no mindrecord has")
+    for column in base.execute("PRAGMA table_xinfo(INDEXES)").fetchall():
+        if column[-1]:
+            raise sqlite3.DatabaseError(f"the column {column[1]} is computed")
 
 
 def write(path: str, addresses: list[str], shard: int, about: dict[str, Any],

@@ -54,6 +54,8 @@ class GeneratorDataset(MappableDataset):
         3 4.0
     """
 
+    in_memory = True
+
     def __init__(self, source: Any, column_names: Any = None, column_types: Any = None,
                  schema: Any = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = 1, shuffle: bool | None = None,

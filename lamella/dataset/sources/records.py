@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..checks import existing_file
+from ..numbers import Mt19937
 from ..order import Row, Table
 from ..rows import as_array
-from ..samplers import DistributedSampler, PKSampler
+from ..samplers import BuiltinSampler, DistributedSampler, PKSampler, Shuffle
 from .files import FilesDataset
+
+
+class _ByFiles(BuiltinSampler):
+    """Rows of several files, of which the files or the rows of each are shuffled.
+
+    Args:
+        sizes: how many rows each file has.
+        mode: `Shuffle.FILES` or `Shuffle.INFILE`.
+    """
+
+    def __init__(self, sizes: list[int], mode: Shuffle):
+        super().__init__()
+        self.sizes, self.mode = sizes, mode
+
+    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        starts = np.cumsum([0, *self.sizes])
+        rows = [np.arange(a, b) for a, b in itertools.pairwise(starts)]
+        padding = np.arange(starts[-1], size)
+        for epoch in itertools.count():
+            generator = Mt19937(seed + epoch)
+            if self.mode is Shuffle.FILES:
+                rows = [rows[i] for i in generator.permutation(len(rows))]
+            else:
+                rows = [part[generator.permutation(len(part))] for part in rows]
+            yield np.concatenate([*rows, padding])
+
+    def is_shuffled(self) -> bool:
+        """Whether the order is random."""
+        return True
+
+    def get_shuffle_mode(self) -> Shuffle:
+        """How the rows are shuffled."""
+        return self.mode
 
 
 class MindDataset(FilesDataset):
@@ -31,6 +67,10 @@ class MindDataset(FilesDataset):
                  num_shards: int | None = None, shard_id: int | None = None, sampler: Any = None,
                  padded_sample: dict[str, Any] | None = None, num_padded: int | None = None,
                  num_samples: int | None = None, cache: Any = None):
+        by_files = shuffle in (Shuffle.FILES, Shuffle.INFILE)
+        if by_files and num_samples is not None:
+            raise ValueError("For 'MindDataset', 'num_samples' excludes Shuffle.FILES and "
+                             "Shuffle.INFILE.")
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         from ..mindrecord.reader import files_of
@@ -42,6 +82,13 @@ class MindDataset(FilesDataset):
         for name in names:
             existing_file(name)
         self._files = files_of(dataset_files)
+        if by_files:
+            files = _ByFiles([len(file.rows) for file in self._files], shuffle)
+            if num_shards is None or shard_id is None:
+                self.sampler = files
+            else:
+                self.sampler = DistributedSampler(num_shards, shard_id, shuffle=False)
+                self.sampler.add_child(files)
         schema = self._files[0].schema
         columns = columns_list or sorted(schema)
         for column in columns:

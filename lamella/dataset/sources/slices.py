@@ -56,6 +56,8 @@ class NumpySlicesDataset(ArraysDataset):
         (2, 2) [5 6]
     """
 
+    in_memory = True
+
     def __init__(self, data: Any, column_names: Any = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = 1, shuffle: bool | None = None,
                  sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None):

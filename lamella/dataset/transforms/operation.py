@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
+from ..described import Described
 from ..numbers import Mt19937
 from ..rows import as_array
 
@@ -53,12 +54,15 @@ class Streams:
             self.generators[place].restore(kept)
 
 
-class TensorOperation:
+class TensorOperation(Described):
     """The base of operations. A subclass gives `transform`, of one array, or `run`."""
 
     draws = False  # whether it asks for random numbers
     python = False  # whether it runs Python code of a user's, or Pillow's
     block: Any = None  # `transform` of stacked rows, where each of them goes alone
+
+    def __init__(self) -> None:
+        """Takes nothing; without it, Python would take anything and say nothing."""
 
     def __call__(self, *values: Any) -> Any:
         if not values:

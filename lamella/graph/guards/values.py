@@ -10,8 +10,8 @@ import functools
 import hashlib
 import threading
 import types
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from .kinds import (
     parts_of,
 )
 from .reach import Reach
-from .spots import ABSENT, Free, content_of, relevant_attributes
+from .spots import ABSENT, Free, content_of, state_of
 
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # the most levels of containers
@@ -69,19 +69,18 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
          for f in reach.functions],
         [[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
           for name in names] for thing, names in reach.slotted],
-        [[(name, slot(value, seen)) for name, value in _with_hooks(parts_of(p.__dict__))
-          if name != "sliced"]  # which an assignment adds
-         for p in reach.parameters],
+        [[(name, slot(value, seen)) for name, value in state_of(p)] for p in reach.parameters],
         [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
         kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
         list(map(len, reach.sized)), _aliases(reach),
-        threading.get_ident() if reach.thread else 0)
+        threading.get_ident() if reach.thread else 0,
+        [kind.settings() for kind in reach.arithmetic])
 
 
 def _aliases(reach: Reach) -> list[int]:
     """Which names of the program's hold the same list, dict, set or deque, as numbers."""
     named = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
-             for _, value in relevant_attributes(thing)]
+             for _, value in state_of(thing)]
     named += [content_of(variable) for variable in reach.variables]
     named += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
     named += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
@@ -278,23 +277,9 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
 
 
 def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> list:
-    found, own = _with_hooks(relevant_attributes(thing)), thing.__dict__
+    own = thing.__dict__
     return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
-            for name, value in found]
-
-
-def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Attributes; for hooks, their functions in order, without the numbers of handles."""
-    for name, value in items:
-        if name == "_call_hooks":  # of a Cell, by kinds
-            value = [(kind, list(hooks.values())) for kind, hooks in parts_of(value) if hooks]
-        elif name == "hooks" and isinstance(value, OrderedDict):  # of a Parameter
-            value = list(value.values())
-        else:
-            yield name, value
-            continue
-        if value:  # removing all hooks is the same as never having had any
-            yield name, value
+            for name, value in state_of(thing)]
 
 
 def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Free) -> tuple:

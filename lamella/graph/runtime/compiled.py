@@ -81,7 +81,7 @@ class Compiled(FunctionWrapper):
         self.traces = self.misses = self.replays = self.failures = 0
 
     def __deepcopy__(self, memo: dict) -> Compiled:
-        """A new compiled form for a copied object; a plain function is not copied."""
+        """A new compiled form for a copied object; a plain function isn't copied."""
         fn = copy.deepcopy(self.fn, memo)
         return self if fn is self.fn else self._of(fn)
 
@@ -171,8 +171,7 @@ class Compiled(FunctionWrapper):
         """The key and the graphs that hold for several sizes of these arguments."""
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
-        found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
-        return place, found
+        return place, None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
 
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
                        ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
@@ -240,8 +239,7 @@ class Compiled(FunctionWrapper):
 
     def _paths(self) -> list[Path]:
         """All recorded graphs."""
-        entries = list(self._entries.values())  # one step: other threads may record
-        return [path for several in entries for *_, path in several]
+        return [path for several in list(self._entries.values()) for *_, path in several]
 
     @property
     def settled(self) -> bool:
@@ -362,8 +360,7 @@ class Compiled(FunctionWrapper):
         """Note a recorded run; returns whether everything that it may have read was inspected."""
         self.traces += 1
         self._recompilations.recorded()
-        codes = trace.outside.codes
-        self._by_identity |= any(map(compares_identities, codes))
+        self._by_identity |= any(map(compares_identities, codes := trace.outside.codes))
         read = trace.reach.was_read(codes)
         self._opened.update(read)  # the next recording looks into these containers
         ran = trace.reach.not_found(codes) - self._ran
@@ -372,10 +369,7 @@ class Compiled(FunctionWrapper):
 
     def _record_numbers(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                         ) -> tuple[Any] | None:
-        """Record a graph with the numbers that vary as inputs; returns the result in a tuple.
-
-        None if no numbers vary, or if there can't be such a graph.
-        """
+        """Record a graph with the numbers that vary as inputs; the result in a tuple, or None."""
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
         if varying is None or varying.refused:
@@ -400,6 +394,9 @@ class Compiled(FunctionWrapper):
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 varying.refuse(f"{type(reason).__name__}: {reason}")
                 return None
+            except BaseException:
+                self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
+                raise
             trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
@@ -464,6 +461,9 @@ class Compiled(FunctionWrapper):
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             about.refused = f"{type(reason).__name__}: {reason}"
             return None
+        except BaseException:
+            self._eagerly(args, kwargs)  # as in `_record_numbers`
+            raise
         if given is None and not symbolic.observed.values:
             about.refused = "holds for one size only"
             return None

@@ -5,18 +5,19 @@ from __future__ import annotations
 import random
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from ...nn.cell_compile import OF_ONE_OBJECT
+from ...core.declared import caches_of
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import is_as_before, kept, place_of_numpy
 from ...tensor import Tensor
+from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.kinds import (
     PLAIN,
     has_tensors_as_keys,
@@ -96,11 +97,8 @@ class Snapshot:
         self.places = [(number, place, _copy_of(place.thing))
                        for number, place in enumerate(reach.places)
                        if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
-        own = {id(o.__dict__) for o in reach.objects if is_ours(o)}
-        own_cells = {id(cell.__dict__) for cell in reach.cells if is_ours(cell)}
-        self.our_cells = {number for number, place, _ in self.places
-                          if id(place.thing) in own_cells}
-        self.ours = {number for number, place, _ in self.places if id(place.thing) in own}
+        self._caches = {id(thing.__dict__): caches_of(type(thing))
+                        for thing in (*reach.cells, *reach.objects, *reach.parameters)}
         self.spaces = [(owner, space, _names_in(owner, space, names))
                        for owner, space, names in reach.spaces.values()]
         self.slots = [(thing, name, getattr(thing, name, _DELETED))
@@ -112,6 +110,8 @@ class Snapshot:
         self.random, self.of_numpy = random.getstate(), place_of_numpy()
         self.streams = [(stream, _position(stream)) for stream in reach.streams]
         self.put_streams_back = kept()
+        self.signals = signals_of_decimals() if DECIMALS in reach.arithmetic else {}
+        self.arithmetic = [(kind, kind.settings()) for kind in reach.arithmetic]
 
     def changes(self) -> Iterator[tuple[Change, Any]]:
         """The assignments since then, each with its value.
@@ -123,12 +123,7 @@ class Snapshot:
         for number, place, before in self.places:
             is_found = place.around is not None or id(place.thing) in self.reach.places.roots
             holder = number if is_found else place.thing
-            for key, value in _differences(place.thing, before):
-                if number in self.ours and (key[:1] == "_" or not isinstance(value, PLAIN)):
-                    continue  # private state of Lamella's objects, such as caches
-                if (number in self.our_cells and key[:1] == "_"
-                        and not isinstance(value, (*PLAIN, Tensor))):
-                    continue
+            for key, value in self._differences(place.thing, before):
                 if is_no_parameter(key) or key is _WHOLE and has_tensors_as_keys(place.thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
@@ -142,10 +137,17 @@ class Snapshot:
             if now is not before:
                 yield Change(thing, name), now
 
+    def _differences(self, thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+        return _differences(thing, before, self._caches.get(id(thing), ()))
+
     def _check(self) -> None:
         if (random.getstate() != self.random or not is_as_before(self.of_numpy)
                 or any(_differ(_position(stream), before) for stream, before in self.streams)):
             raise CannotTrace("draws random numbers that are not Lamella's")
+        if any(kind.settings() != before for kind, before in self.arithmetic):
+            raise CannotTrace("changes the settings of decimal numbers or NumPy")
+        if self.signals and self.signals != signals_of_decimals():
+            raise KeepsNew("raises a signal of decimal numbers, which stays")
         if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
                for array, before in self.arrays):
             raise CannotTrace("changes a NumPy array")
@@ -166,11 +168,12 @@ class Snapshot:
         """
         for _, place, before in self.places:
             thing = place.thing
-            for key, _ in list(_differences(thing, before)):
+            for key, _ in list(self._differences(thing, before)):
                 old = before if key is _WHOLE else before.get(key, _DELETED)
                 assign(thing, key, old)
             if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
-                _refill(thing, before)
+                _refill(thing, {**before, **{key: value for key, value in parts_of(thing)
+                                             if key in self._caches.get(id(thing), ())}})
         for owner, space, before in self.spaces:
             for key, _ in _changed_names(owner, space, before):
                 assign(owner, key, before.get(key, _DELETED))
@@ -216,8 +219,7 @@ def _is_settled(value: Any) -> bool:
         return not value.__closure__
     if isinstance(value, frozenset):
         return all(isinstance(v, PLAIN) for v in value)
-    module = type(value).__module__.split(".")[0]
-    return module == "lamella" and not getattr(value, "__dict__", None)
+    return is_ours(value) and not getattr(value, "__dict__", None)
 
 
 def _names_in(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -254,15 +256,15 @@ def _refill(thing: Any, content: Any) -> None:
             thing.clear()
             thing.extend(content)
     elif isinstance(thing, dict):
-        kept = {key: value for key, value in parts_of(thing) if key in OF_ONE_OBJECT}
+        content = dict(content)
         thing.clear()
-        thing.update({**content, **kept})
+        thing.update(content)
     else:
         thing.clear()
         thing.update(content)  # one by one, for the order
 
 
-def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+def _differences(thing: Any, before: Any, caches: Collection[str]) -> Iterator[tuple[Any, Any]]:
     if isinstance(thing, types.CellType):
         now = _copy_of(thing)
         if now is not before:
@@ -272,13 +274,20 @@ def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
         if len(now) == len(before) and all(map(is_, now, before)) and all(
                 map(is_, now.values(), before.values())):
             return
-        changed = [(key, now.get(key, _DELETED)) for key in {**before, **now}
-                   if key not in OF_ONE_OBJECT
-                   and now.get(key, _DELETED) is not before.get(key, _DELETED)]
-        if _in_another_order(now, before):
+        if caches:
+            now, before = ({key: value for key, value in content.items() if key not in caches}
+                           for content in (now, before))
+        another_order = _in_another_order(now, before)
+        if another_order and not caches:
             yield _WHOLE, now
-        else:
-            yield from changed
+            return
+        for key in {**before, **now}:
+            if now.get(key, _DELETED) is not before.get(key, _DELETED):
+                yield key, now.get(key, _DELETED)
+        if another_order:  # each again, at the end
+            for key, value in now.items():
+                yield key, _DELETED
+                yield key, value
     else:
         now = parts_of(thing)
         if [id(v) for v in now] != [id(v) for v in before]:

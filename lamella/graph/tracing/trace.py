@@ -34,7 +34,7 @@ from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable, given_
 from .effects import DeferredCall, can_defer, prints_recorded
 from .identities import identities_checked
 from .lines import Line, nearest_line
-from .outside import OURS, Outside, origin_of, settings_of_decimals
+from .outside import OURS, Outside, origin_of
 from .recorder import CannotTrace, Recorder
 from .results import Results
 from .texts import is_only_printed, marked
@@ -49,7 +49,8 @@ class Trace:
     Attributes:
         held: the Parameters and Tensors that the run could reach other than as arguments; their
             data are inputs of the graph after the arguments.
-        data: for each of them, the data as the run began.
+        data: for each of them, the data before the run.
+        begun: for each of them, the data as the run began, maybe stand-ins, and their version.
         slots: for each of them, the dict and name under which a later call finds its Tensor, or
             None where that is always the same object.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
@@ -77,6 +78,7 @@ class Trace:
         self.recorder = recorder
         self.held = held
         self.data: list[torch.Tensor] = []
+        self.begun: list[tuple[torch.Tensor, int]] = []
         self.slots = slots
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
@@ -119,6 +121,13 @@ class Trace:
         """Add a guard, with the line of the program."""
         self.guards.append((raw, expected))
         self.lines.append(nearest_line(sys._getframe(1)))
+
+    def data_before(self, parameter: Parameter) -> torch.Tensor | None:
+        """The data that a Parameter had before the run; None if the run has changed them."""
+        for held, before, (raw, version) in zip(self.held, self.data, self.begun, strict=True):
+            if held is parameter:
+                return before if parameter._data is raw and raw._version == version else None
+        return None
 
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, now and in every replay."""
@@ -246,6 +255,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         for tensor, _, raw in swapped:
             set_data(tensor, raw)
         seen, own = [data_of(t) for t in held], [t._raw for t in given]
+        trace.begun = [(raw, 0 if raw.is_inference() else raw._version) for raw in seen]
         with ExitStack() as around:
             around.enter_context(returning_freed_memory())
             if symbolic:
@@ -254,8 +264,6 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             around.enter_context(recorder)
             state.trace = trace
             try:
-                if reach.has_decimals:
-                    trace.outside.depend(settings_of_decimals)
                 with identities_checked(reach), trace.outside:
                     if compares:
                         trace.refuse_once("may compare an argument with a Tensor that is it")
@@ -274,8 +282,10 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                         raise
                     trace.refuse(str(reason))
                     trace.keeps_new = isinstance(reason, KeepsNew)
-    except BaseException:
-        if trace.refused is None or numbers is not None:
+    except BaseException as error:
+        # an exit or an interrupt leaves what has been done, as eagerly
+        if numbers is not None or trace.refused is None and (
+                symbolic or isinstance(error, (Exception, CannotTrace))):
             trace.undo()
         raise
     finally:

@@ -1,7 +1,9 @@
 """MindRecord files: those of MindSpore are read, round trips, damaged files."""
 
+import contextlib
 import json
 import pathlib
+import sqlite3
 import zipfile
 
 import numpy as np
@@ -153,3 +155,92 @@ def test_errors(tmp_path, call, error, message):
     writer.add_schema({"a": {"type": "int32"}})
     with pytest.raises(error, match=message):
         call(writer)
+
+
+def numbered(path, files=1, rows=3):
+    writer = mr.FileWriter(str(path), files)
+    writer.add_schema({"id": {"type": "int32"}, "v": {"type": "int32", "shape": [-1]}})
+    writer.add_index(["id"])
+    writer.write_raw_data([{"id": i, "v": np.arange(i, dtype=np.int32)} for i in range(rows)])
+    writer.commit()
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["a#b", "a?mode=rwc", "a%41", "a b", "ä", "a&b='\""])
+def test_any_name_of_a_file_can_be_read(name, tmp_path):
+    path = numbered(tmp_path / f"{name}.mindrecord")
+    assert [row["id"] for row in mr.FileReader(path).get_next()] == [0, 1, 2]
+    pages = mr.MindPage(path)
+    pages.category_field = "id"
+    assert len(pages.read_at_page_by_name("1", 0, 5)) == 1
+
+
+@pytest.mark.parametrize("how", [
+    "CREATE VIEW INDEXES AS WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n) SELECT "
+    "x ROW_ID, x PAGE_ID_RAW, x PAGE_OFFSET_RAW, x PAGE_OFFSET_RAW_END, x PAGE_ID_BLOB, "
+    "x PAGE_OFFSET_BLOB, x PAGE_OFFSET_BLOB_END FROM n",
+    "CREATE TABLE INDEXES(ROW_ID INT, PAGE_ID_RAW INT, PAGE_OFFSET_RAW INT, PAGE_OFFSET_RAW_END "
+    "INT, PAGE_ID_BLOB AS (zeroblob(900000000)), PAGE_OFFSET_BLOB INT, PAGE_OFFSET_BLOB_END INT)",
+    "CREATE VIRTUAL TABLE INDEXES USING fts4(ROW_ID, PAGE_ID_RAW)",
+    "CREATE TABLE INDEXES(x INT)"])
+def test_an_index_that_computes_is_refused(how, tmp_path):
+    path = numbered(tmp_path / "a.mindrecord")
+    with contextlib.closing(sqlite3.connect(path + ".db")) as base, base:
+        base.execute("DROP TABLE INDEXES")
+        base.execute(how)
+    with pytest.raises(mr.MRMOpenError, match="the index of .*a.mindrecord is damaged"):
+        mr.FileReader(path)
+
+
+def test_the_header_can_not_extend_the_query(tmp_path):
+    """An index field is the name of a column, whatever it is made of."""
+    path = numbered(tmp_path / "a.mindrecord")
+    endless = "1 UNION ALL SELECT * FROM (WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x FROM "
+    header = json.loads(pathlib.Path(path).read_bytes()[8:20000].split(b"\0")[0])
+    header["index_fields"] = [{"index_field": endless + 'n) SELECT x AS "', "schema_id": 0}]
+    text = json.dumps(header).encode()
+    with open(path, "r+b") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+    pages = mr.MindPage(path)
+    pages.category_field = pages.candidate_fields[0]
+    with pytest.raises(mr.MRMOpenError, match="damaged"):
+        pages.read_category_info()
+
+
+@pytest.mark.parametrize("values", ["0, 0, 0, 1 << 62, 0, 0, 9", "0, 0, 0, 'x', 0, 0, 9",
+                                    "-5, 0, 0, 20, 0, 0, 9", "0, NULL, 0, 20, 0, 0, 9",
+                                    "0, 1 << 62, 0, 20, 0, 0, 9"])
+def test_places_beyond_the_file_are_errors(values, tmp_path):
+    path = numbered(tmp_path / "a.mindrecord")
+    with contextlib.closing(sqlite3.connect(path + ".db")) as base, base:
+        base.execute("DROP TABLE INDEXES")
+        base.execute("CREATE TABLE INDEXES(ROW_ID INT, PAGE_ID_RAW INT, PAGE_OFFSET_RAW INT, "
+                     "PAGE_OFFSET_RAW_END INT, PAGE_ID_BLOB INT, PAGE_OFFSET_BLOB INT, "
+                     "PAGE_OFFSET_BLOB_END INT)")
+        base.execute(f"INSERT INTO INDEXES VALUES ({values})")
+    with pytest.raises(mr.MRMOpenError, match="damaged"):
+        next(mr.FileReader(path).get_next())
+
+
+def test_shuffled_files_keep_the_order_of_their_rows(tmp_path):
+    """As in MindSpore 2.10, which shuffles the files or the rows of each."""
+    numbered(tmp_path / "a.mindrecord", 3, 12)
+    files = [str(tmp_path / f"a.mindrecord{i}") for i in range(3)]
+
+    def epochs(**arguments):
+        data = ds.MindDataset(files, ["id"], **arguments)
+        found = data.create_tuple_iterator(num_epochs=8, output_numpy=True)
+        return [[int(row[0]) for row in found] for _ in range(8)]
+
+    parts = {tuple(range(k, k + 4)) for k in (0, 4, 8)}
+    for order in epochs(shuffle=ds.Shuffle.FILES):
+        assert {tuple(order[k:k + 4]) for k in (0, 4, 8)} == parts
+    assert len({tuple(order) for order in epochs(shuffle=ds.Shuffle.FILES)}) > 1
+    for order in epochs(shuffle=ds.Shuffle.INFILE):
+        assert [sorted(order[k:k + 4]) for k in (0, 4, 8)] == sorted(map(list, parts))
+        assert order != sorted(order)
+    shards = [epochs(shuffle=ds.Shuffle.FILES, num_shards=2, shard_id=k)[0] for k in (0, 1)]
+    whole = [n for pair in zip(*shards, strict=True) for n in pair]
+    assert {tuple(whole[k:k + 4]) for k in (0, 4, 8)} == parts
+    with pytest.raises(ValueError, match="'num_samples' excludes"):
+        ds.MindDataset(files, shuffle=ds.Shuffle.FILES, num_samples=3)

@@ -1,0 +1,39 @@
+"""Objects that remember what they were made with, so that they can be written down."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+class Described:
+    """The base of what `serialize` writes: datasets and operations."""
+
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # None: not remembered
+    in_memory = False  # whether it is made of data in memory, which isn't kept twice
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """The object, with the arguments that ``__init__`` is going to get."""
+        made = super().__new__(cls)
+        if not cls.in_memory:
+            made._made_with = args, kwargs
+        return made
+
+
+def arguments_of(thing: Described) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments that an object was made with: those without a name, and those by name."""
+    if thing._made_with is None:
+        return [], {}
+    args, kwargs = thing._made_with
+    signature = inspect.signature(type(thing))
+    bound = signature.bind(*args, **kwargs)
+    kinds = {name: signature.parameters[name].kind for name in bound.arguments}
+    if inspect.Parameter.VAR_POSITIONAL in kinds.values():
+        return list(bound.args), bound.kwargs
+    found: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        if kinds[name] is inspect.Parameter.VAR_KEYWORD:
+            found.update(value)
+        else:
+            found[name] = value
+    return [], found

@@ -1,0 +1,196 @@
+"""Files of `export` as `MINDIR`: what they can hold, and what they can't do."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+from lamella.train.exporting import export, load
+from lamella.train.safetensors_format import read_safetensors, write_safetensors
+
+
+class Many(nn.Cell):
+    """Constants, sizes that vary, structures, numbers, texts and types among arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.drop = nn.BatchNorm1d(2), nn.Dropout(p=0.5)
+        self.by = Tensor([1.0, 2.0])
+
+    def construct(self, x: Tensor, k: int, y: Tensor, w: Tensor) -> Any:
+        n = x.shape[0]
+        first = self.drop(self.norm(x)) * k + self.by
+        z = ops.gelu(y, approximate="tanh").reshape(n * 2, -1).astype(ms.float64)
+        return first, {"a": x.sum(), "b": [ops.stop_gradient(z), 3, None]}, ops.fft2(w)
+
+
+def exported(path: Path, net: nn.Cell, *inputs: Any) -> Path:
+    export(net, *inputs, file_name=str(path), file_format="MINDIR")
+    return path
+
+
+def numbers(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.asnumpy().tolist()
+    if isinstance(value, dict):
+        return {k: numbers(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(numbers(v) for v in value)
+    return value
+
+
+def test_structures_constants_and_sizes(tmp_path: Path) -> None:
+    net = Many().set_train(False)
+    path = exported(tmp_path / "a.mindir", net, Tensor(shape=[None, 2], dtype=ms.float32), 2,
+                    *(Tensor(shape=[None, size], dtype=ms.float32) for size in (4, 3)))
+    run = nn.GraphCell(load(str(path)))
+    for n in (1, 3, 4):
+        draw = np.random.RandomState(n)
+        x, y, w = (Tensor(draw.rand(n, size).astype(np.float32)) for size in (2, 4, 3))
+        given = x, 2, y, w
+        assert numbers(run(*given)) == numbers(net(*given))
+    for bad in ((y, 2, y, w), (x, 2, y), (x, 2, (y, w)), (x.astype(ms.float64), 2, y, w), ()):
+        with pytest.raises(ValueError, match="shapes and types that the network was exported for"):
+            run(*bad)
+
+
+class Layers(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.vectors, self.norm = nn.Embedding(7, 8), nn.LayerNorm((8,))
+        self.lstm = nn.LSTM(8, 4, batch_first=True, bidirectional=True)
+        self.attention = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.conv = nn.Conv1d(8, 3, 3)
+
+    def construct(self, words: Tensor) -> Any:
+        found = self.attention(self.lstm(self.norm(self.vectors(words)))[0])
+        return self.conv(found.swapaxes(1, 2)), ops.topk(found.sum(-1), 2)
+
+
+def test_larger_layers(tmp_path: Path) -> None:
+    net, words = Layers().set_train(False), Tensor([[1, 2, 6], [0, 3, 3]], ms.int32)
+    run = nn.GraphCell(load(str(exported(tmp_path / "a.mindir", net, words))))
+    for got, want in zip(run(words)[1], net(words)[1], strict=True):
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(run(words)[0].asnumpy(), net(words)[0].asnumpy(), rtol=1e-4,
+                               atol=1e-6)
+
+
+class Complex(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.by = Tensor(np.array([1 + 2j, 3 - 1j], np.complex128))
+
+    def construct(self, x: Tensor) -> Tensor:
+        return x * self.by
+
+
+def test_complex_numbers(tmp_path: Path) -> None:
+    run = nn.GraphCell(load(str(exported(tmp_path / "a.mindir", Complex(), ops.ones(2)))))
+    assert numbers(run(ops.ones(2))) == [1 + 2j, 3 - 1j]
+
+
+class Writes:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return open, (str(self.path), "w")
+
+
+def test_an_archive_of_pytorchs_is_not_read(tmp_path: Path) -> None:
+    program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),))
+    path = tmp_path / "a.mindir"
+    with open(path, "wb") as file:
+        torch.export.save(program, file, extra_files={"lamella_parameters.json": "[]"})
+    bad = tmp_path / "b.mindir"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(bad, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            if info.filename.endswith(".pt"):
+                data = pickle.dumps(Writes(tmp_path / "ran"))
+            new.writestr(info, data)
+    for file in (path, bad):
+        with pytest.raises(ValueError, match=f"'{file}' is an archive of PyTorch's"):
+            load(str(file))
+    assert not (tmp_path / "ran").exists()
+
+
+def first(about: Any) -> Any:
+    """The first operation of the network."""
+    return next(line for line in about["graph"] if line[0] != "input")
+
+
+CHANGES: list[Any] = [
+    lambda a: first(a).__setitem__(0, "torch.os.system"),
+    lambda a: first(a).__setitem__(0, "os.system"),
+    lambda a: first(a).__setitem__(0, "operator.methodcaller"),
+    lambda a: first(a).__setitem__(0, "aten.from_file.default"),
+    lambda a: first(a).__setitem__(0, "aten.save.default"),
+    lambda a: first(a).__setitem__(0, "aten._print.default"),
+    lambda a: first(a).__setitem__(0, "aten.__class__.default"),
+    lambda a: first(a).__setitem__(0, "prim.PythonOp.default"),
+    lambda a: first(a).__setitem__(0, "aten.add"),
+    lambda a: first(a).__setitem__(0, ["aten"]),
+    lambda a: first(a)[1].__setitem__(0, {"node": 99}),
+    lambda a: first(a)[1].__setitem__(0, {"node": -1}),
+    lambda a: first(a)[1].__setitem__(0, {"format": "load"}),
+    lambda a: first(a)[1].__setitem__(0, {"dtype": "__loader__"}),
+    lambda a: first(a)[1].__setitem__(0, {"layout": "os"}),
+    lambda a: first(a)[1].__setitem__(0, {"device": "nowhere"}),
+    lambda a: first(a)[1].__setitem__(0, {"float": "x"}),
+    lambda a: first(a)[1].__setitem__(0, {"node": 0, "float": 1}),
+    lambda a: a["graph"].pop(),
+    lambda a: a.update(graph=[["output", 3]]),
+    lambda a: a.update(graph=[]),
+    lambda a: a.update(graph=3),
+    lambda a: a.update(graph=[["wrap_with_set_grad_enabled", True, [["os.system", [], {}]], []]]),
+    lambda a: a.update(version=2),
+    lambda a: a.update(parameters=[{"name": "w", "requires_grad": True}] * 50),
+    lambda a: a.update(parameters=3),
+    lambda a: a.update(inputs=[{"tensor": "q"}]),
+    lambda a: a.update(outputs=["q"]),
+    lambda a: a.update(result={"tuple": [99]}),
+    lambda a: a.update(result={"os": [0]}),
+    lambda a: a.update(forms=[]),
+    lambda a: a.update(forms=[{"type": "os", "sizes": []}]),
+    lambda a: a.update(complex=["p0", "x"]),
+    lambda a: a.clear(),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=range(len(CHANGES)))
+def test_changed_networks_are_broken(change: Any, tmp_path: Path) -> None:
+    path = exported(tmp_path / "a.mindir", nn.Dense(2, 1), ops.ones((1, 2)))
+    values = read_safetensors(str(path))
+    about = json.loads(str(values["network"]))
+    change(about)
+    write_safetensors(str(path), {**values, "network": json.dumps(about)})
+    with pytest.raises(ValueError, match=f"'{path}' is broken"):
+        load(str(path))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "[" * 100_000, '{"version": 1}', "null"])
+def test_other_texts_are_broken(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.mindir"
+    write_safetensors(str(path), {"p0": torch.ones(1), "network": text})
+    with pytest.raises(ValueError, match="is broken"):
+        load(str(path))
+
+
+def test_checkpoints_are_no_networks(tmp_path: Path) -> None:
+    path = tmp_path / "a.mindir"
+    write_safetensors(str(path), {"p0": torch.ones(1)})
+    with pytest.raises(ValueError, match="holds tensors, but no network"):
+        load(str(path))
