@@ -11,7 +11,7 @@
 # make test-processors   the tests with other processors' kernels, in turn; ARGS="tests/numpy" for a part
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
-# make docs    the pages as a site, in build/docs
+# make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
 # make wheel   a source archive and the wheel that is built from it, in dist
 PYTHON ?= python3
 BIN := .venv/bin
@@ -76,7 +76,7 @@ $(DOCS_STAMP): $(STAMP)
 
 # the variable: no advertisement for MkDocs' successors
 docs: $(DOCS_STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) $(BIN)/python -m mkdocs build --strict
 
 # the wheel is made of the archive, so that both are complete; no network is needed
 wheel: setup

@@ -17,7 +17,8 @@ _THOR = ("THOR of MindSpore 2.10 stops with a TypeError before its first step; "
 _HIDING = ("There is no obfuscation: shuffled weights hide nothing from whoever can run the "
            "network. Keep checkpoints where only those can read them who may.")
 _LEFT_OUT = {"mindspore.obfuscate_ckpt": _HIDING, "mindspore.load_obf_params_into_net": _HIDING,
-             "mindspore.nn.thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
+             "mindspore.nn.thor": _THOR,
+             "mindspore.train.train_thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
              "mindspore.train.ConvertNetUtils": _THOR}
 
 _FILE = Path(__file__).with_name("data") / "mindspore_names.txt"

@@ -235,8 +235,6 @@ def _missing(path: str) -> str:
         hint = f" It has {elsewhere[0]!r}."
     elif near:
         hint = f" The nearest name it has is '{parent}.{near}'."
-    elif theirs is False:
-        hint = " Nor does MindSpore 2.10."
     yet = " yet; MindSpore 2.10 has it" if theirs else ""
     return f"Lamella {__version__} does not have {path!r}{yet}.{hint}"
 

@@ -14,9 +14,11 @@ from ..core.structures import dict_like, kind_of, leaves, same_structure
 from ..dtype import is_inexact
 from ..tensor import Tensor
 
-__all__ = ["argument_names", "check_no_hidden", "dict_like", "differentiable",
-           "differentiable_tensors", "hides_tensor", "leaves", "map_tensors", "paths",
-           "same_structure", "tensors"]
+__all__ = [
+    "argument_names", "check_no_hidden", "container_tensors", "dict_like", "differentiable",
+    "differentiable_tensors", "hides_tensor", "leaves", "map_container_tensors", "map_tensors",
+    "paths", "same_structure", "tensors",
+]
 
 
 def tensors(tree: Any) -> Iterator[Tensor]:
@@ -68,6 +70,31 @@ def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
     if kind.keeps and all(new is old for new, old in zip(made, parts, strict=True)):
         return tree
     return kind.rebuild(tree, made)
+
+
+def container_tensors(tree: Any) -> Iterator[Tensor]:
+    """The Tensors in nested tuples, lists and dicts, not those in objects.
+
+    Compiled functions know objects by themselves: their attributes are guarded, and may be inputs.
+    """
+    if isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, (tuple, list)):
+        for branch in tree:
+            yield from container_tensors(branch)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from container_tensors(branch)
+
+
+def map_container_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
+    """As `map_tensors`, of nested tuples, lists and dicts: objects stay themselves."""
+    if isinstance(tree, Tensor):
+        return function(tree)
+    kind = kind_of(tree)
+    if kind is None or kind.keeps:
+        return tree
+    return kind.rebuild(tree, [map_container_tensors(function, b) for b in kind.parts(tree)])
 
 
 def hides_tensor(leaf: Any) -> bool:

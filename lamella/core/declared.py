@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import functools
 import logging
+import types
 from typing import Any
 
-# what classes of Python's library would say
+# as what Lamella keeps compiled forms: `jit` methods, calls and gradients in GRAPH_MODE
+COMPILED_FORMS = ("_compiled", "_graph", "_graph_gradients")
+# what other classes would say; objects of any class may have `jit` methods
 _OF_OTHERS: dict[type, tuple[str, ...]] = {
+    object: COMPILED_FORMS[:1], types.FunctionType: COMPILED_FORMS,
     logging.Logger: ("_cache", "manager", "parent", "root")}
 
 

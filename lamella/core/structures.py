@@ -162,6 +162,18 @@ def paths(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from paths(part, name + key)
 
 
+def container_leaves(tree: Any) -> Iterator[Any]:
+    """The leaves of nested tuples, lists and dicts; objects of any class are leaves."""
+    if isinstance(tree, (tuple, list)):
+        for part in tree:
+            yield from container_leaves(part)
+    elif isinstance(tree, dict):
+        for part in tree.values():
+            yield from container_leaves(part)
+    else:
+        yield tree
+
+
 def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     """The same structure with each leaf replaced by the result of `function` for it."""
     kind = kind_of(tree)

@@ -51,6 +51,7 @@ from .serializing import compare, serialize, show
 from .source import MappableDataset, SourceDataset
 from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
+from .transforms.operation import Implementation as Implementation
 from .waiting import SyncWaitDataset, TransferDataset
 
 _ROOMS: tuple[str, ...] = ("audio", "dataloader", "text", "vision")

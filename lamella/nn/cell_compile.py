@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.declared import COMPILED_FORMS
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import wrap
 from .cell_tree import CellTree
-
-# where compiled forms are kept: `jit` methods, calls in GRAPH_MODE, gradients in GRAPH_MODE
-_GRAPHS = ("_compiled", "_graph", "_graph_gradients")
 
 
 class _Compiler:
@@ -34,7 +32,7 @@ def register_compiler(**functions: Any) -> None:
 class CellCompile(CellTree):
     """Compilation ahead of calls, and its settings."""
 
-    __caches__ = (*_GRAPHS, "_recorded")  # the last is the run of the last call after `set_grad`
+    __caches__ = (*COMPILED_FORMS, "_recorded")  # and the last run after `set_grad`
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Record the graph for such inputs now, without changing anything.
@@ -141,7 +139,7 @@ class CellCompile(CellTree):
         return self.__dict__.get("_jit_config", {})
 
     def _forget_graphs(self) -> None:
-        for name in _GRAPHS:
+        for name in COMPILED_FORMS:
             self.__dict__.pop(name, None)
 
     def register_parameter_forward_hook(self, hook: Any) -> None:

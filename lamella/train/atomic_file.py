@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import itertools
 import os
@@ -10,9 +11,10 @@ import platform
 import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 
-__all__ = ["folder_for", "replacing"]
+__all__ = ["folder_for", "put", "replacing"]
 
 _numbers = itertools.count()
 _OWNER = re.compile(r"\.(?P<host>[^.]*)\.(?P<pid>\d+)-\d+\.tmp(?P<folder>d?)$")
@@ -23,12 +25,19 @@ def replacing(path: str) -> Iterator[str]:
     """The name of a new file beside `path`, that takes its place when the block ends well.
 
     When the block raises, the new file is removed and `path` is as it was. New files of the same
-    target that processes of this machine left behind when they were killed are removed, too. A
-    device or a pipe can't be replaced: it is written to.
+    target that processes of this machine left behind when they were killed are removed, too. Every
+    file that Lamella replaces goes through here, so this decides what becomes of a target:
+
+    - a file is replaced, and its mode stays;
+    - where it is a symbolic link, what the link points to is replaced, and the link stays;
+    - a device of characters (``/dev/null``) or a pipe is written to, and stays;
+    - a disk or a socket is refused.
 
     Args:
-        path: the file to replace or create. Where it is a symbolic link, what the link points to is
-            replaced, and the link stays.
+        path: the file to replace or create.
+
+    Raises:
+        OSError: which names `path`, if it can't be written.
 
     Examples:
         >>> import os, tempfile
@@ -41,6 +50,9 @@ def replacing(path: str) -> Iterator[str]:
     """
     given, path = path, os.path.realpath(path)
     if _is_special(path):
+        if stat.S_ISBLK(mode := os.stat(path).st_mode) or stat.S_ISSOCK(mode):
+            raise OSError(errno.EINVAL, f"'{given}' is a "
+                          f"{'disk' if stat.S_ISBLK(mode) else 'socket'}, no file")
         try:
             yield path
         except OSError as error:
@@ -55,6 +67,8 @@ def replacing(path: str) -> Iterator[str]:
     new = f"{start}{_host()}.{os.getpid()}-{next(_numbers)}.tmp"
     try:
         yield new
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(new, stat.S_IMODE(os.stat(path).st_mode))
         with open(new, "rb") as file:
             os.fsync(file.fileno())  # the data is on the disk before the name points to it
         os.replace(new, path)
@@ -64,7 +78,8 @@ def replacing(path: str) -> Iterator[str]:
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:
             raise OSError(error.errno, f"The file '{path}' can't be written, and is as it was: "
                                        f"{error.strerror}.") from error
-        if isinstance(error, OSError) and error.filename == new:  # which says nothing to the user
+        if isinstance(error, OSError) and str(error.filename).startswith(new):
+            # which says nothing to the user
             raise OSError(error.errno, error.strerror, given) from error
         raise
 
@@ -74,14 +89,26 @@ def folder_for(new: str) -> Iterator[str]:
     """A folder for as long as the block runs, for a library that writes several files to make one.
 
     Args:
-        new: what `replacing` gave. What a killed process leaves there is removed as that is.
+        new: what `replacing` gave. What a killed process leaves there is removed as that is. Of a
+            device, the folder is the system's for temporary files.
     """
-    folder = f"{new}d"
-    os.mkdir(folder)
+    if _is_special(new):
+        folder = tempfile.mkdtemp()
+    else:
+        os.mkdir(folder := f"{new}d")
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def put(made: str, new: str) -> None:
+    """Let a file that a library has made be what `replacing` gave, which may be a device."""
+    if _is_special(new):
+        with open(made, "rb") as source, open(new, "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+    else:
+        os.replace(made, new)
 
 
 def _is_special(path: str) -> bool:

@@ -207,8 +207,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
-                  initial_epoch, self._number)
+        self._check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
+                        initial_epoch)
         check_methods(callbacks, "train")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch)
@@ -229,8 +229,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
-                  initial_epoch, self._number)
+        self._check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
+                        initial_epoch)
         check.check_bool(valid_dataset_sink_mode, "valid_dataset_sink_mode", "Model.fit")
         if isinstance(valid_frequency, bool) or not isinstance(valid_frequency, (int, list)):
             raise TypeError(f"For 'Model.fit', 'valid_frequency' must be an int or a list, "
@@ -243,11 +243,15 @@ class Model:
                     sink_size=sink_size, initial_epoch=initial_epoch, valid_dataset=valid_dataset,
                     valid_frequency=valid_frequency)
 
+    def _check_run(self, where: str, epoch: Any, dataset: Any, sink: Any, sink_size: Any,
+                   initial_epoch: Any) -> None:
+        check_run(where, epoch, dataset, sink, sink_size, initial_epoch, self._number)
+        if self._optimizer is None:
+            warn_of_no_optimizer(self._network, where)
+
     def _train(self, epoch: int, train_dataset: Any, callbacks: Any = None,
                dataset_sink_mode: bool = True, sink_size: int = -1, initial_epoch: int = 0,
                valid_dataset: Any = None, valid_frequency: Any = 1) -> None:
-        if self._optimizer is None:
-            warn_of_no_optimizer(self._network, "Model.train")
         sunk = dataset_sink_mode and sink_size > 0
         params = InternalCallbackParam()
         params.update(

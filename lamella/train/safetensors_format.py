@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save_file
 
 from ..construction import flat_bytes
-from .atomic_file import folder_for, replacing
+from .atomic_file import folder_for, put, replacing
 from .checkpoint_format import CheckpointFileError
 
 __all__ = ["read_safetensors", "write_safetensors"]
@@ -68,17 +68,17 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
     if crc:
         metadata["crc_num"] = str(checksum)
     with replacing(path) as new:
-        open(new, "wb").close()
-        mode = os.stat(new).st_mode
         # safetensors writes a file of its own and renames it, and lets only the owner read it
         with folder_for(new) as folder:
             made = os.path.join(folder, "made")
+            open(made, "wb").close()
+            mode = os.stat(made).st_mode
             try:
                 save_file(tensors, made, metadata=metadata)
             except SafetensorError as error:
                 raise OSError(f"the file '{path}' can't be written: {error}") from error
             os.chmod(made, mode)
-            os.replace(made, new)
+            put(made, new)
 
 
 def read_safetensors(source: Any, keep: Callable[[str], str | None] = lambda name: name,

@@ -237,6 +237,24 @@ def test_objects_keep_what_is_no_part():
     assert made.default_factory is list
 
 
+def test_compiled_functions_see_what_objects_hold():
+    @dataclasses.dataclass
+    class Scaled:
+        factor: Tensor
+        times: int = 1
+
+    def f(scaled, x):
+        return (ms.grad(lambda s: (s.factor ** 2 * x).sum())(scaled).factor * scaled.times).sum()
+
+    step, scaled = ms.jit(f), Scaled(X)
+    for change in (None, None, None, ("times", 3), None, ("times", 4), ("factor", X * 2), None,
+                   ("factor", Tensor([1.0, 2.0, 3.0])), ("times", 5)):
+        if change:
+            setattr(scaled, *change)
+        x = ops.ones(scaled.factor.shape)
+        assert float(step(scaled, x)) == float(f(scaled, x))
+
+
 def test_a_dict_as_last_input_of_a_rule():
     class Weighted(nn.Cell):
         def construct(self, x, options):

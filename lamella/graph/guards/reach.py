@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ...autodiff.tree import leaves
 from ...core.declared import caches_of
+from ...core.structures import container_leaves as leaves
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor

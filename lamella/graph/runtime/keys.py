@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ... import context
-from ...autodiff.tree import tensors
+from ...autodiff.tree import container_tensors as tensors
 from ...parameter import Parameter
 from ...tensor import Tensor
 from ..guards.kinds import form_of

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...autodiff.tree import leaves
+from ...core.structures import container_leaves as leaves
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
 from ...tracebacks import user_stacklevel

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from ...autodiff.tree import tensors
+from ...autodiff.tree import container_tensors as tensors
 from ...forking import Lock
 from ...machine import background
 from ...machine.collector import not_collecting

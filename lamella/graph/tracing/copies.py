@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autodiff.tree import map_tensors
+from ...autodiff.tree import map_container_tensors as map_tensors
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 

@@ -19,7 +19,7 @@ import torch
 from torch.fx import Node
 from torch.utils._mode_utils import no_dispatch
 
-from ...autodiff.tree import leaves
+from ...core.structures import container_leaves as leaves
 from ...machine import background
 from ..guards.reach import Reach
 from ..ir.shapes import ShapeGuard

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.fx import GraphModule
 
-from ...autodiff.tree import map_tensors, tensors
+from ...autodiff.tree import container_tensors as tensors
+from ...autodiff.tree import map_container_tensors as map_tensors
 from ...communication.groups import ended
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory

@@ -19,6 +19,14 @@ __all__ = ["opt_init_args_register"]
 _GROUP_KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralization")
 
 
+def _anything(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Take any arguments."""
+
+
+_ANYTHING = inspect.Signature(
+    [p.replace(annotation=p.empty) for p in inspect.signature(_anything).parameters.values()])
+
+
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     """Make an optimizer's ``__init__`` keep its arguments.
 
@@ -56,6 +64,8 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         kept["init_args"] = arguments
         fn(self, *args, **kwargs)
 
+    # what programs find in MindSpore, and decide by how to make an optimizer
+    init.__signature__ = _ANYTHING  # type: ignore[attr-defined]
     return init
 
 
@@ -124,7 +134,7 @@ class _ConvertToCell(LearningRateSchedule):
 
 
 class _IteratorLearningRate(LearningRateSchedule):
-    """A list of learning rates as a schedule: the i-th step takes the i-th."""
+    """A list of learning rates as a schedule: the i-th step takes the i-th, -1 the last."""
 
     def __init__(self, learning_rate: Tensor, name: str):
         super().__init__()
@@ -132,9 +142,9 @@ class _IteratorLearningRate(LearningRateSchedule):
 
     def construct(self, global_step: Any) -> Tensor:
         """The rate at `global_step`."""
-        rates = self.learning_rate._raw
+        rates, step = self.learning_rate._raw, global_step._raw
         try:
-            return wrap(rates.index_select(0, global_step._raw.reshape(-1)))
+            return wrap(rates[step.reshape(-1)].reshape(step.shape))
         except (IndexError, RuntimeError) as error:
             raise RuntimeError(f"For 'Optimizer', the list of {rates.shape[0]} learning rates ends "
                                f"before step {global_step.asnumpy().item()}.") from error

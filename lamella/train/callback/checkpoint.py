@@ -17,7 +17,7 @@ from .. import background
 from .._utils import _make_directory
 from ..checkpoint import save_checkpoint
 from .base import Callback, RunContext, parameters_of
-from .checkpoint_files import CheckpointManager, free_prefix
+from .checkpoint_files import CheckpointManager, age, free_prefix
 
 __all__ = ["CheckpointConfig", "ModelCheckpoint"]
 
@@ -239,7 +239,7 @@ class ModelCheckpoint(Callback):
             # the new one may still be being written
             room = config.keep_checkpoint_max - (path not in manager.ckpoint_filelist)
             for old in sorted((f for f in manager.ckpoint_filelist if f != path),
-                              key=os.path.getmtime)[:max(0, manager.ckpoint_num - room)]:
+                              key=age)[:max(0, manager.ckpoint_num - room)]:
                 manager.remove_ckpoint_file(old)
         elif config.keep_checkpoint_per_n_minutes:
             now = time.time()
