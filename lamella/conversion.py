@@ -423,3 +423,17 @@ def _collated(batch: list[Tensor], *, collate_fn_map: Any = None) -> Tensor:
 
 
 default_collate_fn_map[Tensor] = _collated
+
+
+def _dlpack(self: Tensor, **kwargs: Any) -> Any:
+    if state.level is not None:
+        cuts.read(self._raw, state.level, "__dlpack__()")
+    return self._raw.detach().__dlpack__(**kwargs)
+
+
+def _dlpack_device(self: Tensor) -> Any:
+    return self._raw.__dlpack_device__()
+
+
+setattr(Tensor, "__dlpack__", _dlpack)  # noqa: B010
+setattr(Tensor, "__dlpack_device__", _dlpack_device)  # noqa: B010

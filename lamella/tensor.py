@@ -281,29 +281,11 @@ class Tensor:
         raise attribute_of(self, (kind, "Tensor"), name,
                            f"'{kind}' object has no attribute '{name}'")
 
-    @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (),
-                           kwargs: Any = None) -> Any:
-        """What a function of PyTorch's that is called with a Tensor gives: an error."""
-        if getattr(function, "__name__", "").startswith("__"):
-            return NotImplemented  # an operator, which Tensor has itself
-        raise TypeError(f"For 'torch.{getattr(function, '__name__', function)}', PyTorch's "
-                        f"functions don't take Tensors of Lamella: use ops, or x.to_torch(), and "
-                        f"Tensor.from_torch for the result.")
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.asnumpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        if state.level is not None:
-            cuts.read(self._raw, state.level, "__dlpack__()")
-        return self._raw.detach().__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        return self._raw.__dlpack_device__()
 
     def item(self, index: Any = None) -> Any:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
