@@ -79,15 +79,14 @@ class Model:
         check_parts(loss_fn, optimizer)
         self._check_kwargs(kwargs)
         if optimizer is None and amp_level != "O0":
-            raise ValueError("For 'Model', 'amp_level' needs an 'optimizer'. Give one, or set "
-                             "amp_level='O0'.")
+            raise ValueError("For 'Model', 'amp_level' needs an 'optimizer', or must be 'O0'.")
         if optimizer is None and kwargs.get("loss_scale_manager") is not None:
             raise ValueError("For 'Model', 'loss_scale_manager' needs an 'optimizer'.")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._amp_level = amp_level
         self._boost_level = kwargs.get("acc_level", boost_level)
         self._options = {k: kwargs[k] for k in _OPTIONS[:2] if k in kwargs}
-        # models of programs' own build their networks from these (`_build_train_network`)
+        # models of programs' own build their networks from these
         self._loss_scale_manager, self._keep_bn_fp32 = map(kwargs.get, _OPTIONS[:2])
         self._loss_scale_manager_set = "loss_scale_manager" in kwargs
         self._parallel_mode = get_auto_parallel_context("parallel_mode")
@@ -205,8 +204,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        self._check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
-                        initial_epoch)
+        given = (epoch, train_dataset, dataset_sink_mode, sink_size, initial_epoch)
+        self._check_run("Model.train", *given)
         check_methods(callbacks, "train")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch)
@@ -241,9 +240,8 @@ class Model:
                     sink_size=sink_size, initial_epoch=initial_epoch, valid_dataset=valid_dataset,
                     valid_frequency=valid_frequency)
 
-    def _check_run(self, where: str, epoch: Any, dataset: Any, sink: Any, sink_size: Any,
-                   initial_epoch: Any) -> None:
-        check_run(where, epoch, dataset, sink, sink_size, initial_epoch, self._number)
+    def _check_run(self, where: str, *given: Any) -> None:
+        check_run(where, *given, model=self._number)
         if self._optimizer is None:
             warn_of_no_optimizer(self._network, where)
 
