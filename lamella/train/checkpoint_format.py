@@ -29,8 +29,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import torch
 
-from .. import dtype as mstype
-from ..construction import flat_bytes
+from ..core import dtype as mstype
+from ..tensors.construction import flat_bytes
 from .atomic_file import replacing
 
 __all__ = ["CheckpointFileError", "Record", "read_ckpt", "read_content", "records", "write_ckpt"]

@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save_file
 
-from ..construction import flat_bytes
+from ..tensors.construction import flat_bytes
 from .atomic_file import folder_for, put, replacing
 from .checkpoint_format import CheckpointFileError
 
