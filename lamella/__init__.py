@@ -28,6 +28,7 @@ from .autodiff import (
 )
 from .autodiff import no_grad as _no_grad
 from .commands.doctor import run_check
+from .compat import public_paths as _public_paths
 from .compat.missing import name_of as _name_of
 from .core import context, dtype, tree
 from .core.context import (
@@ -185,25 +186,19 @@ from .train.serialization import (
 
 _keep_freed_memory()
 _fold_tracebacks()
+_public_paths.install()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
     boost
     communication
-    debug
-    device_context
     experimental
-    hal
-    mindrecord
     mint
     numpy
-    onnx
     parallel
-    profiler
-    runtime
     scipy
     sparse
-    """.split())
+    """.split()) | _public_paths.PLACES.keys()
 
 _LAZY_NAMES = {name: room for room, names in {
     "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "

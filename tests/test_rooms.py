@@ -13,13 +13,9 @@ ROOT = Path(lamella.__file__).parent
 
 # from the bottom: a room may import what is named before it; those in one line import each other
 ORDER = (
-    "versions wrappers forking context dtype log absent kernel_messages errors tracebacks state "
     "core compat",
     "machine",
-    "symbol construction kernels printing narrow unsigned indexing inplace indexed_copies "
-    "overloads adapters tensor_forms promotion tensor operators primitive conversion "
-    "inplace_methods parameter random "
-    "common",
+    "tensors common",
     "autodiff",
     "communication",
     "parallel.settings parallel.search_settings parallel.layout parallel.buckets parallel.on_use "
@@ -39,7 +35,8 @@ ORDER = (
     "insight",
 )
 # may import everything: what starts programs, and paths that only re-export
-TOP = ("", "alias", "cli", "msrun", "surface", "doctor", "__main__", "common.api")
+TOP = ("", "__main__", "commands", "common.api", "compat.alias", "compat.surface",
+       "compat._c_expression", "compat._extends", "compat.multiprocessing")
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 ABOVE = len(ORDER)  # rooms that nothing in `ORDER` needs
 

@@ -21,7 +21,7 @@ _LEFT_OUT = {"mindspore.obfuscate_ckpt": _HIDING, "mindspore.load_obf_params_int
              "mindspore.train.train_thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
              "mindspore.train.ConvertNetUtils": _THOR}
 
-_FILE = Path(__file__).with_name("data") / "mindspore_names.txt"
+_FILE = Path(__file__).parents[1] / "data" / "mindspore_names.txt"
 
 
 @functools.lru_cache(1)

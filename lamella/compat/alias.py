@@ -248,7 +248,7 @@ class _Inherited:
     """Pickled as a call that installs the alias where it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        folder = str(Path(__file__).parent.parent)  # which may not be on the path there
+        folder = str(Path(__file__).parents[2])  # which may not be on the path there
         return exec, (f"import sys; sys.path.append({folder!r}); "
                       "import lamella.alias; lamella.alias.install()",)
 

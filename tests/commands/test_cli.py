@@ -59,7 +59,7 @@ def test_processes_that_are_not_forked_have_the_alias_too(script, tmp_path, meth
                   "    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:\n"
                   "        print(pool.apply(doubled, [ms.Tensor([1.0, 2.0])]))\n")
     result = lamella("run", path, method, cwd=tmp_path)
-    assert "2.10.0', 'lamella.tensor')" in result.stdout, result.stderr
+    assert "2.10.0', 'lamella.tensors.tensor')" in result.stdout, result.stderr
     assert "array([2., 4.]" in result.stdout and result.stderr == ""
 
 

@@ -169,7 +169,7 @@ def test_the_real_package_comes_back(tmp_path, monkeypatch):
 
 def test_lamella_is_unchanged_by_the_alias():
     code = """
-        import lamella, lamella.alias, sys
+        import lamella, lamella.alias, lamella.dtype, sys
         def state():
             return {(m, n): id(v) for m, module in list(sys.modules.items())
                     if m.split(".")[0] == "lamella" for n, v in vars(module).items()}

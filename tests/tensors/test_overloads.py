@@ -10,7 +10,7 @@ import lamella as ms
 from lamella import Tensor, mint
 from lamella.tensors.overloads import overloaded, parse
 
-TEXTS = json.loads((Path(__file__).parent / "data" / "messages_of_forms.json").read_text())
+TEXTS = json.loads((Path(__file__).parents[1] / "data" / "messages_of_forms.json").read_text())
 
 
 @pytest.mark.parametrize("call", TEXTS)

@@ -1,0 +1,1 @@
+"""The command line: ``python -m lamella run``, ``msrun``, ``names`` and ``doctor``."""
