@@ -13,6 +13,8 @@
 #              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
 # make wheel   a source archive and the wheel that is built from it, in dist
+# make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
+# make docs    the pages as a site, in build/docs
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -20,7 +22,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs wheel clean
+.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs rooms wheel clean
 
 setup: $(STAMP)
 
@@ -69,6 +71,9 @@ test-processors: setup
 
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
+
+rooms: setup
+	$(BIN)/python docs/rooms.py
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -c constraints.txt -e '.[docs]'

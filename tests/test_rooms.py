@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -177,3 +179,8 @@ def after(start: str, edges: dict[str, set[str]], seen: set[str]) -> list[str]:
 def test_each_room_that_is_named_is_there():
     there = {name_of(path) for path in ROOT.rglob("*.py")}
     assert RANKS.keys() | set(TOP) <= there
+
+
+def test_the_picture_is_that_of_the_rooms():
+    result = subprocess.run([sys.executable, ROOT.parent / "docs" / "rooms.py", "--check"])
+    assert result.returncode == 0, "run `make rooms`"
