@@ -38,10 +38,12 @@ def test_snippet(program, output, tmp_path):
         assert result.stdout == output
 
 
-def test_the_core_from_scratch():
-    result = run(ROOT / "docs" / "from_scratch.py")
+@pytest.mark.parametrize("program, subject", [
+    ("from_scratch.py", "differentiation core"), ("compiler_from_scratch.py", "compiler")])
+def test_programs_from_scratch(program, subject):
+    result = run(ROOT / "docs" / program)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("The differentiation core from scratch: all parts hold")
+    assert result.stdout.startswith(f"The {subject} from scratch: all parts hold")
 
 
 @pytest.fixture(scope="module")
