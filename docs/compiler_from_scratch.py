@@ -407,9 +407,9 @@ class Compiled:
 # `f(x, 0.1)`, `f(x, 0.2)`, ...: must each number have its graph? When two recordings differ only
 # in constants, and each of these is the argument's value in both, the argument is a *symbolic
 # scalar*: its place in the instructions is filled in by each call. What the program computed from
-# the number in Python (`2 * rate`) is another constant, and stays a guard here. What it *decided* by
-# the number (`if rate > 1`) isn't seen here: Lamella runs the function again with a stand-in for the
-# number, which notes each operation and comparison.
+# the number in Python (`2 * rate`) is another constant, and stays a guard here. What it *decided*
+# by the number (`if rate > 1`) isn't seen here: Lamella runs the function again with a stand-in for
+# the number, which notes each operation and comparison.
 # ----------------------------------------------------------------------------------------------
 
 
