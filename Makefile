@@ -14,7 +14,6 @@
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
 # make wheel   a source archive and the wheel that is built from it, in dist
 # make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
-# make docs    the pages as a site, in build/docs
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
