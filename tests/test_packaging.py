@@ -114,6 +114,6 @@ def test_the_wheel_works_where_nothing_else_is(built, tmp_path):
         "ms.save_checkpoint(net, 'net.ckpt')\n"
         "print(sorted(ms.load_checkpoint('net.ckpt')))\n")
     assert run(command, "run", "program.py", **kept).splitlines() == [
-        f"lamella.tensor {lamella.__version__}", "[3.0, 12.0]", "['bias', 'weight']"]
+        f"lamella.tensors.tensor {lamella.__version__}", "[3.0, 12.0]", "['bias', 'weight']"]
     where = run(python, "-c", "import lamella; print(lamella.__file__)", **kept)
     assert Path(where.strip()).is_relative_to(site)

@@ -126,7 +126,7 @@ class _Metadata(Distribution):
 
     def locate_file(self, path: Any) -> Path:
         """Where a file of the package is."""
-        return Path(__file__).parent / path
+        return Path(__file__).parents[1] / path
 
 
 class _Finder:

@@ -26,9 +26,9 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OTHERS = tuple(os.path.dirname(os.path.abspath(str(sys.modules[name].__file__))) + os.sep
                 for name in ("numpy", "torch") if name in sys.modules)
 # where methods of Tensors and Parameters are, by which a program reads and assigns
-_METHODS = tuple(_PACKAGE + name for name in (
-    "tensor.py", "state.py", "conversion.py", "parameter.py", "errors.py", "overloads.py",
-    os.path.join("ops", "assign.py"), "core" + os.sep))
+_METHODS = tuple(_PACKAGE + os.path.join(*parts) for parts in (
+    ("tensors", "tensor.py"), ("tensors", "conversion.py"), ("tensors", "parameter.py"),
+    ("tensors", "overloads.py"), ("ops", "assign.py"), ("core", "")))
 
 
 class _Quiet(threading.local):

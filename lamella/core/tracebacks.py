@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-PACKAGE = str(pathlib.Path(__file__).resolve().parent)
+PACKAGE = str(pathlib.Path(__file__).resolve().parents[1])
 _OURS = PACKAGE + os.sep
 _STANDARD, _TORCH = (os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
                      for module in (os, torch))

@@ -10,6 +10,7 @@ from lamella.common._stub_tensor import StubTensor
 from lamella.common.api import _pynative_executor
 from lamella.compat._c_expression import MSContext, TensorPy, ms_ctx_param
 from lamella.compat._extends import cell_attr_register
+from lamella.core.settings import FAMILIES
 
 
 def test_what_a_cell_was_made_with_is_kept_as_text():
@@ -38,6 +39,7 @@ def test_the_settings_as_an_object():
     assert known.get_param(ms_ctx_param.device_target) == "CPU"
     known.set_param(ms_ctx_param.max_device_memory, "8GB")
     assert ms.get_context("max_device_memory") == "8GB"
+    del FAMILIES["set_context"]["max_device_memory"]  # back to its default
 
 
 def test_classes_to_ask_for():

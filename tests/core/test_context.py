@@ -5,6 +5,7 @@ import torch
 
 import lamella as ms
 from lamella import context
+from lamella.core.settings import FAMILIES
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +28,7 @@ def test_modes():
 def test_options_without_effect_are_kept():
     ms.set_context(save_graphs=False, max_device_memory="2GB")
     assert ms.get_context("max_device_memory") == "2GB"
+    del FAMILIES["set_context"]["max_device_memory"]  # back to its default
     assert ms.get_context("print_file_path") == ""
 
 
