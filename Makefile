@@ -8,9 +8,11 @@
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
 # make test-with ENV=.venv-oldest PYTHON=python3.10 TORCH=torch==2.7.1 CONSTRAINTS=constraints-oldest.txt
 #              the tests in an environment of their own, with other versions (docs/reliability.md)
+# make test-processors   the tests with other processors' kernels, in turn; ARGS="tests/numpy" for a part
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
-# make docs    the pages as a site, in build/docs
+# make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
+# make wheel   a source archive and the wheel that is built from it, in dist
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -18,7 +20,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with conformance docs clean
+.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs wheel clean
 
 setup: $(STAMP)
 
@@ -62,6 +64,9 @@ test-with:
 	$(ENV)/bin/python -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[test]'
 	$(ENV)/bin/python -m pytest -p no:cacheprovider -n $(or $(WORKERS),auto) $(ARGS)
 
+test-processors: setup
+	$(BIN)/python -m tests.processors $(ARGS)
+
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
 
@@ -71,7 +76,16 @@ $(DOCS_STAMP): $(STAMP)
 
 # the variable: no advertisement for MkDocs' successors
 docs: $(DOCS_STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) $(BIN)/python -m mkdocs build --strict
+
+# the wheel is made of the archive, so that both are complete; no network is needed
+wheel: setup
+	$(BIN)/python -c "from setuptools.build_meta import build_sdist; build_sdist('dist')" >build.log 2>&1 \
+		|| { cat build.log; exit 1; }
+	rm build.log
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist \
+		dist/lamella-$$($(BIN)/python -c "from lamella.versions import __version__ as v; print(v)").tar.gz
+	ls dist
 
 clean:
 	rm -rf .venv build dist demo_out *.egg-info .pytest_cache .ruff_cache .hypothesis

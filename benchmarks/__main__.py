@@ -96,10 +96,12 @@ def main() -> None:
             f"{machine(settings)}. The run took {minutes:.0f} minutes.",
             f"![Time of a step against PyTorch]({picture.name})",
             *(each.markdown() for each in tables),
-            "\n".join(f"- {note}" for note in notes)])
+            *(["### Why there are dashes", "\n".join(f"- {note}" for note in notes)] if notes
+              else [])])
         page = DOCS / "benchmarks.md"
         page.write_text(table.page_with(page.read_text(encoding="utf-8"), settings.device, text),
                         encoding="utf-8")
+        plot.draw_training(text, DOCS / f"training-{settings.device}.svg")
         console.print(f"written to {page} and {picture}")
     if any(r.wrong for found in results.values() for r in found.values()):
         sys.exit(1)

@@ -35,7 +35,7 @@ class Table:
 
     def markdown(self) -> str:
         lines = [self.head, ["---", *["---:"] * (len(self.head) - 1)], *self.lines]
-        return "\n".join([f"**{self.title}**", "", *(f"| {' | '.join(li)} |" for li in lines)])
+        return "\n".join([f"### {self.title}", "", *(f"| {' | '.join(li)} |" for li in lines)])
 
 
 def contestants(results: Results) -> list[str]:

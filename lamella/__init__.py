@@ -7,7 +7,7 @@ import importlib as _importlib
 
 from . import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
-from . import amp, autodiff, common, context, dataset, dtype, nn, train
+from . import amp, autodiff, common, context, dataset, dtype, nn, train, tree
 from .autodiff import (
     _Function,
     derivative,
@@ -27,6 +27,7 @@ from .autodiff import (
     vmap,
 )
 from .autodiff import no_grad as _no_grad
+from .compat.missing import name_of as _name_of
 from .context import (
     COMPATIBLE,
     GRAPH_MODE,
@@ -165,6 +166,7 @@ from .runtime import (
 )
 from .symbol import Symbol
 from .tensor import Tensor, from_numpy, is_tensor, tensor
+from .tracebacks import install as _fold_tracebacks
 from .versions import __version__
 
 from .conversion import from_dlpack, to_dlpack  # isort: skip
@@ -181,6 +183,7 @@ from .train.serialization import (
 )
 
 _keep_freed_memory()
+_fold_tracebacks()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
@@ -196,7 +199,6 @@ _LAZY_ROOMS = frozenset("""
     onnx
     parallel
     profiler
-    rewrite
     runtime
     scipy
     sparse
@@ -213,13 +215,13 @@ _LAZY_NAMES = {name: room for room, names in {
 
 def __getattr__(name: str) -> object:
     if name in _LAZY_ROOMS:
-        try:
-            return _importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
+        return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     if name in train.__all__:
         return getattr(train, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY_ROOMS, *_LAZY_NAMES, *train.__all__})

@@ -17,7 +17,8 @@ _THOR = ("THOR of MindSpore 2.10 stops with a TypeError before its first step; "
 _HIDING = ("There is no obfuscation: shuffled weights hide nothing from whoever can run the "
            "network. Keep checkpoints where only those can read them who may.")
 _LEFT_OUT = {"mindspore.obfuscate_ckpt": _HIDING, "mindspore.load_obf_params_into_net": _HIDING,
-             "mindspore.nn.thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
+             "mindspore.nn.thor": _THOR,
+             "mindspore.train.train_thor": _THOR, "mindspore.train.ConvertModelUtils": _THOR,
              "mindspore.train.ConvertNetUtils": _THOR}
 
 _FILE = Path(__file__).with_name("data") / "mindspore_names.txt"
@@ -61,10 +62,3 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
                 and found[:1].lower() == name[:1].lower():
             return found
     return None
-
-
-def of_attribute(kinds: Iterable[str], name: str) -> str:
-    """What the error of a missing attribute, of an object of these classes, says besides."""
-    if not name.startswith("_") and any(is_mindspores(kind, name) for kind in kinds):
-        return "; MindSpore 2.10's has, Lamella's has not yet"
-    return ""

@@ -16,7 +16,6 @@ From the command line: ``python -m lamella run script.py`` and ``pytest -p lamel
 
 from __future__ import annotations
 
-import dis
 import functools
 import importlib
 import importlib.util
@@ -27,17 +26,16 @@ from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from multiprocessing import spawn
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from .absent import is_mindspores, nearest, why_left_out
 from .alias_paths import CLASSES_ONLY, FUNCTIONS, LATER, ROOMS, SHARED, SOURCES
+from .compat.foreign_names import in_module
+from .compat.missing import is_from_import
 from .versions import MINDSPORE_VERSION, __version__
 
 __all__ = ["install", "installed", "uninstall"]
-
-_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
-
 
 class MissingName(AttributeError):
     """A name of MindSpore that Lamella does not have; the hint is made only when it is shown."""
@@ -56,6 +54,8 @@ class Facade(ModuleType):
     __lamella_sources__: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # made when it is asked for: some rooms are imported for it
+            return _shown(self)
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         for source in self.__lamella_sources__:
@@ -65,7 +65,7 @@ class Facade(ModuleType):
         path = f"{self.__name__}.{name}"
         if name not in FUNCTIONS and _sources(path) is not None:
             return importlib.import_module(path)
-        if _is_from_import(sys._getframe(1)):
+        if is_from_import(sys._getframe(1)):
             raise ImportError(_missing(path), name=path)
         raise MissingName(self.__name__, name)
 
@@ -81,18 +81,15 @@ class Facade(ModuleType):
         paths = (p for p in (*SOURCES, *SHARED) if p.startswith(inside) and p)
         children = {p.split(".")[depth] for p in paths}
         children = {c for c in children if _sources(f"{self.__name__}.{c}") is not None}
-        return sorted({*super().__dir__(), *children})
+        offered = {n for source in self.__lamella_sources__ for n in _offered(source)
+                   if not _is_module(source, n) or _sources(f"{self.__name__}.{n}") is not None}
+        return sorted({*super().__dir__(), *children, *offered})
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r} from Lamella>"
 
 
 _NOTHING = object()
-
-
-def _is_from_import(frame: FrameType) -> bool:
-    """Whether `frame` stands at ``from module import name``, which hides AttributeError's text."""
-    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
 
 
 def _lamella(path: str) -> ModuleType:
@@ -173,22 +170,43 @@ class _Loader(Loader):
             names["__doc__"], names["__file__"] = origin.__doc__, origin.__file__
         if module.__name__ in ("mindspore", "mindspore.version"):
             names["__version__"] = MINDSPORE_VERSION
-        shown = [n for n in names if not n.startswith("_")]
-        if not path:
-            shown += [n for n in _lamella("train").__all__ if n not in names]
-        if module.__name__.removeprefix("mindspore.").startswith(CLASSES_ONLY):
-            shown = [n for n in shown if isinstance(names[n], type)]
-        names["__all__"] = shown
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a module shows, without what it would import for that."""
     listed = getattr(module, "__all__", None)
-    names = dir(module) if listed is None else listed
-    for name in names:
+    for name in list(vars(module)) if listed is None else listed:
         if not name.startswith("_"):
             value = getattr(module, name)
             if not isinstance(value, ModuleType):
                 yield name, value
+
+
+def _shown(module: ModuleType) -> list[str]:
+    """What ``from module import *`` gives: no rooms."""
+    names = vars(module)
+    shown = [n for n in names if not n.startswith("_")]
+    path = module.__name__.removeprefix("mindspore").lstrip(".")
+    if _exists(path) and "__dir__" in vars(_lamella(path)):  # it has names that aren't there yet
+        shown += [n for n in _offered(path) if n not in names and not _is_module(path, n)]
+    if module.__name__.removeprefix("mindspore.").startswith(CLASSES_ONLY):
+        shown = [n for n in shown if isinstance(getattr(module, n), type)]
+    return shown
+
+
+def _offered(source: str) -> list[str]:
+    """The public names of a module of Lamella, with those that it imports when they are named."""
+    module = _lamella(source)
+    names = getattr(module, "__all__", None) or dir(module)
+    return [n for n in names if not n.startswith("_")]
+
+
+def _is_module(source: str, name: str) -> bool:
+    """Whether a name of a module of Lamella is another module, which need not be imported yet."""
+    module = _lamella(source)
+    if name in vars(module):
+        return isinstance(vars(module)[name], ModuleType)
+    return _exists(f"{source}.{name}".lstrip("."))
 
 
 def _is_room(value: Any) -> bool:
@@ -210,12 +228,13 @@ def _missing(path: str) -> str:
     theirs = is_mindspores(parent, name)
     near = None if theirs else nearest(name, here)
     hint = ""
-    if elsewhere:
+    foreign = None if theirs else in_module(f"lamella{parent.removeprefix('mindspore')}", name)
+    if foreign is not None:
+        hint = f" For {foreign.framework}'s '{foreign.name}': {foreign.remedy}."
+    elif elsewhere:
         hint = f" It has {elsewhere[0]!r}."
     elif near:
         hint = f" The nearest name it has is '{parent}.{near}'."
-    elif theirs is False:
-        hint = " Nor does MindSpore 2.10."
     yet = " yet; MindSpore 2.10 has it" if theirs else ""
     return f"Lamella {__version__} does not have {path!r}{yet}.{hint}"
 

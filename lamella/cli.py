@@ -11,7 +11,7 @@ import os
 import runpy
 import sys
 from collections.abc import Sequence
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
 __all__ = ["main", "run_module", "run_script"]
@@ -67,31 +67,6 @@ def _prepare(argv: list[str], folder: str) -> None:
         sys.path[0] = folder
 
 
-def _hide_own_frames() -> None:
-    """Have an uncaught exception shown from the program's first frame on, as ``python`` does."""
-    shown = sys.excepthook
-
-    def excepthook(kind: type[BaseException], error: BaseException,
-                   traceback: TracebackType | None) -> None:
-        rest = _after_own_frames(traceback)
-        shown(kind, error.with_traceback(rest), rest)
-
-    sys.excepthook = excepthook
-
-
-def _after_own_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback below this file's frames and runpy's."""
-    def module(of: TracebackType) -> str:
-        return of.tb_frame.f_globals.get("__name__", "")
-
-    rest = traceback
-    while rest is not None and module(rest) != __name__:  # how the process came here
-        rest = rest.tb_next
-    while rest is not None and module(rest) in (__name__, "runpy"):
-        rest = rest.tb_next
-    return rest
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """The command's entry point.
 
@@ -110,7 +85,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    _hide_own_frames()
     if arguments[0] == "-m":
         if len(arguments) == 1:
             _refuse("'lamella run -m' needs the name of a module.")
@@ -138,11 +112,12 @@ def _typer_app() -> Any:
 
     @app.callback(invoke_without_command=True)
     def options(version: bool = typer.Option(False, "--version", "-V",
-                                             help="print the version and exit")) -> None:
+                                             help="print the version and commit, and exit")
+                ) -> None:
         if version:
-            from . import __version__
+            from .versions import described
 
-            print(f"lamella {__version__}")
+            print(f"lamella {described()}")
             raise typer.Exit
 
     @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from . import context
-from .dtype import NARROW, to_raw
+from .dtype import NARROW, from_raw, to_raw
+from .state import state
 from .symbol import Symbol
+from .tracebacks import user_stacklevel
 
 NUMBERS = (bool, int, float, complex)
 # integer types that PyTorch has few kernels for, and signed ones of the same width or wider
@@ -20,11 +24,9 @@ WIDE_UNSIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uin
 def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
     """The raw tensor for data in any form a Tensor can be made from, on the current device."""
     raw_type = None if dtype is None else to_raw(dtype, "Tensor")
-    raw = getattr(data, "_raw", None)
+    raw = data if isinstance(data, torch.Tensor) else getattr(data, "_raw", None)
     if raw is not None:
-        raw = raw.detach()
-    elif isinstance(data, torch.Tensor):
-        raw = data.detach()
+        raw = shared(raw)
     else:
         raw = _from_python(data, raw_type)
         copy = False
@@ -33,6 +35,11 @@ def as_raw(data: Any, dtype: Any = None, copy: bool = False) -> torch.Tensor:
     if raw.device != context.current_device():
         raw, copy = raw.to(context.current_device()), False
     return raw.clone() if copy else raw
+
+
+def shared(raw: torch.Tensor) -> torch.Tensor:
+    """Another raw tensor of the same memory; in a gradient call, the gradient flows through it."""
+    return raw.detach() if state.level is None else raw.view_as(raw)
 
 
 def as_array(raw: torch.Tensor) -> np.ndarray:
@@ -79,9 +86,13 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         if raw_type in WIDE_UNSIGNED:
             return torch.tensor(int(data.real)).to(raw_type)  # type: ignore[arg-type]
         if isinstance(data, int) and not isinstance(data, bool):
+            if type(data) is int:
+                _warn_if_outside(data, data, raw_type)
             return converted(_number(data, torch.int64), raw_type)
         raw = torch.tensor(data, dtype=torch.complex128 if isinstance(data, complex) else None)
         return converted(raw, raw_type)
+    if isinstance(data, (list, tuple)) and _holds_tensor(data):
+        return converted(_stacked(data, _kind_of(data), raw_type), raw_type)
     array = data if isinstance(data, np.ndarray) else _nested_array(data)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"For 'Tensor', the data must be numbers or booleans, but got elements "
@@ -92,9 +103,26 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
                         f"float64 or complex128 first.")
     raw = torch.from_numpy(array)
+    if raw_type is not None and array.dtype.kind in "iu" and isinstance(data, (list, tuple)) \
+            and array.size:
+        _warn_if_outside(int(array.min()), int(array.max()), raw_type)
     if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         raw_type = raw_type or torch.float32  # Python's floats are float32 here, as in MindSpore
     return converted(raw, raw_type)
+
+
+def _warn_if_outside(lowest: int, highest: int, raw_type: torch.dtype | None) -> None:
+    """Warn if integers that a program spells out don't fit the type that it asks for."""
+    if raw_type is None or raw_type.is_floating_point or raw_type.is_complex \
+            or raw_type is torch.bool:
+        return
+    bounds = torch.iinfo(raw_type)
+    if bounds.min <= lowest and highest <= bounds.max:
+        return
+    given = lowest if lowest < bounds.min else highest
+    warnings.warn(f"For 'Tensor', {given} doesn't fit {from_raw[raw_type]}, which holds "
+                  f"{bounds.min} to {bounds.max}: it becomes another number, as in MindSpore.",
+                  RuntimeWarning, stacklevel=user_stacklevel())
 
 
 def _number(data: Any, dtype: torch.dtype) -> torch.Tensor:
@@ -121,15 +149,57 @@ def converted(raw: torch.Tensor, raw_type: torch.dtype | None) -> torch.Tensor:
 
 
 def _nested_array(data: Any) -> np.ndarray:
-    """A NumPy array from nested lists that may hold Tensors."""
-    def plain(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [plain(v) for v in value]
-        return value.asnumpy() if hasattr(value, "asnumpy") else value
+    """A NumPy array from nested lists of numbers and arrays."""
     try:
-        return np.asarray(plain(data))
+        return np.asarray(data)
     except ValueError as error:
         raise TypeError(f"For 'Tensor', the nested lists must have one shape: {error}") from None
+
+
+def _holds_tensor(data: Any) -> bool:
+    """Whether nested lists hold a Tensor."""
+    for value in data:
+        if isinstance(value, (list, tuple)):
+            if _holds_tensor(value):
+                return True
+        elif getattr(value, "_raw", None) is not None:
+            return True
+    return False
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    for value in data:
+        if isinstance(value, (list, tuple)):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
+def _kind_of(data: Any) -> torch.dtype:
+    """The type that NumPy would give nested lists of numbers, arrays and Tensors."""
+    kinds = set()
+    for leaf in _leaves(data):
+        raw = getattr(leaf, "_raw", None)
+        if raw is None:
+            kinds.add(np.asarray(leaf).dtype)
+        else:
+            kinds.add(np.dtype("float32" if raw.dtype in NARROW else str(raw.dtype)[6:]))
+    if any(kind.kind not in "biufc" for kind in kinds):
+        raise TypeError(f"For 'Tensor', the data must be numbers or booleans, but got elements "
+                        f"of types {sorted(str(kind) for kind in kinds)}.")
+    found = np.result_type(*kinds).name
+    return getattr(torch, "float32" if found == "float64" else found)  # as of Python's floats
+
+
+def _stacked(data: Any, kind: torch.dtype, asked: torch.dtype | None) -> torch.Tensor:
+    """Nested lists that hold Tensors as one raw tensor, through which gradients flow."""
+    if not isinstance(data, (list, tuple)):
+        return converted(as_raw(data), kind if asked is None else asked)
+    parts = [_stacked(part, kind, asked) for part in data]
+    if len({part.shape for part in parts}) > 1:
+        raise TypeError("For 'Tensor', the nested lists must have one shape, but got parts of "
+                        f"shapes {sorted({tuple(part.shape) for part in parts})}.")
+    return torch.stack(parts) if parts else torch.zeros(0, dtype=kind)
 
 
 def device_named(name: Any, where: str) -> torch.device:
@@ -207,7 +277,7 @@ def _functions(names: str) -> frozenset[Any]:
 # functions that need the form of a tensor only, and those that make another tensor of this form
 _OF_FORM = _functions("""
     size stride dim ndimension numel nelement element_size storage_offset is_floating_point
-    is_complex is_contiguous is_inference is_conj is_neg is_signed detach to clone expand
+    is_complex is_contiguous is_inference is_conj is_neg is_signed detach to clone expand view_as
     result_type""")
 _OTHERS = _functions("""
     zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full""")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from .core.settings import Settings
+
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
-_settings: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
     "device_id": 0,
@@ -23,20 +26,28 @@ _settings: dict[str, Any] = {
     "save_graphs": 0,
 }
 
-# Options that steer Ascend's compiler or the original's own graph machinery. They are kept, so that
-# `get_context` answers what was set, and have no effect here.
-_INERT = frozenset(
-    "save_graphs_path enable_dump save_dump_path variable_memory_max_size "
-    "enable_profiling profiling_options enable_auto_mixed_precision enable_graph_kernel "
-    "graph_kernel_flags reserve_class_name_in_scope check_bprop max_device_memory "
-    "mempool_block_size print_file_path env_config_path auto_tune_mode grad_for_scalar "
-    "save_compile_cache runtime_num_threads enable_compile_cache compile_cache_path "
-    "disable_format_transform support_binary op_timeout memory_optimize_level memory_offload "
-    "ascend_config gpu_config exec_order precompile_only "
-    "enable_reduce_precision pynative_synchronize aoe_tune_mode aoe_config debug_level "
-    "jit_enable_inplace_ops enable_sparse enable_task_sink enable_mem_reuse enable_loop_sink "
-    "enable_gpu_multi_stream precision_mode inter_op_parallel_num".split()
-)
+# Options that steer Ascend's compiler or the original's own graph machinery, with the values that
+# MindSpore 2.10 has for them at the start. They are kept, so that `get_context` answers what was
+# set, and have no effect here.
+_INERT: dict[str, Any] = {
+    "save_graphs_path": ".", "variable_memory_max_size": "0", "enable_profiling": False,
+    "profiling_options": "training_trace", "enable_graph_kernel": False, "graph_kernel_flags": "",
+    "reserve_class_name_in_scope": True, "check_bprop": False, "max_device_memory": 1024.0,
+    "mempool_block_size": 1.0, "print_file_path": "", "env_config_path": "",
+    "runtime_num_threads": min(30, os.cpu_count() or 1), "enable_compile_cache": None,
+    "compile_cache_path": "", "disable_format_transform": False, "support_binary": False,
+    "op_timeout": 900, "memory_optimize_level": 0, "ascend_config": {}, "gpu_config": {},
+    "exec_order": "bfs", "enable_reduce_precision": True, "pynative_synchronize": False,
+    "aoe_tune_mode": "", "aoe_config": {}, "debug_level": 0, "precision_mode": "",
+    "inter_op_parallel_num": 0, "enable_ge": False, "topo_order": "", "ge_options": "",
+    # of earlier versions
+    **dict.fromkeys(
+        "enable_dump save_dump_path enable_auto_mixed_precision auto_tune_mode grad_for_scalar "
+        "save_compile_cache memory_offload precompile_only jit_enable_inplace_ops enable_sparse "
+        "enable_task_sink enable_mem_reuse enable_loop_sink enable_gpu_multi_stream".split()),
+}
+
+_settings = Settings("set_context", {**_OPTIONS, **_INERT})
 
 # options that the program has set itself
 chosen: set[str] = set()
@@ -114,9 +125,9 @@ def set_context(**kwargs: Any) -> None:
         True
     """
     for key in kwargs:
-        if key not in _settings and key not in _INERT:
+        if key not in _settings:
             raise ValueError(f"For 'set_context', the option {key!r} is not known. Known options: "
-                             f"{', '.join(sorted({*_settings, *_INERT}))}.")
+                             f"{', '.join(sorted(_settings))}.")
     if "mode" in kwargs and kwargs["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(f"For 'set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), "
                          f"but got {kwargs['mode']!r}.")
@@ -168,12 +179,10 @@ def get_context(attr_key: str) -> Any:
         >>> ms.get_context("mode") == ms.PYNATIVE_MODE
         True
     """
-    if isinstance(attr_key, str):
-        if attr_key in _settings:
-            return _settings[attr_key]
-        if attr_key in _INERT:
-            return None
-    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known.")
+    if isinstance(attr_key, str) and attr_key in _settings:
+        return _settings[attr_key]
+    raise ValueError(f"For 'get_context', the option {attr_key!r} is not known. Known options: "
+                     f"{', '.join(sorted(_settings))}.")
 
 
 def set_deterministic(deterministic: bool) -> None:

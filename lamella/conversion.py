@@ -11,7 +11,8 @@ import torch
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from . import context
-from .construction import converted, device_named, flat_bytes
+from .construction import converted, device_named, flat_bytes, shared
+from .core import cuts
 from .dtype import Type, from_raw, to_raw
 from .errors import op
 from .inplace import in_place
@@ -300,7 +301,7 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
         return self
     raw = getattr(source, "_raw", None)
     if raw is not None and size is None:
-        self._raw = raw.detach()
+        self._raw = shared(raw)
         return self
     storage = source if raw is None else raw.untyped_storage()
     if not isinstance(storage, torch.UntypedStorage):
@@ -367,6 +368,8 @@ def to_dlpack(self: Tensor) -> Any:
         >>> print(ms.Tensor.from_dlpack(x.to_dlpack()))
         [1. 2.]
     """
+    if state.level is not None:
+        cuts.read(self._raw, state.level, "to_dlpack()")
     return torch.to_dlpack(self._raw.detach())  # type: ignore[attr-defined]
 
 
@@ -420,3 +423,17 @@ def _collated(batch: list[Tensor], *, collate_fn_map: Any = None) -> Tensor:
 
 
 default_collate_fn_map[Tensor] = _collated
+
+
+def _dlpack(self: Tensor, **kwargs: Any) -> Any:
+    if state.level is not None:
+        cuts.read(self._raw, state.level, "__dlpack__()")
+    return self._raw.detach().__dlpack__(**kwargs)
+
+
+def _dlpack_device(self: Tensor) -> Any:
+    return self._raw.__dlpack_device__()
+
+
+setattr(Tensor, "__dlpack__", _dlpack)  # noqa: B010
+setattr(Tensor, "__dlpack_device__", _dlpack_device)  # noqa: B010

@@ -14,7 +14,7 @@ from . import context
 from . import dtype as mstype
 from .machine import cache, extension
 from .tensor import Tensor
-from .versions import MINDSPORE_VERSION, __version__
+from .versions import MINDSPORE_VERSION, __version__, commit
 
 __all__ = ["advice", "facts", "run_check"]
 
@@ -33,7 +33,8 @@ def facts() -> dict[str, dict[str, Any]]:
     return {
         "python": {"version": platform.python_version(), "executable": sys.executable,
                    "system": f"{platform.system()} {platform.machine()}"},
-        "packages": {"lamella": __version__, "follows MindSpore": MINDSPORE_VERSION,
+        "packages": {"lamella": __version__, "commit": commit(),
+                     "follows MindSpore": MINDSPORE_VERSION,
                      **{name: _version(name) for name in ("torch", "numpy", "mindspore")}},
         "cpu": _cpu(),
         "gpu": _gpu(),
@@ -150,7 +151,7 @@ def run_check() -> None:
     Examples:
         >>> import lamella as ms
         >>> ms.run_check()  # doctest: +ELLIPSIS
-        Lamella 0.1.0 ... works.
+        Lamella ... works.
     """
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], mstype.float32)
     product = (x @ x).asnumpy().tolist()  # pyright: ignore[reportOperatorIssue]

@@ -13,7 +13,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import torch
 
-from .kernel_messages import error_type, is_failure, meaning, of_vmap, without_prefix
+from .compat.arguments import culprit, of_mismatch
+from .kernel_messages import VAGUE, error_type, is_failure, meaning, of_vmap, without_prefix
 
 _OWN = __name__.partition(".")[0] + "."
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
@@ -100,6 +101,8 @@ def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
     if origin == "kernel":
         tensors = _tensors(arguments)
         text = (_axis_outside(error, tensors, arguments)
+                or _class_outside(text, tensors)
+                or _channels_differ(text, tensors)
                 or meaning(text, kind, any(t.numel() == 0 for t in tensors))
                 or without_prefix(text))
     return kind(f"For '{name}', {text} Arguments: {given}.")
@@ -124,6 +127,29 @@ def _axis_outside(error: BaseException, tensors: list[torch.Tensor],
             if type(axis) is int and not -rank <= axis < rank:
                 return f"'{name}' must be in [{-rank}, {rank - 1}], but got {axis}."
     return ""
+
+
+def _class_outside(text: str, tensors: list[torch.Tensor]) -> str:
+    """The message about a class that the first tensor has no score for; "" if it isn't that."""
+    found = re.search(r"^Target (-?\d+) is out of bounds", text)
+    if found is None or not tensors or not tensors[0].dim():
+        return ""
+    classes = tensors[0].shape[min(1, tensors[0].dim() - 1)]
+    return (f"the class {found[1]} is out of range: there are scores for {classes} classes, 0 to "
+            f"{classes - 1}.")
+
+
+def _channels_differ(text: str, tensors: list[torch.Tensor]) -> str:
+    """The message about channels that a convolution's kernels don't have; "" if it isn't that."""
+    found = re.search(r"expected input\[.*\] to have (\d+) channels, but got (\d+) channels", text)
+    if found is None or not tensors:
+        return ""
+    shape, wanted = tuple(tensors[0].shape), int(found[1])
+    said = f"the input must have {wanted} channels, in dimension 1, but its shape is {shape}."
+    if len(shape) > 3 and shape[-1] == wanted:
+        order = (0, len(shape) - 1, *range(1, len(shape) - 1))
+        said += f" Its channels seem to be last: x.transpose{order} puts them there."
+    return said
 
 
 def _of_attribute(name: str, error: AttributeError, text: str, given: str,
@@ -225,23 +251,29 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as mismatch:
-        return TypeError(f"For '{name}', {mismatch}. It takes {inspect.signature(function)}.")
+        return of_mismatch(name, function, args, mismatch)
     given = {k: v for k, v in bound.arguments.items()
              if k != "self" or hasattr(getattr(v, "_raw", None), "shape")}
-    return op_error(name, error, **given)
+    explained = op_error(name, error, **given)
+    vague = next((words for words in VAGUE if words in str(explained)), "")
+    named = culprit(function, given) if vague and explained is not error else ""
+    return type(explained)(str(explained).replace(vague, named)) if named else explained
 
 
-def explain_in(name: str, owner: type, function: Callable[..., Any], args: Any, kwargs: Any,
-               error: Exception) -> None:
-    """Raise an error that explains that of `function`, if `owner` is one of Lamella's classes.
+def explained_in(name: str, owner: type, function: Callable[..., Any], args: Any, kwargs: Any,
+                 error: Exception) -> Exception:
+    """An error that explains that of `function`, if `owner` is one of Lamella's classes.
 
-    An error that came through the user's code is left as it is.
+    An error that came through the user's code is returned as it is.
     """
-    if not owner.__module__.startswith(_OWN) or not _is_internal(error):
-        return
-    explained = _explain(function, name, args, kwargs, error)
-    if explained is not error:
-        raise explained from error
+    if not is_own(owner) or not _is_internal(error):
+        return error
+    return _explain(function, name, args, kwargs, error)
+
+
+def is_own(kind: type) -> bool:
+    """Whether a class is one of Lamella's."""
+    return kind.__module__.startswith(_OWN)
 
 
 def _is_internal(error: BaseException) -> bool:
@@ -269,9 +301,11 @@ def explain_construction(owner: type[R]) -> type[R]:
         try:
             init(self, *args, **kwargs)
         except KERNEL_ERRORS as error:
-            if _origin(error) != "raise":
-                explain_in(type(self).__name__, owner, init, (self, *args), kwargs, error)
-            raise
+            explained = error if _origin(error) == "raise" else explained_in(
+                type(self).__name__, owner, init, (self, *args), kwargs, error)
+            if explained is error:
+                raise
+            raise explained from error
 
     owner.__init__ = explained  # type: ignore[misc]
     return owner

@@ -3,6 +3,8 @@ there are."""
 
 from __future__ import annotations
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import functools
 from collections.abc import Callable
 from typing import Any

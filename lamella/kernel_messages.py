@@ -94,6 +94,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "a {0} by {1} and a {2} by {3} matrix can't be multiplied."),
     (r"cannot be multiplied|first two dimensions of batch2|size mismatch, got|vector \+ matrix|"
      r"Incompatible|last dimension must match", "the sizes of the matrices don't fit."),
+    (r"only one dimension can be inferred", "at most one of the sizes can be -1."),
     (rf"shape '(\[.*?\])' is invalid for input of size {_NUMBER}",
      "{1} elements can't take the shape {0}."),
     (rf"at least {_NUMBER}[- ]?[dD]?(?:im)?", "a tensor of rank {0} or more is needed."),
@@ -170,6 +171,11 @@ _PREFIX = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (
 _OF_KIND = {ValueError: "the shapes or values of the arguments don't fit together.",
             TypeError: "arguments of these types don't go together.",
             IndexError: "an index is out of range."}
+
+
+# what is said where the message doesn't tell which argument it is
+VAGUE = ("arguments of these types do not go together.",
+         "arguments of these types don't go together.", "an argument is of a wrong type.")
 
 
 @functools.lru_cache(1)

@@ -44,6 +44,18 @@ def _count(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
+def complex_sign(a: torch.Tensor) -> torch.Tensor:
+    """Each of the two parts of `a`, divided by its magnitude; 0 where that is 0.
+
+    PyTorch's `sgn` gives infinity two answers: its vector kernel divides the parts, its scalar one
+    (older processors, and the last elements on all others) complex numbers.
+    """
+    size = a.abs()
+    nothing = size == 0
+    parts = torch.view_as_real(a.resolve_conj()) / size.masked_fill(nothing, 1).unsqueeze(-1)
+    return torch.view_as_complex(parts).masked_fill(nothing, 0)
+
+
 def power(a: Any, b: Any) -> torch.Tensor:
     """`a` ** `b`; of two tensors with derivatives of any order.
 

@@ -8,6 +8,8 @@ The environment variable ``GLOG_v`` says how much is shown when this module is i
 
 from __future__ import annotations
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import functools
 import logging
 import os

@@ -2,7 +2,8 @@
 
 The processes are started and watched by torch's elastic agent: when one fails, the others are
 ended, and what it printed last is shown. Each prints into ``worker_N.log``. Unlike MindSpore's, the
-command always waits for its processes, and its exit status is theirs.
+command always waits for its processes, and its exit status is theirs. On Linux they are killed when
+it is, in whatever way.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import argparse
 import ast
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from .machine import bound
 
 __all__ = ["main", "name_this_process"]
 
@@ -41,6 +45,10 @@ def main(arguments: Sequence[str]) -> int:
         print(f"lamella msrun: --worker_num must be a multiple of --local_worker_num, but they are "
               f"{given.worker_num} and {given.local_worker_num}.", file=sys.stderr)
         return 2
+    if not _there(given.task_script):
+        print(f"lamella msrun: can't run {given.task_script!r}: there is no such file.",
+              file=sys.stderr)
+        return 2
     logs = pathlib.Path(given.log_dir or ".").resolve()
     logs.mkdir(parents=True, exist_ok=True)
     os.environ.update({
@@ -57,6 +65,11 @@ def main(arguments: Sequence[str]) -> int:
     if given.sim_level != -1:
         return _simulate(given, program)
     return _launch(given, here, program)
+
+
+def _there(program: str) -> bool:
+    """Whether a program is a file here, or one that the shell would find."""
+    return os.path.isfile(program) if program.endswith(".py") else bool(shutil.which(program))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -97,12 +110,19 @@ def _launch(given: argparse.Namespace, here: int, program: list[str]) -> int:
         min_nodes=machines, max_nodes=machines, nproc_per_node=here, run_id="lamella",
         max_restarts=0, monitor_interval=0.1, start_method="spawn",
         **(alone if machines == 1 else several))
+    command = [sys.executable, *program] if program[0] == "-m" else program
     try:
-        elastic_launch(config, sys.executable if program[0] == "-m" else program.pop(0))(*program)
+        elastic_launch(config, sys.executable)(
+            "-I", "-S", bound.__file__, str(os.getpid()), *command)
     except ChildFailedError as error:
         rank, failure = min(error.failures.items(), key=lambda item: item[1].timestamp)
         code = failure.exitcode
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+        first = max(given.node_rank, 0) * here
+        well = sorted({*range(first, first + here)} - {*error.failures})  # what failed ends others
+        if well:
+            said = "process" if len(well) == 1 else "processes"
+            how += f" after {said} {', '.join(map(str, well))} had ended with status 0"
         log = _log_of(rank)
         print(f"lamella msrun: process {rank} {how}; {log} ends with:", file=sys.stderr)
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []

@@ -91,6 +91,15 @@ def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Ca
     return method
 
 
+def _of_pytorchs(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a function of PyTorch's that is called with a Tensor gives: an error."""
+    name = getattr(function, "__name__", str(function))
+    if name.startswith("__"):
+        return NotImplemented  # an operator, which Tensor has itself
+    raise TypeError(f"For 'torch.{name}', PyTorch's functions don't take Tensors of Lamella: use "
+                    f"ops, or x.to_torch(), and Tensor.from_torch for the result.")
+
+
 def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
     return lambda a, b: kernel(b, a)
 
@@ -150,6 +159,7 @@ for _name in ("lt", "le", "gt", "ge"):
 for _method in (_neg, _pos, _abs, _invert, _round):
     _method.__name__ = _method.__qualname__ = f"_{_method.__name__}__"
     setattr(Tensor, _method.__name__, _method)
+setattr(Tensor, "__torch_function__", classmethod(_of_pytorchs))  # noqa: B010
 setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
 setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
 del _name, _kernel, _method

@@ -190,6 +190,9 @@ def kind_of(value: Any) -> str:
 def refusal(name: str, forms: tuple[Form, ...], args: tuple[Any, ...],
             given: dict[str, Any]) -> str:
     """The message for a call that fits no form."""
+    if "out" in given:  # as NumPy's functions call the methods of what they are given
+        return (f"For 'Tensor.{name}', there is no argument 'out'. NumPy's functions don't take "
+                f"Tensors: use x.{name}(), ops.{name}(x) or numpy.{name}(x.asnumpy()).")
     words = [*map(kind_of, args), *(f"{k}={kind_of(v)}" for k, v in given.items())]
     primitive = _PRIMITIVES.get(name)
     if (primitive and len(words) == 1 and not given and args[0] is not None

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from . import context
+from .core import cuts
 from .dtype import is_inexact
 from .state import state
 from .tensor import Tensor, as_raw, wrap
@@ -110,7 +111,13 @@ class Parameter(Tensor):
                             f"but got {default_input!r} of type {type(default_input).__name__}.")
         self.init = getattr(default_input, "init", None)
         if self.init is None:
-            self._data = as_raw(default_input, copy=True)
+            made = as_raw(default_input, copy=True)
+            self._data = made.detach()
+            level = state.level
+            if level is not None and state.overlay is not None and (
+                    level.forward or made.requires_grad
+                    or torch._C._are_functorch_transforms_active()):
+                state.overlay[self] = made  # inside of the gradient call, a value like any other
         elif delay.initialization:
             self._data = cast(Tensor, default_input)._raw
         else:
@@ -257,7 +264,8 @@ class Parameter(Tensor):
             raise ValueError(f"For 'Parameter.set_data', the shape of 'data' must be "
                              f"{self.shape} as that of parameter '{self.name}', "
                              f"but got {data.shape}.")
-        self.sliced = bool(slice_shape)
+        if self.sliced is not bool(slice_shape):
+            self.sliced = bool(slice_shape)
         if data.init is not None:
             if self.init is not None:
                 self.init, self._data = data.init, data._raw.to(own)
@@ -293,11 +301,15 @@ class Parameter(Tensor):
             return
         self._note()
         self._data = raw.detach().to(own.device, own.dtype, copy=True)
-        if overlay is not None and self in overlay:
-            again = self._data.detach().to(overlay[self].dtype)
-            assigned = None if state.level is None else state.level.assigned.get(id(self))
+        level = state.level
+        place = None if level is None or level.kind != "reverse" else cuts.assigned(raw, level)
+        if overlay is not None and (self in overlay or place is not None):
+            again = self._data.detach().to(overlay.get(self, self._data).dtype)
+            assigned = None if level is None else level.assigned.get(id(self))
             if assigned is not None and self.requires_grad:
                 assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
+            if level is not None and place is not None and is_inexact(again.dtype):
+                level.probes.append((again.requires_grad_(), place, self.name))
             overlay[self] = again
 
     def keeps_memory(self) -> bool:

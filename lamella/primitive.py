@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import KERNEL_ERRORS, explain_construction, explain_in, op
+from .errors import KERNEL_ERRORS, explain_construction, explained_in, op
 
 on_shard: Callable[[Any], None] | None = None  # what `parallel.sharding` does with strategies
 
@@ -25,6 +25,10 @@ class Primitive:
         [4 6] Add
     """
 
+    __caches__ = ("_generator",)  # of random operators: made at the first use
+
+    _attributes: tuple[str, ...] = ()  # the names of those that `add_prim_attr` has set
+
     if TYPE_CHECKING:  # the attributes that `add_prim_attr` sets
         def __getattr__(self, name: str) -> Any: ...
 
@@ -37,7 +41,7 @@ class Primitive:
 
     def __init__(self, name: str):
         self.name = name
-        self.attrs: dict[str, Any] = {}
+        self._attributes = ()
         self.instance_name: str | None = None
 
     def __call__(self, *args: Any) -> Any:
@@ -51,13 +55,14 @@ class Primitive:
     def add_prim_attr(self, name: str, value: Any) -> Primitive:
         """Set attribute `name` of the operator; returns the operator."""
         self.__dict__[name] = value
-        self.attrs[name] = value
+        if name not in self._attributes:
+            self._attributes = (*self._attributes, name)
         return self
 
     def del_prim_attr(self, name: str) -> Primitive:
         """Take attribute `name` away; returns the operator."""
         self.__dict__.pop(name, None)
-        self.attrs.pop(name, None)
+        self._attributes = tuple([kept for kept in self._attributes if kept != name])
         return self
 
     add_attr = add_prim_attr
@@ -74,6 +79,17 @@ class Primitive:
         """Name the inputs and outputs."""
         self.add_prim_attr("input_names", inputs)
         self.add_prim_attr("output_names", outputs)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes by name; they are kept as this object's own attributes."""
+        own = self.__dict__
+        return {name: own[name] for name in self._attributes if name in own}
+
+    @attrs.setter
+    def attrs(self, given: dict[str, Any]) -> None:
+        self._attributes = tuple(given)
+        self.__dict__.update(given)
 
     def get_attr_dict(self) -> dict[str, Any]:
         """The attributes by name."""
@@ -196,8 +212,10 @@ def _explaining(call: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return call(self, *args, **kwargs)
         except KERNEL_ERRORS as error:
-            explain_in(self.name, type(self), call, (self, *args), kwargs, error)
-            raise
+            explained = explained_in(self.name, type(self), call, (self, *args), kwargs, error)
+            if explained is error:
+                raise
+            raise explained from error
 
     return explaining
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import enum
 import itertools
 import os

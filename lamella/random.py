@@ -22,10 +22,14 @@ import numpy as np
 import torch
 
 from . import context
+from .compat.missing import getattr_of
+from .core.outside import outside
+from .core.settings import Settings
 from .forking import Lock
 from .state import state
 from .tensor import Tensor, wrap
 
+__getattr__ = getattr_of(__name__)
 _lock = Lock()
 
 
@@ -33,7 +37,7 @@ class _Stream(torch.Generator):
     """A generator with weak references, which PyTorch's own lacks in 2.7."""
 
 
-_global_seed: int | None = None
+_settings = Settings("the random numbers", {"seed": None})
 _listeners: list[Callable[[], None]] = []  # called when the global seed is set
 _streams: dict[tuple[torch.device, int, int], torch.Generator] = {}
 # those that objects keep, by when they were made
@@ -62,14 +66,13 @@ def set_seed(seed: int) -> None:
         >>> print((a == ms.ops.randn(3)).all())
         True
     """
-    global _global_seed
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"For 'set_seed', 'seed' must be an int of 0 or more, but got {seed!r} "
                         f"of type {type(seed).__name__}.")
     if not 0 <= seed < 2**32:
         raise ValueError(f"For 'set_seed', 'seed' must be in [0, 2**32), but got {seed}.")
     with _lock:
-        _global_seed = seed
+        _settings["seed"] = seed
         for (_, *own), stream in _streams.items():  # graphs hold these very generators
             stream.manual_seed(_mixed(seed, *own))
         torch.manual_seed(seed)
@@ -141,7 +144,7 @@ def get_seed() -> int | None:
         >>> ms.get_seed()
         1234
     """
-    return _global_seed
+    return _settings["seed"]
 
 
 def default_raw() -> torch.Generator:
@@ -175,7 +178,7 @@ def _generator(seed: int, seed2: int) -> torch.Generator:
 
 def restart(made: torch.Generator, seed: int, seed2: int) -> torch.Generator:
     """Put a generator where one made with these seeds begins; returns it."""
-    return made.manual_seed(_mixed(_global_seed or 0, seed, seed2))
+    return made.manual_seed(_mixed(_settings.unwatched("seed") or 0, seed, seed2))
 
 
 def kept() -> Callable[[], None]:
@@ -216,7 +219,7 @@ def snapshot() -> dict[str, Any]:
     in each run of a program.
     """
     with _lock:
-        return {"seed": _global_seed, "default": default_raw().get_state().numpy(),
+        return {"seed": _settings.unwatched("seed"), "default": default_raw().get_state().numpy(),
                 "streams": [[*key[1:], made.get_state().numpy()] for key, made in _streams.items()],
                 "own": [[n, made.get_state().numpy()] for n, made in _own.items()],
                 "numpy": np.random.get_state()}
@@ -224,8 +227,7 @@ def snapshot() -> dict[str, Any]:
 
 def put_back(state: dict[str, Any]) -> None:
     """Restore the state that `snapshot` has returned, also in another run of the program."""
-    global _global_seed
-    _global_seed = state["seed"]
+    _settings["seed"] = state["seed"]
     default_raw().set_state(torch.from_numpy(state["default"]))
     for seed, seed2, position in state["streams"]:
         generator(seed, seed2).set_state(torch.from_numpy(position))
@@ -288,6 +290,7 @@ class Generator:
         5
     """
 
+    @outside
     def __init__(self):
         self._own: torch.Generator | None = _Stream(device=context.current_device()).manual_seed(0)
         with _lock:
@@ -298,6 +301,7 @@ class Generator:
         """The PyTorch generator inside."""
         return self._own if self._own is not None else default_raw()
 
+    @outside
     def set_state(self, state: Tensor) -> None:
         """Continue from a state that `get_state` gave.
 
@@ -314,6 +318,7 @@ class Generator:
             raise ValueError(f"For 'Generator.set_state', 'state' is not the state of a generator "
                              f"of this device: {str(error).splitlines()[0]}") from error
 
+    @outside
     def get_state(self) -> Tensor:
         """The state, a Tensor of uint8."""
         return wrap(self.raw.get_state())
@@ -322,6 +327,7 @@ class Generator:
         """Seed the generator with a random number, which is returned."""
         return self.manual_seed(secrets.randbits(63)).initial_seed()
 
+    @outside
     def manual_seed(self, seed: int) -> Generator:
         """Seed the generator; returns it.
 
@@ -343,6 +349,11 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The number that the generator was last seeded with, as an int64 (-1 for 2**64 - 1)."""
+        if state.trace is not None:
+            state.trace.outside.depend_once(("seed", id(self)), self._seeded_with)
+        return self._seeded_with()
+
+    def _seeded_with(self) -> int:
         seed = self.raw.initial_seed()
         return seed - 2**64 if seed >= 2**63 else seed
 

@@ -6,6 +6,8 @@ memory that nothing counts.
 
 from __future__ import annotations
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import os
 import re
 import time

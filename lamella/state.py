@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -20,25 +22,37 @@ class _ThreadState(threading.local):
         level: the innermost gradient call whose function is running, see `autodiff.level`.
         trace: the run being recorded as a graph, see `graph.trace`.
         whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
-        compiled: whether this is inside a compiled function that runs eagerly after all.
+        as_graph: whether this is inside a function that the program asked to compile.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None
     level: Any = None
     trace: Any = None
     whole: bool = False
-    compiled: bool = False
+    as_graph: bool = False
 
 
 state = _ThreadState()
 
 
 def in_graph() -> bool:
-    """Whether the code that runs is that of a compiled function, recorded or run eagerly.
+    """Whether the code that runs is that of a function which the program itself asked to compile.
 
-    A few operations mean something else there, as they do in MindSpore's two modes.
+    A few operations mean something else there, as they do in MindSpore's graphs, also where the
+    function runs eagerly after all. What Lamella compiles by its own choice means what it means
+    eagerly.
     """
-    return state.trace is not None or state.compiled
+    return state.as_graph
+
+
+@contextlib.contextmanager
+def as_graph() -> Iterator[None]:
+    """A block in which operations mean what they mean in MindSpore's graphs, see `in_graph`."""
+    before, state.as_graph = state.as_graph, True
+    try:
+        yield
+    finally:
+        state.as_graph = before
 
 
 def is_nested() -> bool:

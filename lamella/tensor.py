@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from . import context, printing
-from .absent import of_attribute
+from .compat.missing import attribute_of
 from .construction import (
     NUMBERS,
     as_array,
@@ -27,7 +27,9 @@ from .construction import (
     device_named,
     dimensions,
     holds,
+    shared,
 )
+from .core import cuts
 from .dtype import Type, from_raw, is_inexact
 from .errors import op
 from .indexed_copies import copies, note_copy, write_back
@@ -73,6 +75,7 @@ class Tensor:
     __array_priority__ = 1000.0  # NumPy arrays leave `array + tensor` to us
 
     _raw: torch.Tensor
+    _is_whole = True  # no structure, whatever a subclass is
     init: Any = None  # the Initializer of a tensor whose data has not been made yet
     const_arg: bool = False
 
@@ -246,7 +249,11 @@ class Tensor:
                             f"booleans, but got elements of type {array.dtype}.")
         if not array.flags.writeable or not array.dtype.isnative or min((0, *array.strides)) < 0:
             array = array.astype(array.dtype.newbyteorder("="), order="C")
-        return wrap(torch.from_numpy(array).to(context.current_device()))
+        shared = getattr(array, "shared", None)  # of a compiler's stand-in for an array
+        if shared is not None:
+            return wrap(shared())
+        made = torch.from_numpy if state.trace is None else state.trace.from_numpy
+        return wrap(made(array).to(context.current_device()))
 
     def asnumpy(self) -> np.ndarray:
         """The data as a NumPy array, sharing memory where it lies on the CPU.
@@ -257,6 +264,8 @@ class Tensor:
         if state.trace is not None:
             state.trace.refuse("hands a tensor to NumPy")
         raw = self._raw
+        if state.level is not None:
+            cuts.read(raw, state.level, "asnumpy()")
         if (torch._C._are_functorch_transforms_active()
                 or functorch.is_functorch_wrapped_tensor(raw)):
             raw = plain(raw)
@@ -267,11 +276,10 @@ class Tensor:
     numpy = asnumpy
 
     def __getattr__(self, name: str) -> Any:
-        """Called for a missing attribute: the error tells whether MindSpore has it."""
+        """Called for a missing attribute: the error tells what to use instead."""
         kind = type(self).__name__
-        hint = of_attribute(("mindspore.Tensor", f"mindspore.{kind}"), name)
-        raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name,
-                             obj=self)
+        raise attribute_of(self, (kind, "Tensor"), name,
+                           f"'{kind}' object has no attribute '{name}'")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.asnumpy()
@@ -279,22 +287,20 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self._raw.detach().__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        return self._raw.__dlpack_device__()
-
     def item(self, index: Any = None) -> Any:
         """The element of a one-element tensor, or the one at `index`, as a Python number."""
         if index is not None:
             part = wrap(self._raw.reshape(-1)) if isinstance(index, int) else self
-            return part[index]._one("a number by 'item'")
+            return part[index].item()
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "item()")
         return self._one("a number by 'item'")
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         self.init_data()
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "tolist()")
         return numbers(self._raw)
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
@@ -315,7 +321,7 @@ class Tensor:
 
     def __deepcopy__(self, memodict: dict) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw.detach().clone()
+        twin._raw = shared(self._raw).clone()
         if self.__dict__:
             memodict[id(self)] = twin
             twin.__dict__.update(copy.deepcopy(self.__dict__, memodict))
@@ -323,7 +329,7 @@ class Tensor:
 
     def __copy__(self) -> Tensor:
         twin = _new(type(self))
-        twin._raw = self._raw.detach().clone()
+        twin._raw = shared(self._raw).clone()
         twin.__dict__.update(self.__dict__)
         return twin
 
@@ -359,12 +365,16 @@ class Tensor:
             raise type(error)(f"For 'int', {number!r} is not an integer.") from None
 
     def __float__(self) -> float:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "float()")
         number = self._one("float")
         if isinstance(number, complex):
             raise TypeError(f"For 'float', {number!r} is complex; take its real part.")
         return float(number)
 
     def __complex__(self) -> complex:
+        if state.level is not None:
+            cuts.read(self._raw, state.level, "complex()")
         return complex(self._one("complex"))
 
     def __index__(self) -> int:

@@ -5,6 +5,7 @@ import importlib
 import itertools
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -308,6 +309,20 @@ def test_the_picture(tmp_path):
     pytest.importorskip("matplotlib", reason="it draws the picture")
     picture = plot.draw(some_results(), tmp_path / "a.svg")
     assert "<svg" in picture.read_text(encoding="utf-8")
+
+
+def test_the_short_picture_shows_the_training_steps_of_the_page(tmp_path):
+    pytest.importorskip("matplotlib", reason="it draws the picture")
+    page = (bench.DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    rows = plot.training_rows(page)
+    assert list(rows) == ["MLP", "LeNet-5", "LSTM", "GPT", "ResNet-18"]
+    line = re.search(r"^\| LeNet-5 \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    assert line is not None
+    found = [f"{rows['LeNet-5'][name]:.2f}" for name in ("Lamella", "Lamella graph")]
+    assert found == [line[1], line[2]]
+    assert rows["GPT"]["PyTorch"] == 1 and rows["GPT"]["MindSpore"] > 1
+    picture = plot.draw_training(page, tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->" in picture for name in [*rows, "JAX jit", "torch.compile"])
 
 
 def test_options_choose_workloads():

@@ -126,8 +126,11 @@ def test_help_names_the_commands(main, option):
 
 
 def test_the_version(main):
+    at = subprocess.run(["git", "-C", os.path.dirname(cli.__file__), "rev-parse", "HEAD"],
+                        capture_output=True, text=True).stdout[:10]
+    expected = f"lamella {__version__} (commit {at})\n" if at else f"lamella {__version__}\n"
     for option in ("--version", "-V"):
-        assert main(option)[:2] == (0, f"lamella {__version__}\n")
+        assert main(option)[:2] == (0, expected)
     assert main()[0] == 2  # no command: help
 
 

@@ -8,10 +8,10 @@ from lamella import context
 
 
 @pytest.fixture(autouse=True)
-def _restored(monkeypatch):
-    monkeypatch.setattr(context, "_settings", dict(context._settings))
+def _restored():
     device = context._device
-    yield
+    with context._settings.kept():
+        yield
     context._device = device
     torch.use_deterministic_algorithms(False)
 
@@ -27,7 +27,7 @@ def test_modes():
 def test_options_without_effect_are_kept():
     ms.set_context(save_graphs=False, max_device_memory="2GB")
     assert ms.get_context("max_device_memory") == "2GB"
-    assert ms.get_context("print_file_path") is None
+    assert ms.get_context("print_file_path") == ""
 
 
 def test_devices():
@@ -65,3 +65,12 @@ def test_errors_say_what_was_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
     assert context._settings == before
+
+
+@pytest.mark.parametrize("option, value", [
+    ("enable_ge", False), ("save_graphs_path", "."), ("max_device_memory", 1024.0),
+    ("op_timeout", 900), ("exec_order", "bfs"), ("ascend_config", {}), ("debug_level", 0),
+    ("reserve_class_name_in_scope", True), ("enable_compile_cache", None), ("topo_order", "")])
+def test_options_without_effect_have_the_defaults_of_mindspore(option, value):
+    found = ms.get_context(option)
+    assert found == value and type(found) is type(value)

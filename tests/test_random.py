@@ -96,12 +96,13 @@ def test_seed_and_offset_for_a_primitive() -> None:
 
 def test_an_offset_is_another_in_each_call_of_a_compiled_function() -> None:
     g = ms.Generator()
-    step = ms.jit(lambda: g._step(12)[1])
-    with pytest.warns(UserWarning, match="runs eagerly: it calls .*_step"):
-        first = step()
-    second = step()
+    step = ms.jit(lambda: g._step(12))
+    seed, first = step()
+    second = step()[1]
     g.manual_seed(0)
-    assert same(step(), first) and not same(first, second)
+    assert same(step()[1], first) and not same(first, second)
+    g.manual_seed(5)
+    assert seed.item() == 0 and step()[0].item() == 5 and not step.report()["eager"]
 
 
 def test_rng_state_of_the_default_generator() -> None:

@@ -13,7 +13,8 @@ ROOT = Path(lamella.__file__).parent
 
 # from the bottom: a room may import what is named before it; those in one line import each other
 ORDER = (
-    "versions wrappers forking context dtype log absent kernel_messages errors state",
+    "versions wrappers forking context dtype log absent kernel_messages errors tracebacks state "
+    "core compat",
     "machine",
     "symbol construction kernels printing narrow unsigned indexing inplace indexed_copies "
     "overloads adapters tensor_forms promotion tensor operators primitive conversion "

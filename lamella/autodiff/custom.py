@@ -14,18 +14,31 @@ from typing import Any
 
 import torch
 
+from ..core.structures import kind_of
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import wrap
 from .level import current, entered, lifted, watched
-from .node import Rule, attach
-from .rules import checked_gradient, rule_name
+from .node import Rule, attach, pushing_only
+from .rules import checked_gradient, rule_name, warn_of_closed_over
 from .stop import no_grad
-from .tree import differentiable, leaves, map_tensors, same_structure, tensors
+from .tree import (
+    check_no_hidden,
+    differentiable,
+    leaves,
+    map_tensors,
+    same_structure,
+    tensors,
+)
+
+
+def has_rule(cell: Any) -> bool:
+    """Whether a Cell has a derivative of the user's: a method `bprop` or `jvp`."""
+    return hasattr(cell, "bprop") or callable(getattr(type(cell), "jvp", None))
 
 
 def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
-    """Call `cell.construct`, with `cell.bprop` as its backward rule if a gradient is recorded."""
+    """Call `cell.construct`, with the Cell's own rules if a gradient is recorded."""
     overlay = state.overlay
     parameters: list[Parameter] = []
     if overlay:
@@ -34,7 +47,11 @@ def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
     if not watched(raws):
         return cell.construct(*args, **kwargs)
     call = _BpropCall(cell, args, kwargs, parameters)
-    if lifted():
+    extended = lifted()
+    rules = [getattr(cell, name) for name in ("construct", "bprop", "jvp") if hasattr(cell, name)]
+    warn_of_closed_over(call.rule, rules, None if extended else cell,
+                        {id(p) for p in parameters})
+    if extended or call.by_jvp:
         return _attached_bprop(call, raws)
     outs = iter(_Bprop.apply(call, *raws))
     return map_tensors(lambda _: wrap(next(outs)), call.out_tree)
@@ -47,11 +64,13 @@ class _BpropCall:
         self.cell, self.args, self.kwargs, self.parameters = cell, args, kwargs, parameters
         self.level = current()
         self.out_tree: Any = None
+        self.by_jvp = not hasattr(cell, "bprop")
         self.names, self.keywords = _bprop_arguments(cell, args, kwargs)
 
     @property
     def rule(self) -> str:
-        return f"bprop {rule_name(self.cell.bprop)} of {type(self.cell).__name__}"
+        name = "jvp" if self.by_jvp else "bprop"
+        return f"{name} {rule_name(getattr(self.cell, name))} of {type(self.cell).__name__}"
 
     def arguments(self, leaves: Sequence[torch.Tensor]) -> dict[str, Any]:
         """The call's arguments by name, made of these raw tensors."""
@@ -75,7 +94,8 @@ def _bprop_arguments(cell: Any, args: tuple, kwargs: dict) -> tuple[list[str], l
         TypeError: if the two signatures don't fit.
     """
     construct = inspect.signature(cell.construct)
-    bprop = inspect.signature(cell.bprop).parameters.values()
+    rule = "bprop" if hasattr(cell, "bprop") else "jvp"
+    bprop = inspect.signature(getattr(cell, rule)).parameters.values()
     bound = construct.bind(*args, **kwargs)
     keywords = [p.name for p in bprop if p.kind is p.KEYWORD_ONLY]
     given: list[str] = []
@@ -95,9 +115,10 @@ def _bprop_arguments(cell: Any, args: tuple, kwargs: dict) -> tuple[list[str], l
     for names in (given, every):
         if len(positional) == len(names) + 2:
             return names, keywords
-    raise TypeError(f"The bprop {rule_name(cell.bprop)} of {type(cell).__name__} takes "
+    last = "dout" if rule == "bprop" else "dinputs"
+    raise TypeError(f"The {rule} {rule_name(getattr(cell, rule))} of {type(cell).__name__} takes "
                     f"{len(positional)} arguments, but must take the {len(given)} inputs of "
-                    f"construct ({', '.join(given)}), then 'out' and 'dout': {len(given) + 2}.")
+                    f"construct ({', '.join(given)}), then 'out' and '{last}': {len(given) + 2}.")
 
 
 class _Bprop(torch.autograd.Function):
@@ -108,6 +129,7 @@ class _Bprop(torch.autograd.Function):
         flat = iter(raws)
         args, kwargs = map_tensors(lambda _: wrap(next(flat).detach()), (call.args, call.kwargs))
         out = call.cell.construct(*args, **kwargs)
+        check_no_hidden(type(call.cell).__name__, "the result of 'construct'", out)
         call.out_tree = out
         outs = [t._raw.detach() for t in tensors(out)]
         ctx.call, ctx.inputs = call, len(raws)
@@ -187,7 +209,10 @@ def _attached_bprop(call: _BpropCall, raws: list[torch.Tensor]) -> Any:
         return _pushed(call, inputs[:count], whole(found, inputs[count:]), tangents[:count],
                        floating)
 
+    check_no_hidden(type(call.cell).__name__, "the result of 'construct'", out)
     rule = Rule(call.rule, pull, push if hasattr(call.cell, "jvp") else None)
+    if call.by_jvp:
+        rule = Rule(call.rule, pushing_only(rule).pull, push)
     tied = iter(attach(rule, outs, [*raws, *integers]))
     return map_tensors(lambda _: wrap(next(tied)), call.out_tree)
 
@@ -231,8 +256,8 @@ def _leaf_names(call: _BpropCall) -> list[tuple[str, int]]:
 def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[int, Any]]:
     """What a bprop returned, as gradients by argument name and by id of a Parameter."""
     by_parameter: dict[int, Any] = {}
-    values = list(result) if isinstance(result, (tuple, list)) else [result]
-    if values and isinstance(values[-1], dict):
+    values = list(result) if _is_sequence(result) else [result]
+    if values and isinstance(values[-1], dict) and not _is_of_last_input(call, values):
         by_parameter = _parameter_gradients(call, values.pop())
         if len(values) == 1 and isinstance(values[0], (tuple, list)):
             values = list(values[0])
@@ -246,6 +271,22 @@ def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[i
             raise ValueError(f"The {call.rule} must return at most {len(call.names)} gradients, "
                              f"one for each input, but it returned {len(values)}.")
     return dict(zip(call.names, values, strict=False)), by_parameter
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether a value is a tuple or list of several, not one structure."""
+    return isinstance(value, (tuple, list)) and not hasattr(value, "_fields")
+
+
+def _is_of_last_input(call: _BpropCall, values: list[Any]) -> bool:
+    """Whether the dict that ends what a bprop returned is the gradient of the last input."""
+    if len(values) != len(call.names):
+        return False
+    bound = inspect.signature(call.cell.construct).bind(*call.args, **call.kwargs)
+    bound.apply_defaults()
+    given = bound.arguments.get(call.names[-1]) if not call.names[-1].startswith(
+        "*") else call.args[-1]
+    return isinstance(given, dict) and given.keys() == values[-1].keys()
 
 
 def _parameter_gradients(call: _BpropCall, given: dict) -> dict[int, Any]:
@@ -275,7 +316,7 @@ def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, 
                              f"{len(call.names)} inputs.")
         return None
     value = by_name[name]
-    if isinstance(value, (tuple, list, dict)):
+    if kind_of(value) is not None:
         named = call.arguments([raw] * sum(1 for _ in tensors((call.args, call.kwargs))))
         if not same_structure(named[name], value):
             raise ValueError(f"The {call.rule} must return the gradient of input '{name}' in the "

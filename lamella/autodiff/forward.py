@@ -18,21 +18,23 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..core.structures import agree, aligned, kind_of
 from ..forking import Lock
 from ..random import kept
 from ..state import state
 from ..tensor import Tensor, wrap
 from .engine import backpropagate, vjp
 from .hooks import attached_hook
+from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, entered, recording
 from .node import probe
 from .rules import rule_name
 from .run import as_value, cut, detached, record
 from .tree import (
+    check_no_hidden,
     differentiable,
     differentiable_tensors,
     map_tensors,
-    same_structure,
     tensors,
 )
 
@@ -133,10 +135,15 @@ def arguments(inputs: Any, name: str, what: str) -> tuple:
     """The arguments of a function, given as one Tensor or as a tuple or list of them."""
     if isinstance(inputs, Tensor):
         return (inputs,)
-    if isinstance(inputs, (tuple, list)):
-        return tuple(inputs)
-    raise TypeError(f"For '{name}', '{what}' must be a Tensor, or a tuple or list of Tensors, "
-                    f"but got {type(inputs).__name__}.")
+    if isinstance(inputs, (tuple, list)) and not hasattr(inputs, "_fields"):
+        found = tuple(inputs)
+    elif kind_of(inputs) is not None:
+        found = (inputs,)
+    else:
+        raise TypeError(f"For '{name}', '{what}' must be a Tensor, a structure of Tensors, or a "
+                        f"tuple or list of these, but got {type(inputs).__name__}.")
+    check_no_hidden(name, f"'{what}'", found)
+    return found
 
 
 def checked_tangents(args: tuple, directions: tuple, name: str) -> list[torch.Tensor | None]:
@@ -169,11 +176,13 @@ def _tangents(arg: Any, given: Any, name: str) -> Iterator[torch.Tensor | None]:
     elif given is None:
         yield from (None for _ in tensors(arg))
     elif next(tensors(arg), None) is not None:
-        if not same_structure(arg, given):
+        if not agree(arg, given):
             raise ValueError(f"For '{name}', 'v' must have the structure of the inputs: got a "
                              f"{type(given).__name__} for a {type(arg).__name__}.")
-        for key in arg if isinstance(arg, dict) else range(len(arg)):
-            yield from _tangents(arg[key], given[key], name)
+        kind = kind_of(arg)
+        assert kind is not None
+        for part, direction in zip(kind.parts(arg), aligned(arg, given), strict=True):
+            yield from _tangents(part, direction, name)
 
 
 def split_aux(value: Any, name: str) -> Any:
@@ -198,11 +207,8 @@ def push(fn: Callable[..., Any], args: tuple,
     """
     outer = current()
     leaves = list(tensors(args))
-    integers = [not differentiable(leaf._raw) and tangent is not None
-                for leaf, tangent in zip(leaves, tangents, strict=True)]
-    if any(integers):
-        return _push_integers(fn, args, tangents, leaves, integers)
-    directions = [None if tangent is None else tangent.to(leaf._raw.dtype)
+    directions = [None if tangent is None else twin_of(tangent).to(
+                      leaf._raw.dtype if differentiable(leaf._raw) else torch.float64)
                   for leaf, tangent in zip(leaves, tangents, strict=True)]
     run = _Push(fn, args, leaves, directions, outer)
     value, tangent = run.result()
@@ -210,19 +216,6 @@ def push(fn: Callable[..., Any], args: tuple,
         value, tangent = map_tensors(detached, value), map_tensors(detached, tangent)
         cut(run.level.changed)
     return value, tangent
-
-
-def _push_integers(fn: Callable[..., Any], args: tuple, tangents: Any, leaves: list[Tensor],
-                   integers: list[bool]) -> tuple[Any, Any]:
-    """`push` for tangents of integers, which are computed as floating-point numbers."""
-    value = fn(*args)
-    floating = iter([wrap(leaf._raw.float()) if integer else leaf
-                     for leaf, integer in zip(leaves, integers, strict=True)])
-    as_floats = map_tensors(lambda _: next(floating), args)
-    _, tangent = push(fn, as_floats, [t if t is None or not integer else t.float()
-                                      for t, integer in zip(tangents, integers, strict=True)])
-    wanted = iter([t._raw.dtype for t in tensors(value)])
-    return value, map_tensors(lambda t: wrap(t._raw.to(next(wanted))), tangent)
 
 
 class _DifferentiableTangents(TorchDispatchMode):
@@ -282,17 +275,24 @@ class _Push:
                     raw = attached_hook(raw, hook, f"hook {rule_name(hook)}")
                 given.append(wrap(raw))
             flat = iter(given)
-            return map_tensors(as_value, self.fn(*map_tensors(lambda _: next(flat), self.args)))
+            value = self.fn(*map_tensors(lambda _: next(flat), self.args))
+            check_no_hidden("jvp", "the result", value)
+            return map_tensors(as_value, value)
 
     def _dual(self) -> tuple[Any, Any]:
         mode = _DifferentiableTangents() if recording(self.outer) else nullcontext()
         with forward_ad.dual_level(), mode:
-            value = self._call([leaf._raw if t is None else forward_ad.make_dual(leaf._raw, t)
-                                for leaf, t in zip(self.leaves, self.tangents, strict=True)])
-            parts = [forward_ad.unpack_dual(t._raw) for t in tensors(value)]
-        primals = iter([wrap(part.primal) for part in parts])
-        tangents = iter([wrap(torch.zeros_like(part.primal) if part.tangent is None
-                              else part.tangent) for part in parts])
+            value = self._call([
+                leaf._raw if t is None else _like(leaf._raw, forward_ad.make_dual(
+                    _floating(leaf._raw), t))
+                for leaf, t in zip(self.leaves, self.tangents, strict=True)])
+            raws = [t._raw for t in tensors(value)]
+            parts = [forward_ad.unpack_dual(twin_of(raw)) for raw in raws]
+        primals = iter([wrap(plain(raw) if type(raw) is Integers else part.primal)
+                        for raw, part in zip(raws, parts, strict=True)])
+        tangents = iter([wrap(torch.zeros_like(plain(raw)) if part.tangent is None
+                              else part.tangent.to(raw.dtype))
+                         for raw, part in zip(raws, parts, strict=True)])
         return (map_tensors(lambda _: next(primals), value),
                 map_tensors(lambda _: next(tangents), value))
 
@@ -302,15 +302,15 @@ class _Push:
         def run(*primals: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
             raws = [leaf._raw for leaf in self.leaves]
             for index, raw in zip(self.indices, primals, strict=True):
-                raws[index] = raw
+                raws[index] = _like(raws[index], raw)
             value = self._call(raws)
             trees.append(map_tensors(lambda t: t, value))
             every = [t._raw for t in tensors(value)]
-            outs = tuple(r for r in every if differentiable(r))
+            outs = tuple(twin_of(r) for r in every if differentiable(twin_of(r)))
             return (outs or (torch.zeros(()),),
-                    tuple(r for r in every if not differentiable(r)))
+                    tuple(plain(r) for r in every if not differentiable(r)))
 
-        primals = tuple(self.leaves[i]._raw for i in self.indices)
+        primals = tuple(_floating(self.leaves[i]._raw) for i in self.indices)
         given = tuple(t for t in self.tangents if t is not None)
         if not primals:
             value = self._call([leaf._raw for leaf in self.leaves])
@@ -318,11 +318,17 @@ class _Push:
         found: Any = torch.func.jvp(run, primals, given, has_aux=True)
         outs, tangents, others = found
         tree = trees[-1]
-        flat = {True: iter(outs), False: iter(others)}
-        value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), tree)
-        flat_tangents = iter(tangents)
+        moving = [differentiable(twin_of(t._raw)) for t in tensors(tree)]
+        floating, whole, moves = iter(outs), iter(others), iter(moving)
+
+        def primal(t: Tensor) -> Tensor:
+            found = next(floating) if next(moves) else None
+            return wrap(next(whole) if found is None or not differentiable(t._raw) else found)
+
+        value = map_tensors(primal, tree)
+        flat_tangents, moves = iter(tangents), iter(moving)
         return value, map_tensors(
-            lambda t: wrap(next(flat_tangents) if differentiable(t._raw)
+            lambda t: wrap(next(flat_tangents).to(t._raw.dtype) if next(moves)
                            else torch.zeros_like(t._raw)),
             value)
 
@@ -353,8 +359,11 @@ class Linear:
         self.indices = [index for p in by for index, owner in enumerate(owners) if owner == p]
         with entered(Level(outer, transposing=True)):
             self.run = record(fn, args, {}, by, (), current())
+            check_no_hidden("linearize", "the result", self.run.value)
+            self.value = map_tensors(lambda t: wrap(plain(t._raw)), self.run.value)
+            self.run.value = map_tensors(lambda t: wrap(twin_of(t._raw)), self.run.value)
+            self.moving = [differentiable(t._raw) for t in tensors(self.run.value)]
             self.outs = [t._raw for t in differentiable_tensors(self.run.value)]
-            self.value = map_tensors(lambda t: wrap(t._raw), self.run.value)
             self.lifted = batching()
             if self.lifted:
                 starts = tuple(probe(out, 3) for out in self.outs)
@@ -368,16 +377,18 @@ class Linear:
 
     def push(self, tangents: Sequence[torch.Tensor | None]) -> Any:
         """The tangent of the value, of its structure, for raw tangents of the Tensors given."""
-        flat = iter(self._pushed(tangents))
+        flat, moves = iter(self._pushed(tangents)), iter(self.moving)
         return map_tensors(
-            lambda t: wrap(next(flat) if differentiable(t._raw) else torch.zeros_like(t._raw)),
+            lambda t: wrap(next(flat).to(t._raw.dtype) if next(moves)
+                           else torch.zeros_like(t._raw)),
             self.value)
 
     def _pushed(self, tangents: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
         tangents = [tangents[index] for index in self.indices]
         nested = recording(self.outer) or recording(current())
         if self.lifted:
-            rows = self.run.originals
+            rows = self.run.originals if all(map(differentiable, self.run.originals)) else [
+                _floating(row) for row in self.run.originals]
             given = tuple(torch.zeros_like(row) if t is None else t.to(row.dtype)
                           for t, row in zip(tangents, rows, strict=True))
             return self.back(given, True, nested)
@@ -386,6 +397,16 @@ class Linear:
         found = backpropagate(pairs, self.starts, True, nested)
         return [torch.zeros_like(out) if t is None else t
                 for t, out in zip(found, self.outs, strict=True)]
+
+
+def _floating(raw: torch.Tensor) -> torch.Tensor:
+    """What carries the tangent of a raw tensor: itself, or of integers the same numbers."""
+    return raw if differentiable(raw) else twin_of(raw).double()
+
+
+def _like(raw: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+    """`carrier` as what the program sees: where `raw` has integers, those, with it as a twin."""
+    return carrier if differentiable(raw) else with_twin(raw.detach(), carrier)
 
 
 _UNSUPPORTED = ("Trying to use forward AD with", "You must implement the jvp function",

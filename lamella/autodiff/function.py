@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
+from ..core.structures import kind_of, same_structure
 from ..tensor import Tensor, wrap
 from .custom import leaf_of
 from .level import current, entered, lifted, watched
 from .node import Rule, attach
-from .rules import checked_gradient, rule_name
+from .rules import checked_gradient, rule_name, warn_of_closed_over
 from .stop import no_grad
 from .tree import differentiable, map_tensors, tensors
 
@@ -53,6 +54,8 @@ class _Function:
         """Call the function, with its rule recorded where a gradient is."""
         call = _FunctionCall(cls, args, kwargs)
         raws = [t._raw for t in tensors(args)]
+        if watched(raws) or call.level is not None:
+            warn_of_closed_over(call.label, (cls.forward, cls.backward), None, ())
         if lifted() and watched(raws):
             return _attached_function(call, raws)
         outs = iter(_UserFunction.apply(call, *raws))
@@ -93,6 +96,10 @@ class _FunctionCall:
         self.level = current()
         self.out_tree: Any = None
 
+    @property
+    def label(self) -> str:
+        return f"backward {rule_name(self.cls.backward)}"
+
 
 class _UserFunction(torch.autograd.Function):
     @staticmethod
@@ -130,15 +137,18 @@ class _UserFunction(torch.autograd.Function):
 
 def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
     """What `backward` returned, for each Tensor among the arguments."""
-    values = list(result) if isinstance(result, (tuple, list)) else [result]
-    label = f"backward {rule_name(call.cls.backward)}"
+    several = (isinstance(result, (tuple, list)) and not hasattr(result, "_fields")
+               and not (len(call.args) == 1 and kind_of(call.args[0]) is not None
+                        and same_structure(call.args[0], result)))
+    values = list(result) if several else [result]
+    label = call.label
     if len(values) != len(call.args):
         raise ValueError(f"The {label} must return {len(call.args)} gradients, one for each "
                          f"input of forward, but it returned {len(values)}.")
     found: list[Any] = []
     for arg, value in zip(call.args, values, strict=True):
         for index, leaf in enumerate(tensors(arg)):
-            part = leaf_of(value, index) if isinstance(value, (tuple, list, dict)) else value
+            part = value if kind_of(value) is None else leaf_of(value, index)
             found.append(checked_gradient(part, leaf._raw, label))
     return found
 
@@ -195,8 +205,7 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
         return [torch.zeros_like(o) if t is None else t
                 for t, o, s in zip(parts, outs, floating, strict=True) if s]
 
-    label = f"backward {rule_name(call.cls.backward)}"
-    rule = Rule(label, pull, push if hasattr(call.cls, "jvp") else None)
+    rule = Rule(call.label, pull, push if hasattr(call.cls, "jvp") else None)
     tied = iter(attach(rule, floating_outs, [*raws, *extra]))
     flat = iter([next(tied) if s else o.detach() for o, s in zip(outs, floating, strict=True)])
     return map_tensors(lambda _: wrap(next(flat)), call.out_tree)

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
+from ..core.cuts import depends
+from ..core.structures import aligned, kind_of
 from ..parameter import Parameter
 from ..primitive import Primitive
 from ..tensor import Tensor, tensor_methods, wrap
@@ -255,11 +257,11 @@ def _leaves(result: Any, like: Any) -> list[Any]:
     """What a rule returned for each Tensor of the structure `like`."""
     if isinstance(like, Tensor):
         return [result]
-    if isinstance(like, (tuple, list)):
-        return [leaf for r, k in zip(result, like, strict=True) for leaf in _leaves(r, k)]
-    if isinstance(like, dict):
-        return [leaf for key in like for leaf in _leaves(result[key], like[key])]
-    return []
+    kind = kind_of(like)
+    if kind is None:
+        return []
+    return [leaf for part, of in zip(aligned(like, result), kind.parts(like), strict=True)
+            for leaf in _leaves(part, of)]
 
 
 def _shape_of(tree: Any) -> str:
@@ -275,15 +277,11 @@ class HookHandle:
 
     _count = 0
 
-    def __init__(self, hooks: dict[int, Any] | None = None, hook: Any = None,
-                 raw_handle: Any = None, undo: Callable[[], None] | None = None):
+    def __init__(self, raw_handle: Any = None, undo: Callable[[], None] | None = None):
         HookHandle._count += 1
         self.handle_id = HookHandle._count
-        self._hooks = hooks
         self._raw_handle = raw_handle
         self._undo = undo
-        if hooks is not None:
-            hooks[self.handle_id] = hook
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
@@ -291,8 +289,32 @@ class HookHandle:
             self._raw_handle.remove()
         if self._undo is not None:
             self._undo()
-        if self._hooks is not None:
-            self._hooks.pop(self.handle_id, None)
+            self._undo = None
+
+
+def add_hook(own: dict[str, Any], path: tuple[str, ...], hook: Any, prepend: bool = False
+             ) -> HookHandle:
+    """Keep a hook among an object's attributes, under the names in `path`.
+
+    Nothing is left there when all are removed, and one that is added again is kept as before: so
+    compiled functions take an object for the same again.
+    """
+    around: list[dict] = [own]
+    for name in path:
+        around.append(around[-1].setdefault(name, OrderedDict()))
+    hooks: Any = around[-1]
+    number = max(hooks, default=0) + 1
+    hooks[number] = hook
+    if prepend:
+        hooks.move_to_end(number, last=False)
+
+    def undo() -> None:
+        hooks.pop(number, None)
+        for name, holder, held in zip(path[::-1], around[-2::-1], around[:0:-1], strict=True):
+            if not held and holder.get(name) is held:
+                del holder[name]
+
+    return HookHandle(undo=undo)
 
 
 def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
@@ -321,15 +343,14 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
                         f"but got {type(hook).__name__}.")
     raw = self._raw
     if isinstance(self, Parameter):
-        return HookHandle(self.__dict__.setdefault("hooks", OrderedDict()), hook)
+        return add_hook(self.__dict__, ("hooks",), hook)
     if lifted() and _depends(raw):
         return _hook_later_uses(self, hook)
     if raw.requires_grad:
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
     # an input, by which a later gradient call may differentiate
-    hooks = self.__dict__.setdefault("hooks", OrderedDict())
-    return HookHandle(hooks, hook)
+    return add_hook(self.__dict__, ("hooks",), hook)
 
 
 def _depends(raw: torch.Tensor) -> bool:
@@ -342,14 +363,7 @@ def _depends(raw: torch.Tensor) -> bool:
 
 def varies(raw: torch.Tensor) -> bool:
     """Whether any running transformation differentiates by inputs that a raw tensor depends on."""
-    level = current()
-    forward = level is not None and level.forward
-    while True:
-        if raw.requires_grad or forward and unpack_dual(raw).tangent is not None:
-            return True
-        if not functorch.is_functorch_wrapped_tensor(raw):
-            return False
-        raw = functorch.get_unwrapped(raw)
+    return depends(raw, current())
 
 
 def _hook_later_uses(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:

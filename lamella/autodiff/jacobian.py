@@ -12,7 +12,7 @@ from .forward import Linear, push, split_aux
 from .level import Level, current, entered
 from .reverse import checked_positions
 from .run import cut, detached, record
-from .tree import differentiable, differentiable_tensors, map_tensors, tensors
+from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
 from .vmap import check_chunk_size
 
 
@@ -111,6 +111,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
             run = record(fn, args, {}, positions, (), around)
         aux = split_aux(run.value, "jacrev") if has_aux else None
         first = run.value[0] if has_aux else run.value
+        check_no_hidden("jacrev", "the result", first)
         every = list(differentiable_tensors(run.value))
         chosen = [t._raw for t in differentiable_tensors(first)]
         basis = _basis(chosen)
@@ -220,6 +221,7 @@ def _check_arguments(name: str, positions: tuple[int, ...], args: tuple) -> None
         if position >= len(args):
             raise ValueError(f"For '{name}', 'grad_position' {position} is out of range: the "
                              f"function was called with {len(args)} positional arguments.")
+        check_no_hidden(name, f"argument {position}", args[position])
         found = list(tensors(args[position]))
         if not found:
             raise TypeError(f"For '{name}', the argument at 'grad_position' {position} must be a "

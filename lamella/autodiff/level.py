@@ -31,13 +31,15 @@ class Level:
         forward: whether a forward-mode derivative is being computed, here or further out.
         transposing: whether a forward-mode derivative is made out of reverse mode, here or further
             out; rules of the user's must then be linear.
+        probes: what the program assigned to Parameters here although it is differentiated: an
+            alias of it, the line, and the Parameter's name.
         journal: the assignments to Parameters, with the data before, in order; None until a block
             is run that the backward pass will compute again.
         marks: for each `vmap`, here and further out, a batched False.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing", "marks", "kind", "journal")
+                 "transposing", "marks", "kind", "journal", "probes")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
@@ -47,6 +49,7 @@ class Level:
         around = state.overlay
         self.overlay: dict[Any, torch.Tensor] = {} if around is None else around.copy()
         self.assigned: dict[int, list[torch.Tensor]] = {}
+        self.probes: list[tuple[torch.Tensor, tuple[str, int], str]] = []
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
         if outer is None:
             self.changed: list[Any] = []

@@ -70,7 +70,7 @@ def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
     floating = [out for out in cut if differentiable(out)]
     if level is not None and level.transposing:
         if rule.push is not None and pushes(level):
-            rule = _pushing_only(rule)
+            rule = pushing_only(rule)
         elif rule.push is None:
             check_linear(rule, inputs, floating)
     tied = iter(_Node.apply(rule, len(floating), *floating, *inputs) if floating else ())
@@ -112,7 +112,7 @@ class _Node(torch.autograd.Function):
         return tuple(_transposed(rule, inputs, outs, given))
 
 
-def _pushing_only(rule: Rule) -> Rule:
+def pushing_only(rule: Rule) -> Rule:
     """The rule whose `pull` is the transpose of this one's `push`."""
     push = rule.push
     assert push is not None

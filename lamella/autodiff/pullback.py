@@ -11,7 +11,7 @@ from .forward import split_aux
 from .level import current
 from .reverse import checked_weights
 from .run import cut, detached, record
-from .tree import map_tensors, tensors
+from .tree import check_no_hidden, map_tensors, tensors
 
 
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
@@ -48,6 +48,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
     if not isinstance(has_aux, bool):
         raise TypeError(f"For 'vjp', 'has_aux' must be a bool, but got {has_aux!r}.")
     for place, arg in enumerate(inputs):
+        check_no_hidden("vjp", f"input {place}", arg)
         if next(tensors(arg), None) is None:
             raise TypeError(f"For 'vjp', input {place} must be a Tensor or hold Tensors, "
                             f"but got {type(arg).__name__}.")
@@ -60,6 +61,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
     run.value = value
     aux = split_aux(value, "vjp") if has_aux else None
     first = value[0] if has_aux else value
+    check_no_hidden("vjp", "the result", first)
 
     def pull(*gradients: Any) -> Any:
         if not gradients:

@@ -17,7 +17,7 @@ from ..random import kept
 from ..state import state
 from ..tensor import wrap
 from .level import Level, batching, current, entered
-from .tree import map_tensors, tensors
+from .tree import check_no_hidden, map_tensors, tensors
 
 
 def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompute: bool = False,
@@ -78,6 +78,7 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
         if not trees:
             with nullcontext() if recorder is None else recorder.draws(drawn, False):
                 out = call(raws, overlay)
+            check_no_hidden("recompute", "the result", out)
             trees.append(out)
             return tuple(t._raw for t in tensors(out))
         first = {id(p): (p, data) for p, data in reversed(journal[start:])}

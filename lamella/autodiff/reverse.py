@@ -7,6 +7,7 @@ PyTorch's tape records, and one backward pass gives the gradients.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable
 from types import FunctionType
@@ -16,7 +17,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from .level import current
 from .run import cut, detached, record
-from .tree import map_tensors, tensors
+from .tree import check_no_hidden, map_tensors, tensors
 
 # in GRAPH_MODE, the function that runs a gradient function as one graph; see `graph.surface.mode`
 graph_call: Callable[..., Any] | None = None
@@ -59,7 +60,7 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
         (Tensor(shape=[2], dtype=Float32, value= [ 9.00000000e+00,  1.60000000e+01]),
          Tensor(shape=[2], dtype=Float32, value= [ 6.00000000e+00,  1.60000000e+01]))
     """
-    request = _Request("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    request = Request("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, gradients = request(*args, **kwargs)
@@ -88,8 +89,8 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
         >>> print(value, gradient)
         5.0 [2. 4.]
     """
-    return _Request("value_and_grad", fn, grad_position, weights, has_aux, return_ids,
-                    sens_param).__call__
+    return Request("value_and_grad", fn, grad_position, weights, has_aux, return_ids,
+                   sens_param).__call__
 
 
 def get_grad(gradients: Any, identifier: Any) -> Tensor:
@@ -166,15 +167,15 @@ class GradOperation:
             if self.get_all:
                 given = args[:-1] if self.sens_param and "sens" not in kwargs else args
                 position = tuple(i for i, a in enumerate(given) if _has_tensor(a))
-            request = _Request("GradOperation", fn, position if by_inputs else None,
-                               weights if self.get_by_list else None, False, False,
-                               self.sens_param, as_tuple=self.get_all)
+            request = Request("GradOperation", fn, position if by_inputs else None,
+                              weights if self.get_by_list else None, False, False,
+                              self.sens_param, as_tuple=self.get_all)
             return request(*args, **kwargs)[1]
 
         return gradient
 
 
-class _Request:
+class Request:
     """The arguments of a gradient function, checked once."""
 
     def __init__(self, name: str, fn: Callable[..., Any], grad_position: Any, weights: Any,
@@ -211,7 +212,13 @@ class _Request:
         """The key of the request among those for the same function."""
         return (self.positions, self.single_position, self.single_weight, self.has_aux,
                 None if self.weights is None else tuple(id(w) for w in self.weights),
-                self.return_ids, self.sens_param)
+                self.return_ids, self.sens_param, self.as_tuple)
+
+    def of(self, fn: Callable[..., Any]) -> Request:
+        """The same request for another function."""
+        made = copy.copy(self)
+        made.fn, made.compiled = fn, None
+        return made
 
     def run_on(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the requested form."""
@@ -250,6 +257,8 @@ class _Request:
                 raise RuntimeError(f"For '{self.name}', 'grad_position' {position} is out of range:"
                                    f" the function was called with {len(args)} positional "
                                    f"arguments.")
+        for position in self.positions or ():
+            check_no_hidden(self.name, f"argument {position}", args[position])
         return tuple(p for p in self.positions or () if _has_tensor(args[p]))
 
 
@@ -312,6 +321,7 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
                              f"but it returned {type(run.value).__name__}.")
         first, value = run.value[0], tuple(run.value)
         value = (value[0], *map_tensors(detached, value[1:]))
+    check_no_hidden("grad", "the result", first)
     gradients = run.backward(first, sens)
     by_inputs = [map_tensors(lambda _: next(gradients), args[p]) for p in positions]
     by_weight = {id(weight): next(gradients) for weight in weights}
@@ -339,7 +349,7 @@ def trains(call: Any) -> bool:
 
 def _trains(value: Any, seen: set[int]) -> bool:
     value = getattr(value, "__self__", value)  # what `value_and_grad` gives is a method
-    if isinstance(value, _Request):
+    if isinstance(value, Request):
         return bool(value.weights)
     if isinstance(value, GradOperation):
         return value.get_by_list

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import torch
 
+from ..core.cuts import closed_over, depends
 from ..tensor import Tensor
+from .level import current
 
 
 def rule_name(rule: Callable[..., Any]) -> str:
@@ -18,6 +20,35 @@ def rule_name(rule: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     name = getattr(rule, "__qualname__", type(rule).__name__)
     return f"'{name}' ({code.co_filename}:{code.co_firstlineno})" if code else f"'{name}'"
+
+
+def warn_of_closed_over(rule: str, functions: Iterable[Any], owner: Any, known: Iterable[Any]
+                        ) -> None:
+    """Warn of Tensors that a rule uses, is differentiated by, and doesn't take as inputs.
+
+    Args:
+        rule: what the warning calls it.
+        functions: its code: variables of closures and of the module are looked at.
+        owner: an object whose attributes are looked at; None for none.
+        known: ids of the Parameters that the rule may use.
+    """
+    level = current()
+    held: dict[str, Any] = {} if owner is None else dict(vars(owner))
+    for function in functions:
+        function = inspect.unwrap(getattr(function, "__func__", function))
+        code = getattr(function, "__code__", None)
+        if code is None:
+            continue
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                held[name] = cell.cell_contents
+            except ValueError:  # a variable without a value yet
+                continue
+        variables = function.__globals__
+        held.update((name, variables[name]) for name in code.co_names if name in variables)
+    for name, value in held.items():
+        if isinstance(value, Tensor) and id(value) not in known and depends(value._raw, level):
+            closed_over(rule, name)
 
 
 def checked_gradient(value: Any, like: torch.Tensor, name: str) -> torch.Tensor | None:

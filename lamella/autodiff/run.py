@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ..core.cuts import depends, warn_assigned
 from ..errors import of_backward
 from ..parameter import Parameter
 from ..state import state
@@ -20,29 +21,23 @@ from ..tensor import Tensor, wrap
 from ..wrappers import functorch
 from .engine import backpropagate, vjp
 from .hooks import attached_hook, raw_hook
+from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, lifted, recording
 from .rules import rule_name
-from .tree import differentiable, differentiable_tensors, map_tensors, tensors
+from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
            weights: tuple[Parameter, ...], outer: Level | None) -> Run:
     """Run `fn`, recorded for the gradient by the arguments at `positions` and by `weights`.
 
-    Integers among them are differentiated by as if they were floating, unless `fn` needs integers
-    there, as for an index: nothing flows back through them.
+    Integers among them are differentiated by as if they were real numbers (see `integers`).
 
     Args:
         outer: the level around.
     """
     kind = LiftedRun if batching() else Run
-    integers = any(not differentiable(t._raw) for p in positions for t in tensors(args[p]))
-    try:
-        return kind(fn, args, kwargs, positions, weights, outer)
-    except (TypeError, IndexError, ValueError, RuntimeError):
-        if not integers:
-            raise
-    return kind(fn, args, kwargs, positions, weights, outer, by_integers=False)
+    return kind(fn, args, kwargs, positions, weights, outer)
 
 
 # PyTorch's messages about operations without a derivative
@@ -97,6 +92,8 @@ class Run:
     def _alias(self, tensor: Tensor, raw: torch.Tensor | None = None) -> torch.Tensor:
         if raw is None:
             raw = tensor._raw
+        if self.by_integers and not differentiable(raw):
+            return self._integer_alias(tensor, raw)
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
             # an unrecorded view of a tensor that requires grad gets none inside a backward pass
             linked = (torch.is_grad_enabled()
@@ -108,8 +105,6 @@ class Run:
                 alias.requires_grad_()
         else:
             alias = raw.detach()
-            if not differentiable(raw) and self.by_integers:
-                alias = alias.float()  # the gradient by integers is computed as if floating
             if differentiable(alias) and getattr(tensor, "requires_grad", True):
                 alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
         if "hooks" in tensor.__dict__ and alias.requires_grad:
@@ -127,6 +122,18 @@ class Run:
         self.aliases.append(alias)
         return alias
 
+    def _integer_alias(self, tensor: Tensor, raw: torch.Tensor) -> torch.Tensor:
+        linked = type(raw) is Integers and self.outer is not None
+        alias = twin_of(raw).view_as(twin_of(raw)) if linked else raw.double()
+        if getattr(tensor, "requires_grad", True) and not alias.requires_grad:
+            alias.requires_grad_()
+        for hook in tensor.__dict__.get("hooks", {}).values():
+            if alias.requires_grad and not lifted():
+                alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
+        self.originals.append(plain(raw))
+        self.aliases.append(alias)
+        return with_twin(raw.detach(), alias)
+
     def _aliased(self, tensor: Tensor) -> Tensor:
         return wrap(self._alias(tensor))
 
@@ -140,8 +147,10 @@ class Run:
         nested = recording(self.outer) or recording(current())
         wanted = [alias for alias in self.aliases if alias.requires_grad]
         later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
+        probes = self.level.probes
         try:
-            found = iter(backpropagate(zip(raws, starts, strict=True), wanted + later,
+            found = iter(backpropagate(zip(raws, starts, strict=True),
+                                       wanted + later + [probe for probe, _, _ in probes],
                                        again or nested, nested))
         except (RuntimeError, IndexError) as error:
             lacking = _LACKING.search(str(error))
@@ -149,8 +158,13 @@ class Run:
                 raise of_backward(error) from error
             raise RuntimeError(f"For 'grad', the operator '{lacking[1]}' has no derivative. Use "
                                "ops.stop_gradient where none is needed.") from error
-        if later:
-            found = self._with_later(wanted, list(found))
+        if probes or later:
+            every = list(found)
+            for gradient, (_, place, name) in zip(every[len(wanted) + len(later):], probes,
+                                                  strict=True):
+                if gradient is not None:
+                    warn_assigned(place, name)
+            found = self._with_later(wanted, every) if later else iter(every)
         yield from self.finished(found)
 
     def finished(self, found: Iterator[Any]) -> Iterator[Tensor]:
@@ -176,7 +190,7 @@ class Run:
             if gradient is None:
                 gradient = torch.zeros_like(original)
             elif gradient.dtype is not original.dtype:
-                gradient = gradient.to(original.dtype)
+                gradient = _in_type_of(original, gradient)
             yield gradient
 
     def _of_special(self, made: list[torch.Tensor]) -> Iterator[Tensor]:
@@ -233,7 +247,7 @@ class LiftedRun(Run):
         self.hooks = [tuple(t.__dict__.get("hooks", {}).values()) for t in leaves]
         self.call = (fn, args, kwargs, positions)
         primals = [self.originals[i] for i in self.indices]
-        primals = [p if differentiable(p) else p.float() for p in primals]
+        primals = [p if differentiable(p) else twin_of(p).double() for p in primals]
         self.aliases = primals
         self.tree: Any = None
         self.back: Any = None
@@ -262,14 +276,16 @@ class LiftedRun(Run):
             for i, alias in zip(self.indices, aliases, strict=True):
                 for hook in self.hooks[i]:
                     alias = attached_hook(alias, hook, f"hook {rule_name(hook)}")
-                raws[i] = alias
+                raws[i] = alias if differentiable(raws[i]) else with_twin(raws[i], alias)
             flat = iter(raws)
             given = list(args)
             for p in positions:
                 given[p] = map_tensors(lambda _: wrap(next(flat)), given[p])
             for weight in self.weights:
                 self.level.overlay[weight] = next(flat)
-            value = map_tensors(as_value, fn(*given, **kwargs))
+            value = fn(*given, **kwargs)
+            check_no_hidden("grad", "the result", value)
+            value = map_tensors(_floating_value, value)
         finally:
             state.level, state.overlay = before
             torch.set_grad_enabled(recorded)
@@ -293,8 +309,8 @@ class LiftedRun(Run):
         found = self._pulled(flow, again)
         for index, original in enumerate(self.originals):
             gradient = found.get(index)
-            yield wrap(torch.zeros_like(original) if gradient is None
-                       else gradient.to(original.dtype))
+            yield wrap(torch.zeros_like(plain(original)) if gradient is None
+                       else _in_type_of(original, gradient))
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """As `Run.pull`."""
@@ -309,6 +325,14 @@ class LiftedRun(Run):
         return dict(zip(self.indices, self.back(starts, again or nested, nested), strict=True))
 
 
+def _in_type_of(original: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    """A gradient in the type of what it is by; an outer derivative goes through integers too."""
+    exact = gradient.to(original.dtype)
+    if not differentiable(original) and depends(gradient, current()):
+        return with_twin(exact, gradient)
+    return exact
+
+
 class _Constant:
     """The value of a function that has no differentiable outputs."""
 
@@ -321,7 +345,8 @@ def starts_of(outputs: Any, sens: Any,
     """The raw outputs that depend on an input, or `every`, and the cotangent of each."""
     outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
     if sens is None:
-        raws = [t._raw for t in outs if t._raw.requires_grad or every and differentiable(t._raw)]
+        raws = [raw for raw in map(twin_of, [t._raw for t in outs])
+                if raw.requires_grad or every and differentiable(raw)]
         return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
     given = [sens] * len(outs) if isinstance(sens, (int, float)) else (
         [sens] if isinstance(sens, Tensor) else list(tensors(sens)))
@@ -330,10 +355,11 @@ def starts_of(outputs: Any, sens: Any,
                          f"{len(outs)} outputs, but got {len(given)}.")
     raws, starts = [], []
     for out, start in zip(outs, given, strict=True):
-        raw = out._raw
+        raw = twin_of(out._raw)
         if not (raw.requires_grad or every and differentiable(raw)):
             continue
-        weight = torch.full_like(raw, start) if isinstance(start, (int, float)) else start._raw
+        weight = torch.full_like(raw, start) if isinstance(start, (int, float)) else twin_of(
+            start._raw)
         if weight.shape != raw.shape:
             raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
                              f"{tuple(raw.shape)}, but got {tuple(weight.shape)}.")
@@ -352,11 +378,19 @@ def as_value(tensor: Tensor) -> Tensor:
     return wrap(tensor._raw) if isinstance(tensor, Parameter) else tensor
 
 
+def _floating_value(tensor: Tensor) -> Tensor:
+    """As `as_value`; for integers that depend on an alias, the floating numbers that do."""
+    raw = tensor._raw
+    return wrap(raw.twin.float()) if type(raw) is Integers else as_value(tensor)
+
+
 def detached(tensor: Tensor) -> Tensor:
     """A Tensor cut from the record; a Parameter as it is."""
     if isinstance(tensor, Parameter):
         return tensor
     raw = tensor._raw
+    if type(raw) is Integers:
+        return wrap(plain(raw))
     return wrap(raw.detach()) if raw.requires_grad else tensor
 
 

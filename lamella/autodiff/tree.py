@@ -1,29 +1,41 @@
-"""Tensors inside nested tuples, lists and dicts: visiting, naming and replacing them."""
+"""Tensors inside nested structures: visiting, naming and replacing them."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
+from ..core import structures
+from ..core.structures import dict_like, kind_of, leaves, same_structure
 from ..dtype import is_inexact
 from ..tensor import Tensor
+
+__all__ = [
+    "argument_names", "check_no_hidden", "container_tensors", "dict_like", "differentiable",
+    "differentiable_tensors", "hides_tensor", "leaves", "map_container_tensors", "map_tensors",
+    "paths", "same_structure", "tensors",
+]
 
 
 def tensors(tree: Any) -> Iterator[Tensor]:
     """The Tensors in a structure, in order."""
     if isinstance(tree, Tensor):
         yield tree
-    elif isinstance(tree, (tuple, list)):
-        for branch in tree:
-            yield from tensors(branch)
-    elif isinstance(tree, dict):
-        for branch in tree.values():
-            yield from tensors(branch)
+        return
+    cls = type(tree)
+    if cls is tuple or cls is list:
+        parts: Any = tree
+    else:
+        kind = kind_of(tree)
+        if kind is None:
+            return
+        parts = kind.parts(tree)
+    for branch in parts:
+        yield from tensors(branch)
 
 
 def differentiable(raw: torch.Tensor) -> bool:
@@ -36,49 +48,76 @@ def differentiable_tensors(tree: Any) -> Iterator[Tensor]:
     return (t for t in tensors(tree) if differentiable(t._raw))
 
 
-def leaves(tree: Any) -> Iterator[Any]:
-    """The leaves of a structure, in order."""
-    if isinstance(tree, (tuple, list)):
-        for branch in tree:
-            yield from leaves(branch)
-    elif isinstance(tree, dict):
-        for branch in tree.values():
-            yield from leaves(branch)
-    else:
-        yield tree
-
-
 def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
-    """The same structure with each Tensor replaced by the result of `function` for it."""
+    """The same structure with each Tensor replaced by the result of `function` for it.
+
+    A dataclass or an object of a registered class that has no Tensors comes back itself.
+    """
     if isinstance(tree, Tensor):
         return function(tree)
-    if isinstance(tree, tuple):
-        parts = [map_tensors(function, branch) for branch in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
-    if isinstance(tree, list):
+    cls = type(tree)  # what is most frequent first, without a detour
+    if cls is tuple:
+        return tuple([map_tensors(function, branch) for branch in tree])
+    if cls is list:
         return [map_tensors(function, branch) for branch in tree]
-    if isinstance(tree, dict):
-        mapped = {key: map_tensors(function, branch) for key, branch in tree.items()}
-        return mapped if type(tree) is dict else dict_like(tree, mapped)
-    return tree
+    if cls is dict:
+        return {key: map_tensors(function, branch) for key, branch in tree.items()}
+    kind = kind_of(tree)
+    if kind is None:
+        return tree
+    parts = kind.parts(tree)
+    made = [map_tensors(function, branch) for branch in parts]
+    if kind.keeps and all(new is old for new, old in zip(made, parts, strict=True)):
+        return tree
+    return kind.rebuild(tree, made)
 
 
-def dict_like(tree: dict, mapped: dict) -> dict:
-    """A dict of the class of `tree`, such as ``OrderedDict``, with other values."""
-    twin = copy.copy(tree)
-    dict.update(twin, mapped)  # a Counter's own would add them
-    return twin
+def container_tensors(tree: Any) -> Iterator[Tensor]:
+    """The Tensors in nested tuples, lists and dicts, not those in objects.
+
+    Compiled functions know objects by themselves: their attributes are guarded, and may be inputs.
+    """
+    if isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, (tuple, list)):
+        for branch in tree:
+            yield from container_tensors(branch)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from container_tensors(branch)
 
 
-def same_structure(a: Any, b: Any) -> bool:
-    """Whether two structures nest alike, with a leaf wherever the other has one."""
-    if isinstance(a, (tuple, list)):
-        return (isinstance(b, (tuple, list)) and len(a) == len(b)
-                and all(same_structure(x, y) for x, y in zip(a, b, strict=True)))
-    if isinstance(a, dict):
-        return (isinstance(b, dict) and a.keys() == b.keys()
-                and all(same_structure(a[k], b[k]) for k in a))
-    return not isinstance(b, (tuple, list, dict))
+def map_container_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
+    """As `map_tensors`, of nested tuples, lists and dicts: objects stay themselves."""
+    if isinstance(tree, Tensor):
+        return function(tree)
+    kind = kind_of(tree)
+    if kind is None or kind.keeps:
+        return tree
+    return kind.rebuild(tree, [map_container_tensors(function, b) for b in kind.parts(tree)])
+
+
+def hides_tensor(leaf: Any) -> bool:
+    """Whether a leaf is an object with Tensors that no function knows how to reach."""
+    if isinstance(leaf, Tensor) or getattr(type(leaf), "_is_whole", False):
+        return False
+    return any(isinstance(value, Tensor) for value in getattr(leaf, "__dict__", {}).values())
+
+
+def check_no_hidden(name: str, what: str, tree: Any) -> None:
+    """Refuse a structure with an object in it that holds Tensors, but is no structure.
+
+    Raises:
+        TypeError: which names the object's place.
+    """
+    if isinstance(tree, Tensor):
+        return
+    for path, leaf in structures.paths(tree):
+        if hides_tensor(leaf):
+            raise TypeError(
+                f"For '{name}', {what}{path and ', at '}{path} is of type "
+                f"{type(leaf).__name__}, which holds Tensors but is no structure. Make it a "
+                f"dataclass, or register it with lamella.tree.register.")
 
 
 def argument_names(fn: Any, count: int) -> list[str]:
@@ -95,11 +134,5 @@ def argument_names(fn: Any, count: int) -> list[str]:
 
 def paths(name: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
     """The Tensors in a structure, each with its path, as in ``x['a'][0]``."""
-    if isinstance(tree, Tensor):
-        yield name, tree
-    elif isinstance(tree, (tuple, list)):
-        for i, branch in enumerate(tree):
-            yield from paths(f"{name}[{i}]", branch)
-    elif isinstance(tree, dict):
-        for key, branch in tree.items():
-            yield from paths(f"{name}[{key!r}]", branch)
+    return ((path, leaf) for path, leaf in structures.paths(tree, name)
+            if isinstance(leaf, Tensor))

@@ -8,13 +8,14 @@ from typing import Any
 import torch
 
 from ..construction import NUMBERS
+from ..core.structures import agree, aligned, kind_of
 from ..kernel_messages import of_vmap
 from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from ..wrappers import functorch
 from .level import Level, current, entered
 from .run import as_value, cut, detached
-from .tree import map_tensors, tensors
+from .tree import check_no_hidden, map_tensors, tensors
 
 
 def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None,
@@ -106,17 +107,19 @@ class _Batch:
         if isinstance(self.in_axes, (tuple, list)) and len(self.in_axes) != len(args):
             raise RuntimeError(f"For 'vmap', 'in_axes' must have an axis for each of the "
                                f"{len(args)} positional arguments, but got {self.in_axes!r}.")
+        check_no_hidden("vmap", "the arguments", args)
         raws = [t._raw for t in tensors(args)]
         stacked = self._stacked()
-        sizes = {raw.shape[axis] for raw, axis in zip(raws, axes, strict=True) if axis is not None}
-        sizes |= {len(self.cells)} if self.cells is not None else set()
-        if len(sizes) != 1:
-            what = (f"got {' and '.join(str(s) for s in sorted(sizes))}" if sizes
+        # a list: sizes that vary are symbols, which have no hash
+        sizes = [raw.shape[axis] for raw, axis in zip(raws, axes, strict=True) if axis is not None]
+        sizes += [len(self.cells)] if self.cells is not None else []
+        if not sizes or any(size != sizes[0] for size in sizes):
+            what = (f"got {' and '.join(str(s) for s in sorted(set(sizes)))}" if sizes
                     else "no argument has such an axis")
             raise RuntimeError(f"For 'vmap', the examples' axes of all arguments"
                                f"{' and the CellList' if self.cells else ''} must have one length, "
                                f"but {what}.")
-        if 0 in sizes:
+        if sizes[0] == 0:
             raise RuntimeError("For 'vmap', there must be one example or more, but got none.")
         outer = current()
         level = Level(outer, reverse=False)
@@ -125,7 +128,7 @@ class _Batch:
             return self._one(level, given, args, kwargs)
 
         data = [p._data for p in self.own]
-        mark = torch.zeros(sizes.pop(), dtype=torch.bool, device=(*raws, *stacked)[0].device)
+        mark = torch.zeros(sizes[0], dtype=torch.bool, device=(*raws, *stacked)[0].device)
         try:
             outs = torch.vmap(one, in_dims=(0, *axes, *[0] * len(stacked)), out_dims=0,
                               randomness=self.randomness,
@@ -158,7 +161,9 @@ class _Batch:
         models = list(flat)
         with entered(level):
             level.overlay.update(zip(self.own, models, strict=True))
-            value = map_tensors(as_value, _numbers_as_tensors(self.fn(*arguments, **kwargs)))
+            value = self.fn(*arguments, **kwargs)
+            check_no_hidden("vmap", "the result", value)
+            value = map_tensors(as_value, _numbers_as_tensors(value))
         self.tree = value
         self.axes = _spread(self.out_axes, value, "out_axes", more=1)
         if isinstance(self.out_axes, (tuple, list)) and len(self.out_axes) != _count(value):
@@ -217,21 +222,19 @@ def _ensemble(fn: Any) -> list[Any] | None:
 
 
 def _check_axes(axes: Any, name: str) -> None:
-    if isinstance(axes, (tuple, list)):
-        for axis in axes:
-            _check_axes(axis, name)
-    elif isinstance(axes, dict):
-        for axis in axes.values():
-            _check_axes(axis, name)
+    kind = kind_of(axes)
+    if kind is not None:
+        for axis in kind.parts(axes):
+            if not kind.keeps or kind_of(axis) is not None:  # an object has more than axes
+                _check_axes(axis, name)
     elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
         raise RuntimeError(f"For 'vmap', an axis in '{name}' must be an int or None, "
                            f"but got {axes!r}.")
 
 
 def _all_none(axes: Any) -> bool:
-    if isinstance(axes, dict):
-        axes = tuple(axes.values())
-    return all(_all_none(a) for a in axes) if isinstance(axes, (tuple, list)) else axes is None
+    kind = kind_of(axes)
+    return axes is None if kind is None else all(_all_none(a) for a in kind.parts(axes))
 
 
 def _spread(axes: Any, tree: Any, name: str, more: int = 0) -> list[int | None]:
@@ -265,6 +268,17 @@ def _spread(axes: Any, tree: Any, name: str, more: int = 0) -> list[int | None]:
                                f"{list(tree)}, but got {axes!r}.")
         return [a for key, branch in tree.items()
                 for a in _spread(axes[key] if isinstance(axes, dict) else axes, branch, name, more)]
+    kind = kind_of(tree)
+    if kind is not None:
+        whole = axes is None or isinstance(axes, int)
+        if not whole and not agree(tree, axes):
+            raise RuntimeError(f"For 'vmap', '{name}' must have an axis for each part of a "
+                               f"{type(tree).__name__}, in one, but got {axes!r}.")
+        parts = kind.parts(tree)
+        chosen = [axes] * len(parts) if whole else aligned(tree, axes)
+        return [a for part, branch in zip(chosen, parts, strict=True)
+                if not (kind.keeps and isinstance(branch, NUMBERS))
+                for a in _spread(part, branch, name, more)]
     if isinstance(axes, int) and isinstance(tree, NUMBERS):
         raise RuntimeError(f"For 'vmap', '{name}' has the axis {axes} for the number {tree!r}; it "
                            f"must be None there, or the number a Tensor.")
@@ -272,20 +286,17 @@ def _spread(axes: Any, tree: Any, name: str, more: int = 0) -> list[int | None]:
 
 
 def _count(value: Any) -> int:
-    return len(value) if isinstance(value, (tuple, list, dict)) else 1
+    kind = kind_of(value)
+    return 1 if kind is None else len(kind.parts(value))
 
 
 def _numbers_as_tensors(value: Any) -> Any:
     if isinstance(value, NUMBERS):
         return Tensor(value)
-    if isinstance(value, tuple):
-        parts = [_numbers_as_tensors(v) for v in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, list):
-        return [_numbers_as_tensors(v) for v in value]
-    if isinstance(value, dict):
-        return {key: _numbers_as_tensors(v) for key, v in value.items()}
-    return value
+    kind = kind_of(value)
+    if kind is None or kind.keeps:  # numbers of an object are what they are for all examples
+        return value
+    return kind.rebuild(value, [_numbers_as_tensors(part) for part in kind.parts(value)])
 
 
 def _differs(raw: torch.Tensor) -> bool:

@@ -330,6 +330,8 @@ class VarianceScaling(_Kernel):
     def __init__(self, scale: float = 1.0, mode: str = "fan_in",
                  distribution: str = "truncated_normal"):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
+        if not isinstance(scale, (int, float)):
+            raise TypeError(f"For 'VarianceScaling', 'scale' must be a number, but got {scale!r}.")
         if scale <= 0:
             raise ValueError("For 'VarianceScaling', 'scale' must be greater than 0, "
                              f"but got {scale}.")

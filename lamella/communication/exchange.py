@@ -24,7 +24,7 @@ import torch.distributed as dist
 from .. import context
 from ..construction import flat_bytes
 from ..state import state
-from . import repeated
+from . import groups, repeated, waiting
 from .groups import Group, world_rank
 from .repeated import repeatable
 
@@ -74,7 +74,7 @@ def _exchanged(name: str, kind: str, group: Group, raw: torch.Tensor, option: An
     except (RuntimeError, ValueError) as error:
         if isinstance(error, Divergence):
             raise
-        raise failure(name, group, error) from error
+        raise failure(name, group, error) from None
 
 
 def note(name: str, kind: str, group: Group, raw: torch.Tensor, option: Any,
@@ -101,7 +101,18 @@ class Divergence(RuntimeError):
 def failure(name: str, group: Group, error: Exception) -> RuntimeError:
     """The error for an exchange that failed."""
     return RuntimeError(f"For '{name}', exchange {_made} of process {world_rank()}, in group "
-                        f"{group.name!r} of {group.ranks}, at {program_line()}, failed: {error}")
+                        f"{group.name!r} of {group.ranks}, at {program_line()}, failed: "
+                        f"{waiting.reason(error, group)}")
+
+
+# what this process has made when it ends, for those that still wait
+groups.at_end.append(lambda: waiting.leave(_made))
+
+
+def _wait_until(work: Any, name: str, what: str, group: Group) -> None:
+    """Wait for others, and say what this process waits for if that takes long."""
+    waiting.until(work, group, lambda: f"exchange {_made}, '{name}', {what}in group "
+                  f"{group.name!r} of {group.ranks}, at {program_line()}")
 
 
 def _compare(name: str, what: str, group: Group) -> None:
@@ -111,7 +122,7 @@ def _compare(name: str, what: str, group: Group) -> None:
         Divergence: if they aren't, in each of them.
     """
     begun = _begin_comparison(what, group)
-    begun.pending.wait()
+    _wait_until(begun.pending, name, f"{what}, ", group)
     _end_comparison(name, begun, group)
 
 
@@ -333,9 +344,9 @@ def wait_for(name: str, works: Sequence[Any], group: Group) -> None:
     """Wait until exchanges have finished."""
     try:
         for work in works:
-            work.wait()
+            _wait_until(work, name, "", group)
     except (RuntimeError, ValueError) as error:
-        raise failure(name, group, error) from error
+        raise failure(name, group, error) from None
 
 
 def compare(name: str, what: str, group: Group) -> None:

@@ -149,7 +149,9 @@ def init(backend_name: str | None = None) -> None:
     see `communication.simulate`.
 
     An exchange that waits for another process for more than half an hour, or the seconds that the
-    environment variable ``HCCL_EXEC_TIMEOUT`` says, raises a RuntimeError.
+    environment variable ``HCCL_EXEC_TIMEOUT`` says, raises a RuntimeError. Between CPUs, one that
+    waits for more than 10 seconds (``LAMELLA_WAIT_NOTICE``) warns, with what the other processes
+    wait for, and raises one if a process that it waits for has ended its program.
 
     Args:
         backend_name: ``"hccl"``, ``"nccl"``, ``"mccl"`` or None. It chooses the name of the world's
@@ -205,7 +207,6 @@ def ended() -> int:
 def release() -> None:
     """Leave the other processes; `init` may be called again afterwards."""
     global _local_size, _joined_here, _ended
-    _ended += 1
     _groups.clear()
     # operators and graphs hold groups. A communicator's threads run until nothing holds it, and one
     # that frees a tensor while Python ends would abort the process
@@ -213,6 +214,7 @@ def release() -> None:
         group.process_group = None
     for drop in at_end:
         drop()
+    _ended += 1
     if _joined_here and dist.is_initialized():
         dist.destroy_process_group()
         gc.collect()

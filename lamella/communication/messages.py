@@ -24,6 +24,7 @@ from .exchange import (
     refuse_graphs,
 )
 from .groups import Group, world_rank
+from .waiting import reason, until
 
 __all__ = ["Message", "begin", "receive", "send"]
 
@@ -63,7 +64,7 @@ class Message:
             call = dist.isend if direction == "to" else dist.irecv
             self.work: Any = call(memory, other, within, tag)
         except (RuntimeError, ValueError) as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from None
 
     def wait(self) -> None:
         """Wait until the message has been sent or received.
@@ -74,14 +75,14 @@ class Message:
         """
         try:
             for work in self.comparison:
-                work.wait()
+                until(work, self.group, self._described)
             if self.comparison:
                 self._compare()
-            self.work.wait()
+            until(self.work, self.group, self._described)
         except Divergence:
             raise
         except (RuntimeError, ValueError) as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from None
 
     def _compare(self) -> None:
         (mine, my_line), (theirs, their_line) = _decoded(self.mine), _decoded(self.theirs)
@@ -97,7 +98,11 @@ class Message:
                 f"group {self.group.name!r} of {self.group.ranks}")
 
     def _failure(self, error: Exception) -> RuntimeError:
-        return RuntimeError(f"For '{self.name}', {self._which()}, at {self.line}, failed: {error}")
+        return RuntimeError(f"For '{self.name}', {self._described()}, failed: "
+                            f"{reason(error, self.group)}")
+
+    def _described(self) -> str:
+        return f"{self._which()}, at {self.line}"
 
 
 def _tag(*key: Any) -> int:
@@ -167,7 +172,7 @@ def begin(name: str, given: Sequence[tuple[torch.Tensor, int]],
     try:
         works = dist.batch_isend_irecv(transfers)
     except (RuntimeError, ValueError) as error:
-        raise failure(name, group, error) from error
+        raise failure(name, group, error) from None
     if len(works) < len(transfers):  # the library has one handle for all
         works = works * len(transfers)
     return outs, works[:len(given)], works[len(given):]

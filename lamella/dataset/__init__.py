@@ -3,9 +3,12 @@
 Sources by format, `vision`, `text` and `audio` are imported when they are first named.
 """
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import importlib
 from typing import Any
 
+from ..compat.missing import name_of as _name_of
 from . import config, transforms
 from .batching import (
     BatchDataset,
@@ -48,6 +51,7 @@ from .serializing import compare, serialize, show
 from .source import MappableDataset, SourceDataset
 from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
+from .transforms.operation import Implementation as Implementation
 from .waiting import SyncWaitDataset, TransferDataset
 
 _ROOMS: tuple[str, ...] = ("audio", "dataloader", "text", "vision")
@@ -103,7 +107,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     if name in _SOURCES:
         return getattr(importlib.import_module(f".{_SOURCES[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _name_of(__name__, name)
 
 
 def __dir__() -> list[str]:

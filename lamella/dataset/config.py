@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.settings import Settings
 from ..random import get_seed as _global_seed
 from ..random import when_seeded
 from .checks import LARGEST, boolean, integer
 
 _DEFAULT_SEED = 5489  # std::mt19937's own; while it stands, orders are not reproducible
-_VALUES: dict[str, Any] = {
+_DEFAULTS: dict[str, Any] = {
     "seed": None, "prefetch_size": 16, "num_parallel_workers": min(8, os.cpu_count() or 1),
     "numa_enable": False, "monitor_sampling_interval": 1000, "auto_num_workers": False,
     "callback_timeout": 60, "enable_autotune": False, "autotune_interval": 0,
@@ -23,7 +24,7 @@ _VALUES: dict[str, Any] = {
     "enable_watchdog": True, "multiprocessing_timeout_interval": 300, "dynamic_shape": False,
     "fast_recovery": True, "debug_mode": False, "video_backend": "CPU",
     "multiprocessing_start_method": "fork",
-    "iterator_mode": {"do_copy": False, "parallel_convert": False}}
+    "iterator_mode": {"do_copy": False, "parallel_convert": False}, "debug_hooks": []}
 
 
 class ErrorSamplesMode(IntEnum):
@@ -34,7 +35,7 @@ class ErrorSamplesMode(IntEnum):
     SKIP = 2
 
 
-_VALUES["error_samples_mode"] = ErrorSamplesMode.RETURN
+_VALUES = Settings("dataset.config", {**_DEFAULTS, "error_samples_mode": ErrorSamplesMode.RETURN})
 
 
 def set_seed(seed: int) -> None:
@@ -279,7 +280,7 @@ def get_debug_mode() -> bool:
 
 def debug_hooks() -> list[Any]:
     """The functions that `set_debug_mode` was given."""
-    return _VALUES.get("debug_hooks", []) if _VALUES["debug_mode"] else []
+    return _VALUES["debug_hooks"] if _VALUES["debug_mode"] else []
 
 
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:

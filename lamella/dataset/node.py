@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,10 @@ from .order import Row, Table, flat
 from .serializing import serialize
 from .state import Run, kept_random_state
 
+# which datasets were made of one: not among its attributes, which travel to other processes
+_parents: weakref.WeakKeyDictionary[Dataset, list[weakref.ref[Dataset]]] = (
+    weakref.WeakKeyDictionary())
+
 
 class Dataset(Described):
     """The base of all datasets: an iterable of rows, and operations that make another one of it.
@@ -25,12 +30,17 @@ class Dataset(Described):
     """
 
     fresh = False  # whether the arrays of a row belong to nobody else
+    cache = None  # there is no cache server
+    saved_output_shapes: list[list[int | None]] | None = None  # what was asked for last
+    saved_output_types: list[np.dtype] | None = None
 
     def __init__(self, children: Any = None, num_parallel_workers: int | None = None,
                  cache: Any = None):
         self.children: list[Dataset] = ([] if children is None else
                                         list(children) if isinstance(children, (list, tuple))
                                         else [children])
+        for child in filter(lambda child: isinstance(child, Dataset), self.children):
+            _parents.setdefault(child, []).append(weakref.ref(self))
         self.num_parallel_workers = num_parallel_workers
         self._columns: list[str] | None = None
         self._counted: int | None = None
@@ -38,6 +48,23 @@ class Dataset(Described):
         if cache is not None:
             raise ValueError(f"For '{type(self).__name__}', 'cache' is not supported: there is no "
                              f"cache server. Data in memory is read by NumpySlicesDataset.")
+
+    @property
+    def parent(self) -> list[weakref.ref[Dataset]]:
+        """Weak references to the datasets that were made of this one."""
+        return _parents.get(self, [])
+
+    @property
+    def dataset_size(self) -> int | None:
+        """The number of rows of one epoch; None until `get_dataset_size` is called.
+
+        A number that is assigned is what `get_dataset_size` gives.
+        """
+        return self._counted
+
+    @dataset_size.setter
+    def dataset_size(self, size: int | None) -> None:
+        self._counted = size
 
     # -- what operations build on ----------------------------------------------------------------
 
@@ -308,6 +335,7 @@ class Dataset(Described):
             for row in self._rows(run):
                 shapes: list[list[int | None]] = [list(value.shape) for value in row]
                 if not estimate:
+                    self.saved_output_shapes = shapes
                     return shapes
                 found = found or shapes
                 for known, shape in zip(found, shapes, strict=True):
@@ -323,7 +351,8 @@ class Dataset(Described):
         run = Run(self)
         try:
             row = next(iter(self._rows(run)), ())
-            return [value.dtype for value in row]
+            self.saved_output_types = [value.dtype for value in row]
+            return self.saved_output_types
         finally:
             run.close()
 

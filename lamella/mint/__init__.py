@@ -6,6 +6,7 @@ defaults or result types is an adapter of it (`lamella.adapters`), or a `def` of
 
 from __future__ import annotations
 
+from ..compat.missing import getattr_of as _getattr_of
 from ..ops import (
     abs,
     acos,
@@ -128,3 +129,5 @@ from .nn.functional import conv2d
 from .random import *
 from .reduce import *
 from .shape import *
+
+__getattr__ = _getattr_of(__name__)

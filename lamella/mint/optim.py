@@ -7,12 +7,14 @@ from typing import Any
 import torch
 
 from .. import dtype as mstype
+from ..compat.missing import getattr_of
 from ..experimental.optim.stepping import Stepping, check_betas, check_range
 from ..ops.primitives.update_rules import Raws, kernels
 from ..parameter import Parameter, ParameterTuple
 from ..tensor import Tensor
 
 __all__ = ["SGD", "Adam", "AdamW", "FusedAdamW"]
+__getattr__ = getattr_of(__name__)
 
 
 class _Adam(Stepping):

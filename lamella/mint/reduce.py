@@ -52,6 +52,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return counts.to(int64) if weights is None else counts
 
 
+@op
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """As `ops.cumsum`; integers are summed in int64, as everywhere in PyTorch.
 
@@ -69,6 +70,7 @@ def _with_positions(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return pair[0], pair[1].to(int64)
 
 
+@op
 def cummin(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """As `ops.cummin`; indices are int64."""
     return _with_positions(ops.cummin(input, dim))

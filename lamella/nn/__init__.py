@@ -2,6 +2,7 @@
 
 import importlib as _importlib
 
+from ..compat.missing import name_of as _name_of
 from ..parameter import no_init_parameters
 from .activation import *
 from .adaptive_pooling import *
@@ -38,4 +39,8 @@ from .wrap import *
 def __getattr__(name: str) -> object:
     if name == "probability":  # imported when first named, as few programs need it
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "probability"})

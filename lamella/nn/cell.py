@@ -9,14 +9,16 @@ from typing import Any
 import torch
 
 from .. import dtype as mstype
-from ..autodiff.custom import call_with_bprop
+from ..autodiff.custom import call_with_bprop, has_rule
 from ..autodiff.recompute import checkpointed
+from ..core.declared import without_caches
 from ..dtype import to_raw
-from ..errors import KERNEL_ERRORS, explain_construction, explain_in
+from ..errors import KERNEL_ERRORS, explain_construction
 from ..state import state
 from ..tensor import Tensor
 from .cell_call import CellHooks, call_in_float, record_run, run_slot
-from .cell_compile import CellCompile, without_graphs
+from .cell_compile import CellCompile
+from .cell_errors import explained_call
 from .cell_marks import CellMarks
 from .cell_state import CellState
 
@@ -28,10 +30,10 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
 
     Parameters, Cells and ParameterTuples assigned as attributes belong to the Cell, and Parameters
     are named after their path. A subclass that defines ``bprop(self, *inputs, out, dout)`` gives
-    its
-    own backward rule: it takes the inputs, what `construct` returned, and the gradient of that, and
-    returns a gradient for each input. It may take inputs by name after ``*``, and may end its
-    result with a dict of gradients by Parameter.
+    its own backward rule: it takes the inputs, what `construct` returned, and the gradient of that,
+    and returns a gradient for each input. It may take inputs by name after ``*``, and may end its
+    result with a dict of gradients by Parameter. One that defines
+    ``jvp(self, *inputs, out, dinputs)`` gives its forward rule: alone, gradients are its transpose.
 
     Args:
         auto_prefix: whether Parameters of Cells below get their path before their name.
@@ -54,6 +56,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
     # names of Parameters that `to_float` leaves alone, such as running statistics
     kept_in_own_type: frozenset[str] = frozenset()
 
+    _is_whole = True  # no structure of Tensors, also if a subclass is a dataclass
     _amp_level = ""  # the level of `auto_mixed_precision`
 
     def __init_subclass__(cls, **given: Any) -> None:
@@ -66,14 +69,12 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         own["_params"] = OrderedDict()
         own["_cells"] = OrderedDict()
         own["_buffers"] = OrderedDict()
-        own["_non_persistent_buffers"] = set()
         own["_auto_prefix"] = auto_prefix
-        own["_plain"] = not hasattr(type(self), "bprop")  # construct is all there is to a call
+        own["_plain"] = not has_rule(self)  # construct is all there is to a call
         own["_float_type"] = None
         own["_recompute"] = False
         own["training"] = False
         own["requires_grad"] = False
-        own["_flags"] = {}
         own["_create_time"] = int(time.time() * 1e9)
         if flags:
             self.add_flags(**flags)
@@ -82,15 +83,20 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs from the inputs; to be defined by the subclass."""
-        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.")
+        rename = "; its method 'forward' must be called 'construct'" if hasattr(
+            type(self), "forward") else ""
+        raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined"
+                             f"{rename}.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             try:
                 return self.construct(*args, **kwargs)
             except KERNEL_ERRORS as error:
-                explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
-                raise
+                explained = explained_call(self, args, kwargs, error)
+                if explained is error:
+                    raise
+                raise explained from error
         if "_waits" in self.__dict__:
             self._give_first_values()
             return self(*args, **kwargs)
@@ -115,20 +121,22 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         return self._call_rule(args, kwargs)
 
     def _call_rule(self, args: tuple, kwargs: dict) -> Any:
-        if hasattr(self, "bprop"):
+        if has_rule(self):
             return call_with_bprop(self, args, kwargs)
         if self._recompute:
             return checkpointed(self.construct, args, kwargs)
         try:
             return self.construct(*args, **kwargs)
         except KERNEL_ERRORS as error:
-            explain_in(type(self).__name__, type(self), self.construct, args, kwargs, error)
-            raise
+            explained = explained_call(self, args, kwargs, error)
+            if explained is error:
+                raise
+            raise explained from error
 
     def _refresh_plain(self) -> None:
         """Note whether a call is more than `construct`, so that calls need not find out."""
         own = self.__dict__
-        own["_plain"] = not (hasattr(self, "bprop") or own.get("_call_hooks") or self._recompute
+        own["_plain"] = not (has_rule(self) or own.get("_call_hooks") or self._recompute
                              or self._float_type is not None or self.requires_grad
                              or "_parameter_hooks" in own or "_waits" in own)
 
@@ -218,7 +226,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
             (mindspore.float16, True)
         """
         for name, value in flags.items():
-            self._flags[name] = value
+            self.get_flags()[name] = value
             setattr(self, name, value)
         for flag, kind in _FLOATING_FLAGS.items():
             if flags.get(flag):
@@ -234,7 +242,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
 
     def get_flags(self) -> dict[str, Any]:
         """The attributes set by `add_flags`."""
-        return self._flags
+        return self.__dict__.setdefault("_flags", {})
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Cell:
         """Note on each trainable Parameter with which others its gradient is communicated."""
@@ -326,4 +334,4 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         return f"{type(self).__name__}(\n  {inner}\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return without_graphs(self.__dict__)
+        return without_caches(self)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..autodiff.hooks import HookHandle, raw_structure_rule
+from ..autodiff.hooks import HookHandle, add_hook, raw_structure_rule
 from ..autodiff.level import watched
 from ..autodiff.run import Run
 from ..autodiff.tree import map_tensors, tensors
@@ -76,11 +75,7 @@ class CellHooks(CellTree):
         if not callable(hook):
             raise TypeError(f"For 'register_{kind}_hook', 'hook_fn' must be a function, "
                             f"but got {type(hook).__name__}.")
-        kinds = self.__dict__.setdefault("_call_hooks", {})
-        hooks = kinds.setdefault(kind, OrderedDict())
-        handle = HookHandle(hooks, (hook, option))
-        if prepend:
-            hooks.move_to_end(handle.handle_id, last=False)
+        handle = add_hook(self.__dict__, ("_call_hooks", kind), (hook, option), prepend)
         self._refresh_plain()
         return handle
 

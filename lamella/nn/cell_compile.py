@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.declared import COMPILED_FORMS
 from ..parameter import Parameter
 from ..state import state
 from ..tensor import wrap
@@ -30,6 +31,8 @@ def register_compiler(**functions: Any) -> None:
 
 class CellCompile(CellTree):
     """Compilation ahead of calls, and its settings."""
+
+    __caches__ = (*COMPILED_FORMS, "_recorded")  # and the last run after `set_grad`
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Record the graph for such inputs now, without changing anything.
@@ -136,7 +139,7 @@ class CellCompile(CellTree):
         return self.__dict__.get("_jit_config", {})
 
     def _forget_graphs(self) -> None:
-        for name in _GRAPHS:
+        for name in COMPILED_FORMS:
             self.__dict__.pop(name, None)
 
     def register_parameter_forward_hook(self, hook: Any) -> None:
@@ -169,7 +172,6 @@ class CellCompile(CellTree):
             _check_entry(name, entry)
         hooks = self.__dict__.setdefault("_parameter_hooks", [])
         hooks.extend((entry["params"], entry["hook"]) for entry in entries)
-        self.__dict__["_parameter_hook_count"] = len(hooks)  # compiled functions look at it
         self._refresh_plain()  # type: ignore[attr-defined]
 
     def _call_with_parameter_hooks(self, body: Callable[[tuple, dict], Any], args: tuple,
@@ -187,17 +189,6 @@ class CellCompile(CellTree):
             return body(args, kwargs)
         finally:
             state.overlay = before
-
-
-# where compiled forms are kept: `jit` methods, calls in GRAPH_MODE, gradients in GRAPH_MODE
-_GRAPHS = ("_compiled", "_graph", "_graph_gradients")
-# the attributes that belong to this very object: those, and the last recorded run
-OF_ONE_OBJECT = (*_GRAPHS, "_recorded")
-
-
-def without_graphs(own: dict[str, Any]) -> dict[str, Any]:
-    """A Cell's attributes that its copies share: without compiled forms and records."""
-    return {k: v for k, v in own.items() if k not in OF_ONE_OBJECT}
 
 
 def _check_entry(name: str, entry: Any) -> None:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..autodiff.hooks import HookHandle
+from ..autodiff.hooks import HookHandle, add_hook
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .cell_tree import CellTree
@@ -133,8 +133,7 @@ class CellState(CellTree):
     def _add_state_hook(self, kind: str, hook: Callable[..., Any]) -> HookHandle:
         if not callable(hook):
             raise TypeError(f"A state hook must be a function, but got {type(hook).__name__}.")
-        hooks = self.__dict__.setdefault("_state_hooks", {}).setdefault(kind, OrderedDict())
-        return HookHandle(hooks, hook)
+        return add_hook(self.__dict__, ("_state_hooks", kind), hook)
 
     def _hooks_of(self, kind: str) -> Mapping[int, Callable[..., Any]]:
         return self.__dict__.get("_state_hooks", {}).get(kind, {})

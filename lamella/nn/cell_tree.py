@@ -6,10 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..absent import of_attribute
+from ..compat.missing import attribute_of
 from ..parameter import Parameter, is_generated_name
 from ..primitive import Primitive
 from ..tensor import Tensor
+from .cell_lists import warn_of_listed_cells
+
+REGISTRIES = ("_params", "_cells", "_buffers")  # the attributes that hold what a Cell owns
 
 
 class CellTree:
@@ -18,7 +21,7 @@ class CellTree:
     _params: OrderedDict[str, Parameter | None]
     _cells: OrderedDict[str, Any]
     _buffers: OrderedDict[str, Tensor | None]
-    _non_persistent_buffers: set[str]
+    _non_persistent_buffers: dict[str, None] = {}  # an object's own, once it has any
     _auto_prefix: bool
 
     # the operators that MindSpore's class keeps as attributes, where programs that derive from it
@@ -91,7 +94,7 @@ class CellTree:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for registry in ("_params", "_cells", "_buffers"):
+        for registry in REGISTRIES:
             entries = own.get(registry)
             if entries is not None and name in entries:
                 return entries[name]
@@ -102,8 +105,8 @@ class CellTree:
         if "_params" not in own and not name.startswith("__"):
             raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'; "
                                  f"call super().__init__() first in its __init__.")
-        hint = of_attribute((f"mindspore.nn.{kind.__name__}" for kind in type(self).__mro__), name)
-        raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'{hint}.")
+        raise attribute_of(self, (kind.__name__ for kind in type(self).__mro__), name,
+                           f"The '{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
         for registry in (self._params, self._cells, self._buffers):
@@ -182,8 +185,10 @@ class CellTree:
             raise TypeError(f"For 'register_buffer', 'tensor' must be a Tensor or None, "
                             f"but got {type(tensor).__name__}.")
         self._buffers[name] = tensor
-        (self._non_persistent_buffers.discard if persistent
-         else self._non_persistent_buffers.add)(name)
+        if not persistent:
+            self.__dict__.setdefault("_non_persistent_buffers", {})[name] = None
+        elif name in self._non_persistent_buffers:
+            del self._non_persistent_buffers[name]
 
     # -- cells -----------------------------------------------------------------------------------
 
@@ -256,6 +261,7 @@ class CellTree:
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters that require a gradient."""
+        warn_of_listed_cells(self, CellTree)
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import torch
 
 from .. import dtype as mstype
 from .. import ops
 from ..errors import one_of
 from ..tensor import Tensor
+from ..tracebacks import user_stacklevel
 from . import checks
 from .cell import Cell
 from .cell_tree import operator
@@ -16,6 +20,26 @@ __all__ = [
     "LossBase", "L1Loss", "MSELoss", "SmoothL1Loss", "RMSELoss", "MAELoss", "HuberLoss",
     "L1LossExt",
 ]
+
+
+_warned: set[tuple[Any, ...]] = set()
+
+
+def warn_of_outer_shape(name: str, logits: tuple[int, ...], labels: tuple[int, ...]) -> None:
+    """Warn, once for a pair of shapes, if each of them is repeated to fit the other.
+
+    Such as (4, 1) and (4,), which give 16 differences: most often a dimension is missing.
+    """
+    try:
+        outer = torch.broadcast_shapes(logits, labels)
+    except RuntimeError:
+        return  # the operator says so
+    if tuple(outer) not in (logits, labels) and (name, logits, labels) not in _warned:
+        _warned.add((name, logits, labels))
+        warnings.warn(f"For '{name}', the shapes of logits {logits} and labels {labels} differ "
+                      f"and broadcast to {tuple(outer)}: each of the one is compared with each of "
+                      f"the other. Give both the same shape, as by labels.reshape{logits}.",
+                      stacklevel=user_stacklevel())
 
 
 class LossBase(Cell):
@@ -103,6 +127,9 @@ class L1Loss(LossBase):
         self.reduction = reduction
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        if isinstance(logits, Tensor) and isinstance(labels, Tensor) \
+                and logits.shape != labels.shape:
+            warn_of_outer_shape(type(self).__name__, logits.shape, labels.shape)
         return ops.l1_loss(logits, labels, self.reduction)
 
 
@@ -133,6 +160,8 @@ class MSELoss(LossBase):
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         self._check(logits=logits, labels=labels)
+        if logits.shape != labels.shape:
+            warn_of_outer_shape(type(self).__name__, logits.shape, labels.shape)
         if (logits.dtype == labels.dtype == mstype.float32 and logits.shape == labels.shape
                 and type(self).get_loss is LossBase.get_loss):  # all of it is one kernel
             return ops.mse_loss(logits, labels, "none" if not self.reduce else

@@ -3,8 +3,10 @@
 They call `ops`; their arguments and type promotion (`types.py`) are those of MindSpore's.
 """
 
+import builtins as _builtins
 from typing import Any as _Any
 
+from ..compat.missing import name_of as _name_of
 from . import fft
 from .arithmetic import *
 from .calculus import *
@@ -33,4 +35,8 @@ from .types import to_tensors as _to_tensor
 def __getattr__(name: str) -> _Any:
     if name == "round":  # not among the names that `import *` gives: it would hide Python's own
         return _around
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return _builtins.sorted({*globals(), "round"})

@@ -35,6 +35,7 @@ __all__ = ["arange", "array", "asarray", "asfarray", "copy", "empty", "empty_lik
            "rand", "randint", "randn", "zeros", "zeros_like"]
 
 
+@op
 def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """A Tensor from data.
 
@@ -199,6 +200,7 @@ def identity(n: int, dtype: Any = float32) -> Tensor:
     return eye(n, dtype=dtype)
 
 
+@op
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     """Numbers from `start` up to and without `stop`, `step` apart.
 

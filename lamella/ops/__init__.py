@@ -28,6 +28,7 @@ from .division import *
 from .dropout import *
 from .elementary import *
 from .elsewhere import name_of_another_room as __getattr__
+from .elsewhere import names_of_other_rooms as _names_of_other_rooms
 from .embedding import *
 from .experts import *
 from .extrema import *
@@ -103,3 +104,7 @@ from .window import *
 
 # the file `reduce` has taken the name of this function
 from .elsewhere import reduce as reduce  # isort: skip
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_names_of_other_rooms()})

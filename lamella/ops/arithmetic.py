@@ -9,7 +9,7 @@ import torch
 from ..adapters import adapted
 from ..errors import op
 from ..inplace import in_place
-from ..kernels import minus, power
+from ..kernels import complex_sign, minus, power
 from ..tensor import Tensor, tensor_methods, wrap
 from .operands import both, factors, sides
 
@@ -218,7 +218,7 @@ def sign(input: Tensor) -> Tensor:
         [-1.  0.  1.]
     """
     raw = input._raw
-    return wrap(torch.sgn(raw) if raw.is_complex() else torch.sign(raw))
+    return wrap(complex_sign(raw) if raw.is_complex() else torch.sign(raw))
 
 
 sgn = sign

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as mstype
+from ..compat.arguments import of_mismatch
 from ..dtype import Type, get_py_obj_dtype, to_raw
 from ..errors import describe, op
 from ..parameter import Parameter
@@ -297,13 +298,17 @@ def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         Primitive.__init__(self, type(self).__name__)
-        bound = signature.bind(self, *args, **kwargs)
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as mismatch:
+            raise of_mismatch(type(self).__name__, signature, (self, *args), mismatch) from None
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             self.add_prim_attr(name, value)
-        attributes = self.attrs
+        attributes = self._attributes
         fn(self, *args, **kwargs)
-        self.attrs = {**attributes, **self.attrs}  # a call of the base's has made new ones
+        # a call of the base's has begun anew
+        self._attributes = tuple(dict.fromkeys((*attributes, *self._attributes)))
 
     return init
 

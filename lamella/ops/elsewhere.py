@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .sparse import sparse_operator
+from ..compat.missing import name_of
+from .sparse import sparse_operator, sparse_operators
 
 __all__: list[str] = []
 
@@ -34,4 +35,12 @@ def name_of_another_room(name: str) -> Any:
     """
     if name in _COMMUNICATION:
         return getattr(importlib.import_module("lamella.mint.distributed.in_place"), name)
-    return sparse_operator(name)
+    try:
+        return sparse_operator(name)
+    except AttributeError:
+        raise name_of("lamella.ops", name) from None
+
+
+def names_of_other_rooms() -> set[str]:
+    """The names that `name_of_another_room` has."""
+    return {*_COMMUNICATION, *sparse_operators()}

@@ -365,6 +365,9 @@ def argmin(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
 def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The smallest and the largest elements along an axis.
 
+    Along an axis the gradient goes to the first of equal elements; of the whole tensor it is
+    shared among them.
+
     Args:
         input: any shape.
         axis: the axis; None: of the whole tensor.
@@ -381,7 +384,11 @@ def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Te
         >>> print(*ms.ops.aminmax(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), axis=1))
         [1. 2.] [3. 4.]
     """
-    low, high = torch.aminmax(input._raw, dim=axis, keepdim=keepdims)
+    raw = input._raw
+    if axis is None:
+        low, high = torch.aminmax(raw, keepdim=keepdims)
+    else:
+        low, high = torch.min(raw, axis, keepdims)[0], torch.max(raw, axis, keepdims)[0]
     return wrap(low), wrap(high)
 
 

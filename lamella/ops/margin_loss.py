@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 
@@ -34,6 +36,19 @@ def _pair(name: str, input: Tensor, target: Tensor,
     return a, b
 
 
+def _reduced(kernel: Callable[..., torch.Tensor], a: torch.Tensor, b: torch.Tensor,
+             reduction: str, **options: float) -> torch.Tensor:
+    """A loss by one of PyTorch's kernels.
+
+    A mean of DTensors is a sum over the number of elements: in the gradients of a mean the kernels
+    divide by the number that this process has.
+    """
+    if reduction == "mean" and (hasattr(a, "placements") or hasattr(b, "placements")):
+        count = torch.broadcast_shapes(a.shape, b.shape).numel()
+        return kernel(a, b, reduction="sum", **options) / count
+    return kernel(a, b, reduction=reduction, **options)
+
+
 @op
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The squares of the differences.
@@ -57,7 +72,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     check_reduction("mse_loss", reduction)
     if not a.is_floating_point():
         a, b = a.float(), b.float()
-    return wrap(F.mse_loss(a, b, reduction=reduction))
+    return wrap(_reduced(F.mse_loss, a, b, reduction))
 
 
 @op
@@ -113,7 +128,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0,
     if beta < 0:
         raise ValueError(f"For 'smooth_l1_loss', 'beta' must be 0 or more, but got {beta}.")
     a, b = _pair("smooth_l1_loss", input, target)
-    return wrap(F.smooth_l1_loss(a, b, reduction=reduction, beta=beta))
+    return wrap(_reduced(F.smooth_l1_loss, a, b, reduction, beta=beta))
 
 
 @op
@@ -141,7 +156,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
     if delta <= 0:
         raise ValueError(f"For 'huber_loss', 'delta' must be above 0, but got {delta}.")
     a, b = _pair("huber_loss", input, target, broadcast=True)
-    return wrap(F.huber_loss(floating(a), floating(b), reduction=reduction, delta=delta))
+    return wrap(_reduced(F.huber_loss, floating(a), floating(b), reduction, delta=delta))
 
 
 @op
@@ -232,7 +247,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """
     check_reduction("margin_ranking_loss", reduction)
     gap = -target._raw * (input1._raw - input2._raw) + margin
-    return wrap(reduced(torch.relu(gap), reduction))  # no gradient at a tie, as in MindSpore
+    return wrap(reduced(gap.clamp_min(0), reduction))  # at 0 the gradient passes, as in MindSpore
 
 
 @op
@@ -291,7 +306,11 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0,
         0.5
     """
     check_reduction("hinge_embedding_loss", reduction)
-    return wrap(F.hinge_embedding_loss(inputs._raw, targets._raw, margin, reduction=reduction))
+    raw, target = inputs._raw, targets._raw
+    gap = margin - raw
+    gap = torch.maximum(gap, gap.new_zeros(()))  # half of the gradient at 0, as in MindSpore
+    each = torch.where(target != -1, raw, 0) + torch.where(target != 1, gap, 0)
+    return wrap(reduced(each, reduction))
 
 
 @op
@@ -402,4 +421,4 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """
     check_reduction("soft_margin_loss", reduction)
     a, b = _pair("soft_margin_loss", input, target)
-    return wrap(F.soft_margin_loss(a, b, reduction=reduction))
+    return wrap(_reduced(F.soft_margin_loss, a, b, reduction))

@@ -371,6 +371,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tens
                          f"lower: {lower}.")
     raw = input._raw
     slopes = torch.empty_like(raw, dtype=torch.float32).uniform_(lower, upper)
+    slopes = slopes.masked_fill(raw == 0, 0)  # which is the gradient at 0, as in MindSpore
     return wrap(torch.where(raw > 0, raw, (slopes * raw).to(raw.dtype)))
 
 

@@ -106,10 +106,12 @@ def _first(raw: torch.Tensor, count: int, axis: int, largest: bool
     """The first elements of a stable sort.
 
     Where none of them has an equal, PyTorch's `topk` finds the same in less time; whether that is
-    so, a graph can't ask, and on a GPU the question takes as long as the sort.
+    so, a graph can't ask, nor what has no data (an export's), and on a GPU the question takes as
+    long as the sort.
     """
-    if (raw.dim() and 2 * count <= raw.shape[axis] and raw.device.type == "cpu"
-            and state.trace is None and not torch._C._are_functorch_transforms_active()):
+    if (raw.dim() and type(raw) is torch.Tensor and 2 * count <= raw.shape[axis]
+            and raw.device.type == "cpu" and state.trace is None
+            and not torch._C._are_functorch_transforms_active()):
         found = raw.topk(count, axis, largest)
         values = found.values.detach()
         last = values.narrow(axis, count - 1, 1)

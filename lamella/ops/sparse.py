@@ -24,6 +24,12 @@ def sparse_operator(name: str) -> Any:
     raise AttributeError(f"module 'lamella.ops' has no attribute {name!r}", name=name)
 
 
+def sparse_operators() -> set[str]:
+    """The names of all operators of sparse tensors."""
+    room = importlib.import_module("lamella.sparse.operators")
+    return {*room.FUNCTIONS, *room.__all__} - {"FUNCTIONS"}
+
+
 def _to_coo(self: Tensor) -> Any:
     """The elements of a matrix that aren't 0, as a COOTensor."""
     return sparse_operator("dense_to_sparse_coo")(self)

@@ -32,3 +32,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(auto_parallel, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

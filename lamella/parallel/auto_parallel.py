@@ -19,6 +19,14 @@ _MODES = {"semi_auto": "semi_auto_parallel", "sharding_propagation": "auto_paral
           "recursive_programming": "auto_parallel"}
 
 
+def _trains(network: Callable[..., Any]) -> bool:
+    """Whether a network, or a Cell in it, differentiates something by weights."""
+    if not isinstance(network, Cell):
+        return trains(network)
+    return any(trains(held) for _, cell in network.cells_and_names()
+               for held in (*vars(cell).values(), type(cell).construct))
+
+
 class AutoParallel(Cell):
     """Runs a network, with its loss, on all processes together.
 
@@ -27,8 +35,9 @@ class AutoParallel(Cell):
     from those by PyTorch's DTensor. In a world of one it is the network.
 
     Args:
-        network: the network with its loss, or a function of Tensors; or a function that is a whole
-            step, with a gradient call by weights that is one of its variables.
+        network: the network with its loss, or a function of Tensors; or a whole step: a Cell such
+            as `TrainOneStepCell`, or a function with a gradient call by weights that is one of its
+            variables.
         parallel_mode: ``"semi_auto"``, ``"sharding_propagation"`` or ``"recursive_programming"``;
             the three mean the same here: there is no search for strategies.
 
@@ -59,10 +68,10 @@ class AutoParallel(Cell):
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """What the network gives for the inputs of all processes."""
         with self._applied():
-            if stages.in_use():
-                return pipeline.staged(self.network, "AutoParallel")(*args, **kwargs)
             if self._trains is None:
-                self._trains = trains(self.network)
+                self._trains = _trains(self.network)
+            if stages.in_use() and not (self._trains and isinstance(self.network, Cell)):
+                return pipeline.staged(self.network, "AutoParallel")(*args, **kwargs)
             # a network that trains shards the function that it differentiates
             if not sharding.splits() or self._trains:
                 return self.network(*args, **kwargs)
@@ -71,13 +80,9 @@ class AutoParallel(Cell):
     @contextmanager
     def _applied(self) -> Iterator[None]:
         """A block with this network's settings."""
-        before = dict(settings._set)
-        try:
+        with settings._settings.kept():
             settings.set_auto_parallel_context(**self._settings)
             yield
-        finally:
-            settings._set.clear()
-            settings._set.update(before)
 
     def _set(self, **kwargs: Any) -> None:
         """Note settings, checked as `set_auto_parallel_context` does."""

@@ -35,9 +35,11 @@ class Layout:
     def __init__(self, device_matrix: tuple[int, ...], alias_name: tuple[str, ...],
                  rank_list: list[int] | None = None):
         if not isinstance(device_matrix, tuple):
-            raise TypeError(f"device_matrix must be tuple type, but got:{type(device_matrix)}")
+            raise TypeError(f"For 'Layout', device_matrix must be tuple type, "
+                            f"but got:{type(device_matrix)}")
         if not isinstance(alias_name, tuple):
-            raise TypeError(f"alias_name must be tuple type, but got:{type(alias_name)}")
+            raise TypeError(f"For 'Layout', alias_name must be tuple type, "
+                            f"but got:{type(alias_name)}")
         for count in device_matrix:
             if not isinstance(count, int) or isinstance(count, bool):
                 raise TypeError(f"The element of device_matrix must be int type, "
@@ -53,7 +55,8 @@ class Layout:
                 raise ValueError("The element of alias_name can not set 'None', because 'None' "
                                  "means no sharding.")
         if len(device_matrix) != len(alias_name):
-            raise ValueError("device_matrix length should be equal to alias_name length")
+            raise ValueError(f"For 'Layout', device_matrix length should be equal to alias_name "
+                             f"length, but got {device_matrix} and {alias_name}.")
         if len(set(alias_name)) != len(alias_name):
             raise ValueError(f"Each element of alias_name {alias_name} should be different")
         size = math.prod(device_matrix)

@@ -4,43 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.settings import Settings
+
 __all__ = ["get_algo_parameters", "get_ps_context", "reset_algo_parameters", "reset_ps_context",
            "set_algo_parameters", "set_ps_context"]
 
 
-class _Settings:
-    """Settings of machinery that is MindSpore's own: kept by name, without effect."""
-
-    def __init__(self, function: str, defaults: dict[str, Any]):
-        self.function, self.defaults, self.kept = function, defaults, dict(defaults)
-
-    def set(self, given: dict[str, Any]) -> None:
-        for key, value in given.items():
-            if key not in self.defaults:
-                raise ValueError(f"For '{self.function}', the keyword {key!r} is not recognized. "
-                                 f"Known: {', '.join(self.defaults)}.")
-            kind = type(self.defaults[key])
-            if type(value) is not kind:
-                raise TypeError(f"The parameter '{key}' must be {kind}, but got {type(value)}")
-        self.kept.update(given)
-
-    def get(self, key: str) -> Any:
-        if key not in self.kept:
-            raise ValueError(f"Get context keyword {key} is not recognized!")
-        return self.kept[key]
-
-    def reset(self) -> None:
-        self.kept = dict(self.defaults)
+def _set(settings: Settings, given: dict[str, Any]) -> None:
+    for key, value in given.items():
+        if key not in settings:
+            raise ValueError(f"For '{settings.family}', the keyword {key!r} is not recognized. "
+                             f"Known: {', '.join(settings)}.")
+        kind = type(settings.defaults[key])
+        if type(value) is not kind:
+            raise TypeError(f"The parameter '{key}' must be {kind}, but got {type(value)}")
+    settings.update(given)
 
 
-_algorithm = _Settings("set_algo_parameters", {
+def _get(settings: Settings, key: str) -> Any:
+    if key not in settings:
+        raise ValueError(f"Get context keyword {key} is not recognized!")
+    return settings[key]
+
+
+_algorithm = Settings("set_algo_parameters", {
     "fully_use_devices": False, "elementwise_op_strategy_follow": False,
     "enable_algo_approxi": False, "algo_approxi_epsilon": 0.1,
     "tensor_slice_align_enable": False, "tensor_slice_align_size": 16})
-_server = _Settings("set_ps_context", {
+_server = Settings("set_ps_context", {
     "enable_ps": False, "enable_ssl": False, "config_file_path": "", "client_password": "",
     "server_password": "", "scheduler_manage_port": 11202})
-_costs = _Settings("set_cost_model_context", {
+_costs = Settings("set_cost_model_context", {
     "device_memory_capacity": 17179869184.0, "costmodel_alpha": 1.0, "costmodel_beta": 400.0,
     "costmodel_gamma": 0.001, "costmodel_communi_threshold": 2048.0,
     "costmodel_communi_const": 3072.0, "costmodel_communi_bias": 1024.0, "run_phase": 0,
@@ -56,7 +50,7 @@ def set_algo_parameters(**kwargs: Any) -> None:
         ValueError: for a name that MindSpore doesn't have.
         TypeError: for a value of the wrong type.
     """
-    _algorithm.set(kwargs)
+    _set(_algorithm, kwargs)
 
 
 def get_algo_parameters(attr_key: str) -> Any:
@@ -65,12 +59,12 @@ def get_algo_parameters(attr_key: str) -> Any:
     Raises:
         ValueError: for a name that MindSpore doesn't have.
     """
-    return _algorithm.get(attr_key)
+    return _get(_algorithm, attr_key)
 
 
 def reset_algo_parameters() -> None:
     """Put the parameters of `set_algo_parameters` back to their defaults."""
-    _algorithm.reset()
+    _algorithm.clear()
 
 
 def set_ps_context(**kwargs: Any) -> None:
@@ -84,7 +78,7 @@ def set_ps_context(**kwargs: Any) -> None:
     if kwargs.get("enable_ps"):
         raise RuntimeError("For 'set_ps_context', 'enable_ps' must be False: Lamella has no "
                            "parameter server. Train with 'data_parallel' instead.")
-    _server.set(kwargs)
+    _set(_server, kwargs)
 
 
 def get_ps_context(attr_key: str) -> Any:
@@ -93,12 +87,12 @@ def get_ps_context(attr_key: str) -> Any:
     Raises:
         ValueError: for a name that MindSpore doesn't have.
     """
-    return _server.get(attr_key)
+    return _get(_server, attr_key)
 
 
 def reset_ps_context() -> None:
     """Put the settings of `set_ps_context` back to their defaults."""
-    _server.reset()
+    _server.clear()
 
 
 def set_cost_model_context(**kwargs: Any) -> None:
@@ -108,7 +102,7 @@ def set_cost_model_context(**kwargs: Any) -> None:
         ValueError: for a name that MindSpore doesn't have.
         TypeError: for a value of the wrong type.
     """
-    _costs.set(kwargs)
+    _set(_costs, kwargs)
 
 
 def get_cost_model_context(attr_key: str) -> Any:
@@ -117,17 +111,17 @@ def get_cost_model_context(attr_key: str) -> Any:
     Raises:
         ValueError: for a name that MindSpore doesn't have.
     """
-    return _costs.get(attr_key)
+    return _get(_costs, attr_key)
 
 
 def reset_cost_model_context() -> None:
     """Put the parameters of `set_cost_model_context` back to their defaults."""
-    _costs.reset()
+    _costs.clear()
 
 
 def _set_multi_subgraphs(multi_subgraph: bool = True) -> None:
-    _costs.set({"multi_subgraphs": multi_subgraph})
+    _set(_costs, {"multi_subgraphs": multi_subgraph})
 
 
 def _set_rp_matmul_mem_coef(coef: float) -> None:
-    _costs.set({"rp_matmul_mem_coef": coef})
+    _set(_costs, {"rp_matmul_mem_coef": coef})

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..communication import groups
 from ..communication.groups import GlobalComm, get_group_size, get_rank
+from ..core.settings import Settings
 
 __all__ = [
     "ParallelMode", "get_auto_parallel_context", "reset_auto_parallel_context",
@@ -69,11 +70,11 @@ _CHOICES = {
                               "no_group_parallel"],
     "pipeline_scheduler": ["1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"],
 }
-_set: dict[str, Any] = {}
+_settings = Settings("set_auto_parallel_context", _DEFAULTS)
 
 
 def _get(key: str) -> Any:
-    return _set.get(key, _DEFAULTS[key])
+    return _settings[key]
 
 
 def set_auto_parallel_context(**kwargs: Any) -> None:
@@ -123,22 +124,17 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         elif key in _DEFAULTS:
             checked[key] = _checked(key, value)
         else:
-            raise ValueError(f"Set context keyword {key} is not recognized! Known keywords: "
-                             f"{', '.join(sorted(_DEFAULTS))}.")
-    before = dict(_set)
-    _set.update(checked)
+            raise ValueError(f"For 'set_auto_parallel_context', the keyword {key} is not "
+                             f"recognized. Known keywords: {', '.join(sorted(_DEFAULTS))}.")
+    if "pipeline_stages" in checked:
+        _check_stages(checked["pipeline_stages"], _world_size())
+    _settings.update(checked)
     if "full_batch" in checked:
-        _set["dataset_strategy"] = "full_batch" if checked["full_batch"] else "data_parallel"
+        _settings["dataset_strategy"] = "full_batch" if checked["full_batch"] else "data_parallel"
     for old, new in (("strategy_ckpt_load_file", "load_file"),
                      ("strategy_ckpt_save_file", "save_file")):
         if old in checked:
-            _set["strategy_ckpt_config"] = {**_get("strategy_ckpt_config"), new: checked[old]}
-    try:
-        check_feasible(_world_size())
-    except RuntimeError:
-        _set.clear()
-        _set.update(before)
-        raise
+            _settings["strategy_ckpt_config"] = {**_get("strategy_ckpt_config"), new: checked[old]}
 
 
 def _checked(key: str, value: Any) -> Any:
@@ -149,7 +145,8 @@ def _checked(key: str, value: Any) -> Any:
         raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)}")
     if key in _CHOICES and value not in _CHOICES[key]:
         known = ", ".join(repr(choice) for choice in _CHOICES[key])
-        raise ValueError(f"The context configuration parameter '{key}' only support {known}, "
+        raise ValueError(f"For 'set_auto_parallel_context', the context configuration "
+                         f"parameter '{key}' only support {known}, "
                          f"but got the value : {value}.")
     if key == "global_rank" and not 0 <= value <= 4095:
         raise ValueError(f"The context configuration parameter 'global_rank' must be in [0, 4095], "
@@ -218,9 +215,10 @@ def get_auto_parallel_context(attr_key: str) -> Any:
     if attr_key == "auto_parallel_search_mode":
         attr_key = "search_mode"
     if attr_key == "full_batch_is_set":
-        return "full_batch" in _set
+        return _settings.was_set("full_batch")
     if attr_key not in _DEFAULTS:
-        raise ValueError(f"Get context keyword {attr_key} is not recognized!")
+        raise ValueError(f"For 'get_auto_parallel_context', the keyword {attr_key} is not "
+                         f"recognized. Known keywords: {', '.join(sorted(_DEFAULTS))}.")
     return copy.deepcopy(_get(attr_key))
 
 
@@ -233,7 +231,7 @@ def reset_auto_parallel_context() -> None:
         >>> ms.get_auto_parallel_context("parallel_mode")
         'stand_alone'
     """
-    _set.clear()
+    _settings.clear()
 
 
 def check_feasible(size: int) -> None:
@@ -242,7 +240,10 @@ def check_feasible(size: int) -> None:
     Raises:
         RuntimeError: if the processes can't be shared out among stages of a pipeline.
     """
-    stages = _get("pipeline_stages")
+    _check_stages(_get("pipeline_stages"), size)
+
+
+def _check_stages(stages: int, size: int) -> None:
     if size > 1 and size % stages:
         raise RuntimeError(f"For 'set_auto_parallel_context', the number of processes must be a "
                            f"multiple of the {stages} 'pipeline_stages', but got {size} processes.")
@@ -263,7 +264,7 @@ class _AutoParallelContext:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         what, _, key = name.partition("_")
         if what == "get" and key.endswith("_is_set"):
-            return lambda: key[:-len("_is_set")] in _set
+            return lambda: _settings.was_set(key[:-len("_is_set")])
         if key not in _DEFAULTS or what not in ("get", "set"):
             raise AttributeError(f"The auto parallel context has no {name!r}.", name=name)
         if what == "get":
@@ -332,7 +333,7 @@ def _get_device_num() -> int:
     """The number of processes that share the work: what was set, else the world's."""
     if not _is_parallel_mode():
         return 1
-    return _set["device_num"] if "device_num" in _set else get_group_size()
+    return _settings["device_num"] if _settings.was_set("device_num") else get_group_size()
 
 
 def _get_stage_device_num() -> int:
@@ -343,7 +344,7 @@ def _get_global_rank() -> int:
     """This process's rank: what was set, else in the world."""
     if not _is_parallel_mode():
         return 0
-    return _set["global_rank"] if "global_rank" in _set else get_rank()
+    return _settings["global_rank"] if _settings.was_set("global_rank") else get_rank()
 
 
 def _get_parameter_broadcast() -> bool:

@@ -6,6 +6,7 @@ import string
 from typing import Any
 
 from ..communication.groups import group_of
+from ..core.settings import Settings
 from ..nn.cell import Cell
 from ..train.held import layout_of
 from . import stages
@@ -15,19 +16,17 @@ from .stages import StageParameter
 __all__ = ["clear_strategy_metadata", "enable_save_strategy_online",
            "get_current_strategy_metadata", "get_strategy_metadata"]
 
-_enabled = False  # whether the program has enabled this
+_settings = Settings("the strategies saved online", {"enabled": False})
 
 
 def enable_save_strategy_online() -> None:
     """Let the functions of this module return layouts from now on."""
-    global _enabled
-    _enabled = True
+    _settings["enabled"] = True
 
 
 def clear_strategy_metadata() -> None:
     """Let the functions of this module return nothing, until they are enabled again."""
-    global _enabled
-    _enabled = False
+    _settings["enabled"] = False
 
 
 def get_strategy_metadata(network: Cell, rank_id: int | None = None
@@ -62,7 +61,7 @@ def get_strategy_metadata(network: Cell, rank_id: int | None = None
     size = group_of(None, name).size
     if rank_id is not None and rank_id not in range(size):
         raise ValueError(f"For '{name}', 'rank_id' must be in [0, {size}), but got {rank_id!r}.")
-    if not _enabled:
+    if not _settings["enabled"]:
         return None
     found: dict[int, dict[str, list[Any]]] = {}
     for rank in range(size) if rank_id is None else [rank_id]:

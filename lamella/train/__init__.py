@@ -1,5 +1,7 @@
 """Training: `Model` with its callbacks and metrics, checkpoints, and the tools around them."""
 
+__outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
+
 import importlib as _importlib
 
 from ..amp.build import build_train_network
@@ -8,6 +10,7 @@ from ..amp.loss_scale_manager import (
     FixedLossScaleManager,
     LossScaleManager,
 )
+from ..compat.missing import name_of as _name_of
 from . import serialization
 from .serialization import (
     async_ckpt_thread_status,
@@ -44,6 +47,8 @@ LAZY = {name: room for room, names in {
     "unified": "unified_safetensors",
 }.items() for name in names.split()}
 
+_ROOMS = ("callback", "metrics", "summary")
+
 __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager",
            "async_ckpt_thread_status", "build_train_network", "ckpt_to_safetensors",
            "load_checkpoint", "load_checkpoint_async", "load_param_into_net",
@@ -56,6 +61,10 @@ def __getattr__(name: str) -> object:
         found = getattr(_importlib.import_module(f"{__name__}.{LAZY[name]}"), name)
         globals()[name] = found
         return found
-    if name in ("callback", "metrics", "summary"):
+    if name in _ROOMS:
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise _name_of(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY, *_ROOMS})

@@ -16,7 +16,7 @@ from ..nn.cell import Cell
 from ..parameter import Parameter, parameter_around
 from ..tensor import Tensor
 from . import background
-from .checkpoint_format import read_ckpt, write_ckpt
+from .checkpoint_format import FROM_PYTORCH, read_ckpt, write_ckpt
 from .checkpoint_net import load_param_into_net
 from .safetensors_format import read_safetensors, write_safetensors
 
@@ -261,6 +261,16 @@ def load_checkpoint(ckpt_file_name: Any, net: Cell | None = None, strict_load: b
     return parameters
 
 
+def _what_to_give(path: str) -> str:
+    """The advice for a file whose ending isn't that of the format."""
+    for format in _FORMATS:
+        if path.endswith(f".{format}"):
+            return f"Give format='{format}'."
+    if path.endswith((".pt", ".pth", ".bin")):
+        return f"It looks like a file of PyTorch's: {FROM_PYTORCH}."
+    return "Give format='ckpt' or 'safetensors'."
+
+
 def _source(name: Any, format: str) -> Any:
     if format not in _FORMATS:
         raise ValueError("For 'load_checkpoint', 'format' must be 'ckpt' or 'safetensors', "
@@ -275,7 +285,7 @@ def _source(name: Any, format: str) -> Any:
     path = os.path.abspath(name)
     if not path.endswith(format):
         raise ValueError(f"For 'load_checkpoint', 'ckpt_file_name' must end in the format, "
-                         f"'.{format}', but got '{name}'. Give format='ckpt' or 'safetensors'.")
+                         f"'.{format}', but got '{name}'. {_what_to_give(path)}")
     if not os.path.exists(path):
         background.wait()  # it may still be being written
         if not os.path.exists(path):

@@ -45,8 +45,12 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TYPES = {t.printed: raw for raw, t in mstype.from_raw.items()}
 NO_CHECKSUM = ("For 'load_checkpoint', the file '{}' has no checksum to compare: it was saved "
                "without 'crc_check'.")
+# how to read a checkpoint of PyTorch's
+FROM_PYTORCH = ("take {name: ms.Parameter(ms.Tensor(value.numpy()), name=name) for name, value in "
+                "torch.load(file, weights_only=True).items()}")
 _FOREIGN = (
-    (b"PK\x03\x04", "it looks like a zip archive, such as torch.save and numpy.savez write"),
+    (b"PK\x03\x04", "it looks like a zip archive, such as torch.save and numpy.savez write; of "
+     f"torch.save's, {FROM_PYTORCH}"),
     (b"\x80\x02", "it looks like a pickle, which is never opened because it could run code"),
     (b"\x80\x03", "it looks like a pickle, which is never opened because it could run code"),
     (b"\x80\x04", "it looks like a pickle, which is never opened because it could run code"),

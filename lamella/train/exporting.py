@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,6 +18,8 @@ import torch
 
 from .. import dtype as mstype
 from ..autodiff.tree import map_tensors
+from ..compat.arguments import plain_signature
+from ..graph.tracing.lines import line_of
 from ..machine.products import routes
 from ..nn.cell import Cell
 from ..nn.graph_cell import Graph
@@ -24,6 +28,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor, wrap
 from .atomic_file import replacing
 from .network_file import Unwritable, read_network, write_network
+from .onnx_operators import LinesOf, sorted_in_onnx
 
 __all__ = ["export", "load", "write_onnx"]
 
@@ -130,12 +135,14 @@ def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
     Args:
         net, inputs: as for `export`.
         file_name: the file.
-        input_names, output_names: their names there; default: ``x0``, ``x1``, ... and PyTorch's.
+        input_names, output_names: their names there; default: those of the arguments of
+            `construct`, and PyTorch's.
         dynamic_axes: which dimensions of an input may vary: a list, or names by dimension, by the
             input's name.
 
     Raises:
         ModuleNotFoundError: if the packages 'onnx' and 'onnxscript' are missing.
+        RuntimeError: if ONNX has no form of an operator; it is named, with its line.
     """
     try:
         import onnx  # noqa: F401
@@ -145,16 +152,58 @@ def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
                                   f"pip install 'lamella[onnx]'.", name=error.name) from error
     path = _checked(net, file_name)
     path = path if path.endswith(".onnx") else f"{path}.onnx"
-    names = list(input_names or (f"x{i}" for i in range(len(inputs))))
+    names = list(input_names or _names_of(net, inputs))
     if len(names) != len(inputs):
         raise ValueError(f"For 'export', 'input_names' must name {len(inputs)} inputs, "
                          f"but got {names}.")
     open_axes = [set((dynamic_axes or {}).get(name, ())) for name in names]
     program, _ = _recorded(net, inputs, open_axes)
     with _quiet(), replacing(path) as new:
-        made: Any = torch.onnx.export(program, (), input_names=names, verbose=False, dynamo=True,
-                                      output_names=list(output_names) if output_names else None)
+        try:
+            made: Any = torch.onnx.export(
+                program, (), input_names=names, verbose=False, dynamo=True,
+                output_names=list(output_names) if output_names else None,
+                custom_translation_table={torch.ops.aten.sort.stable: sorted_in_onnx})
+        except Exception as error:
+            raise _not_in_onnx(error, net, program) from error
         made.save(new)
+
+
+def _names_of(net: Cell, inputs: Sequence[Any]) -> list[str]:
+    """What `construct` calls the inputs; those that it takes together are numbered."""
+    names: list[str] = []
+    try:
+        bound = inspect.signature(net.construct).bind(*inputs)
+    except TypeError as mismatch:
+        raise _mismatch(net, mismatch) from None
+    parameters = bound.signature.parameters
+    for name, value in bound.arguments.items():
+        several = parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        names += [f"{name}{i}" for i in range(len(value))] if several else [name]
+    return names
+
+
+def _mismatch(net: Cell, mismatch: TypeError) -> TypeError:
+    return TypeError(f"For 'export', {mismatch}: give an example of each input after the network; "
+                     f"{type(net).__name__} takes {plain_signature(net.construct)}.")
+
+
+def _not_in_onnx(error: Exception, net: Cell, program: Any) -> RuntimeError:
+    """The error for an operator that PyTorch's exporter can't write."""
+    found = re.search(r"target=torch\.ops\.(\w+\.\w+\.\w+)", str(error))
+    if found is None:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return RuntimeError(f"For 'export', the network can't be written as ONNX: {first}")
+    every: Any = torch._decomp  # type: ignore[attr-defined]
+    parts = program.run_decompositions(dict(every.decomposition_table))
+    name = next((str(node.meta["original_aten"]) for node in parts.graph.nodes
+                 if str(node.target) == found[1] and node.meta.get("original_aten")), found[1])
+    lines = LinesOf(name)
+    with torch.no_grad(), lines:
+        net(*[wrap(x) if isinstance(x, torch.Tensor) else x for x in program.example_inputs[0]])
+    return RuntimeError(f"For 'export', ONNX has no form of the operator '{name.split('.')[1]}'"
+                        f"{lines.first}. Write that line with other operators, or export to "
+                        f"'MINDIR'.")
 
 
 @contextlib.contextmanager
@@ -197,6 +246,7 @@ class _Module(torch.nn.Module):
 def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = ()
               ) -> tuple[Any, list[Parameter]]:
     """The network's program, and the Parameters it reads, in the order of its buffers."""
+    _names_of(net, inputs)
     parameters = [p for _, p in net.parameters_and_names()]
     examples, shapes = [], []
     for i, value in enumerate(inputs):
@@ -224,9 +274,9 @@ def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = 
                 dynamic_shapes={"inputs": tuple(shapes)} if any(shapes) else None)
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise RuntimeError(f"For 'export', {type(net).__name__} can't be recorded: {lines[0]} "
-                           f"A network that is exported must not make Python values of "
-                           f"Tensors.") from error
+        raise RuntimeError(f"For 'export', {type(net).__name__} can't be recorded"
+                           f"{line_of(error)}: {lines[0]} A network that is exported must "
+                           f"not make Python values of Tensors.") from error
     finally:
         routes.enabled = enabled
     return program, parameters

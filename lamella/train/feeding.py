@@ -40,6 +40,33 @@ def check_training_dataset(dataset: Any, where: str) -> None:
                          "firstly.")
 
 
+def check_run(where: str, epoch: Any, dataset: Any, sink: Any, sink_size: Any, initial_epoch: Any,
+              model: int) -> None:
+    """Check what a Model is asked to train with, and that no other one has trained with it.
+
+    Args:
+        model: the Model's number, which the dataset keeps.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type or out of range.
+        RuntimeError: if another Model has trained with the dataset.
+    """
+    check.check_bool(sink, "dataset_sink_mode", where)
+    check.check_is_int(sink_size, "sink_size", where)
+    check.check_positive_int(epoch, "epoch", where)
+    check.check_non_negative_int(initial_epoch, "initial_epoch", where)
+    if initial_epoch >= epoch:
+        raise ValueError(f"For '{where}', 'epoch' must be above 'initial_epoch', but got "
+                         f"{epoch} and {initial_epoch}.")
+    if sink_size < -1 or sink_size == 0:
+        raise ValueError(f"For '{where}', 'sink_size' must be -1 or above 0, "
+                         f"but got {sink_size}.")
+    check_training_dataset(dataset, where)
+    if dataset.__dict__.setdefault("_trained_by", model) != model:
+        raise RuntimeError("The dataset object had been used in other model by "
+                           "model.train(...), please create a new dataset.")
+
+
 class Endless:
     """The rows of epoch after epoch, without end.
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _checkparam as check
 from .. import context
 from ..amp.build import build_train_network
-from ..graph import JitConfig, jit
+from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
 from ..parallel.settings import get_auto_parallel_context
@@ -19,7 +19,8 @@ from ..tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
-from .feeding import Endless, check_dataset, check_training_dataset, release, row_of
+from .feeding import Endless, check_dataset, check_run, release, row_of
+from .fitting import check_columns, check_parts, warn_of_no_optimizer
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -75,22 +76,23 @@ class Model:
                  eval_indexes: list[int] | None = None, amp_level: str = "O0",
                  boost_level: str = "O0", **kwargs: Any):
         check.check_value_type("network", network, Cell, "Model")
+        check_parts(loss_fn, optimizer)
         self._check_kwargs(kwargs)
         if optimizer is None and amp_level != "O0":
-            raise ValueError("For 'Model', 'amp_level' needs an 'optimizer'. Give one, or set "
-                             "amp_level='O0'.")
+            raise ValueError("For 'Model', 'amp_level' needs an 'optimizer', or must be 'O0'.")
         if optimizer is None and kwargs.get("loss_scale_manager") is not None:
             raise ValueError("For 'Model', 'loss_scale_manager' needs an 'optimizer'.")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._amp_level = amp_level
         self._boost_level = kwargs.get("acc_level", boost_level)
         self._options = {k: kwargs[k] for k in _OPTIONS[:2] if k in kwargs}
-        # models of programs' own build their networks from these (`_build_train_network`)
+        # models of programs' own build their networks from these
         self._loss_scale_manager, self._keep_bn_fp32 = map(kwargs.get, _OPTIONS[:2])
         self._loss_scale_manager_set = "loss_scale_manager" in kwargs
         self._parallel_mode = get_auto_parallel_context("parallel_mode")
         self._device_number = get_auto_parallel_context("device_num")
         self._metrics, self.batch_num = metrics, -1
+        self._backbone_is_train = True
         self._current_epoch_num = self._current_step_num = 0
         self._number = next(_numbers)
         self._compiled: dict[Any, tuple[Cell, Any]] = {}
@@ -161,19 +163,26 @@ class Model:
         known = self._compiled.get(key)
         if known is None or known[0] is not network:
             options = network.jit_config_dict or JitConfig(jit_level="O1").jit_config_dict
-            level = "O0" if self._keeper else options.get("jit_level") or "O1"
-            strict = options.get("jit_syntax_level") == "STRICT"
-            known = (network, jit(network, jit_level=level, fullgraph=strict))
+            level = "O0" if self._keeper or options.get("jit_level") == "O0" else "O1"
+            known = network, Compiled(network, options.get("jit_syntax_level") == "STRICT", level)
             self._compiled[key] = known
         return known[1]
 
-    @staticmethod
-    def _check_network_mode(network: Cell, is_train: bool) -> Cell:
-        if network.training is not is_train:
-            network.set_train(is_train)
+    def _check_network_mode(self, network: Cell, is_train: bool) -> Cell:
+        """Change the mode where the last step was of the other kind.
+
+        Three Cells stand around one network, so the kind of the step before counts, not the mode
+        of the Cell of this one; and a layer that the program froze stays frozen.
+        """
+        if self._backbone_is_train != is_train:
+            self._set_mode(network, is_train)
         if not is_train:
             network.set_grad(False)
         return network
+
+    def _set_mode(self, network: Cell, is_train: bool) -> None:
+        network.set_train(is_train)
+        self._backbone_is_train = is_train
 
     # -- training --------------------------------------------------------------------------------
 
@@ -195,8 +204,8 @@ class Model:
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
         """
-        self._check_run("Model.train", epoch, train_dataset, dataset_sink_mode, sink_size,
-                        initial_epoch)
+        given = (epoch, train_dataset, dataset_sink_mode, sink_size, initial_epoch)
+        self._check_run("Model.train", *given)
         check_methods(callbacks, "train")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch)
@@ -231,22 +240,10 @@ class Model:
                     sink_size=sink_size, initial_epoch=initial_epoch, valid_dataset=valid_dataset,
                     valid_frequency=valid_frequency)
 
-    def _check_run(self, where: str, epoch: Any, dataset: Any, sink: Any, sink_size: Any,
-                   initial_epoch: Any) -> None:
-        check.check_bool(sink, "dataset_sink_mode", where)
-        check.check_is_int(sink_size, "sink_size", where)
-        check.check_positive_int(epoch, "epoch", where)
-        check.check_non_negative_int(initial_epoch, "initial_epoch", where)
-        if initial_epoch >= epoch:
-            raise ValueError(f"For '{where}', 'epoch' must be above 'initial_epoch', but got "
-                             f"{epoch} and {initial_epoch}.")
-        if sink_size < -1 or sink_size == 0:
-            raise ValueError(f"For '{where}', 'sink_size' must be -1 or above 0, "
-                             f"but got {sink_size}.")
-        check_training_dataset(dataset, where)
-        if dataset.__dict__.setdefault("_trained_by", self._number) != self._number:
-            raise RuntimeError("The dataset object had been used in other model by "
-                               "model.train(...), please create a new dataset.")
+    def _check_run(self, where: str, *given: Any) -> None:
+        check_run(where, *given, model=self._number)
+        if self._optimizer is None:
+            warn_of_no_optimizer(self._network, where)
 
     def _train(self, epoch: int, train_dataset: Any, callbacks: Any = None,
                dataset_sink_mode: bool = True, sink_size: int = -1, initial_epoch: int = 0,
@@ -284,7 +281,7 @@ class Model:
                       callbacks: CallbackManager, params: Any, valid_dataset: Any,
                       valid_frequency: Any) -> None:
         run = RunContext(params)
-        self._train_network.set_train(True)
+        self._set_mode(self._train_network, True)
         callbacks.on_train_begin(run)
         first, last = epochs
         if self._keeper is not None:
@@ -315,6 +312,8 @@ class Model:
 
     def _train_step(self, row: tuple, callbacks: CallbackManager, params: Any,
                     run: RunContext) -> None:
+        if self._loss_fn is None:
+            check_columns(self._network, len(row))
         if self._loss_fn is not None and len(row) != 2:
             raise ValueError("For 'Model', with a 'loss_fn' the dataset must have two columns, "
                              f"data and label, but it has {len(row)}. Give no 'loss_fn' otherwise.")
@@ -340,7 +339,6 @@ class Model:
         with CallbackManager(own) as eval_callbacks:
             self._eval_process(dataset, eval_callbacks, params, add_eval_loss=True)
         params.update(kept, mode="train")
-        self._train_network.set_train(True)
 
     # -- evaluation and prediction ---------------------------------------------------------------
 
@@ -379,7 +377,7 @@ class Model:
         losses = get_metric_fn("loss") if add_eval_loss and self._eval_indexes is not None else None
         network: Any = self._eval_network
         callbacks.on_eval_begin(run)
-        network.set_train(False)
+        self._set_mode(network, False)
         callbacks.on_eval_epoch_begin(run)
         for row in dataset.create_tuple_iterator(num_epochs=1):
             params.cur_step_num += 1
@@ -465,7 +463,8 @@ class Model:
         if train_dataset is None and valid_dataset is None:
             raise ValueError("For 'Model.build', give 'train_dataset', 'valid_dataset' or both.")
         if train_dataset is not None:
-            self._check_run("Model.build", epoch, train_dataset, sink_mode, sink_size, 0)
+            check_run("Model.build", epoch, train_dataset, sink_mode, sink_size, 0,
+                      self._number)
         if valid_dataset is not None and not self._metric_fns:
             raise RuntimeError("For 'Model.build', with a 'valid_dataset' the Model must be made "
                                "with 'metrics'.")

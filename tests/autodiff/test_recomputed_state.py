@@ -64,6 +64,7 @@ def changed_by(kind, count, weight):
         weight.set_data(weight * 1.5)
 
 
+@pytest.mark.filterwarnings("ignore:.*through the assignment")  # as is said
 @pytest.mark.parametrize("kind", ["assign_add", "add_", "set_data", "weight"])
 @pytest.mark.parametrize("mode", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)])
 def test_functions_assign_once_too(kind, mode):

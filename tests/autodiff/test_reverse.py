@@ -255,6 +255,7 @@ def test_a_weight_that_the_function_assigns_keeps_the_new_value():
     assert arrays(w.value()) == [7.0]
 
 
+@pytest.mark.filterwarnings("ignore:.*through the assignment")  # as is said
 def test_no_gradient_flows_through_an_assignment():
     w = Parameter(Tensor([2.0, 3.0]), name="w")
 

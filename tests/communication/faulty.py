@@ -32,7 +32,7 @@ def main(folder, how):
         if number == LOST and rank == 1 and how in ("SIGKILL", "SIGSTOP"):
             os.kill(os.getpid(), getattr(signal, how))
         if number == LOST and rank == 0 and how == "SIGSTOP":
-            wait_no_longer_than(5)
+            wait_no_longer_than(1)
         if number == LOST and rank == 1 and how == "error":
             raise ValueError("the data of process 1 are damaged")
         rng = np.random.default_rng((number, rank))

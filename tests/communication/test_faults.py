@@ -52,7 +52,7 @@ def test_no_process_is_left_when_one_hangs(tmp_path):
         [sys.executable, "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2",
          "--local_worker_num=2", f"--log_dir={tmp_path}", str(SCRIPT), str(tmp_path), "SIGSTOP"],
         env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "5"},
+             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "1"},
         capture_output=True, text=True, timeout=900)
     assert done.returncode == 1
     assert "process 0 ended with status 1" in done.stderr and "exchange" in done.stderr

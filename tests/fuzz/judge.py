@@ -22,8 +22,8 @@ BAD = (KERNEL, INSIDE, RAW, CRASH, HANG)
 _RAISES = dis.opmap["RAISE_VARARGS"]
 _MEMORY = ("allocate", "MemoryError", "not enough memory", "overflow", "too large", "bad_alloc",
            "exceeds the maximum", "Invalid size", "invalid size")
-_BINDING = re.compile(r"^[\w.<>]+\(\) (missing|takes|got an? (unexpected|multiple|some)|"
-                      r"argument after)")
+_BINDING = re.compile(r"^[\w.<>]+\(\) (missing|takes|got (an? )?(unexpected|multiple|some)|"
+                      r"argument after)|^\w+\(\) takes no arguments")
 _LOCATION = re.compile(r"^(\[enforce fail.*?\] .*?\. )?((torch\.)?[\w.]+(\(\))?: (?=\w))?")
 
 

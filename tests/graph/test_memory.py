@@ -2,12 +2,16 @@
 
 import gc
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.graph.passes.memory import Liveness
+from lamella.graph.passes.order import improve
+from lamella.graph.runtime.keys import raws_of
 from tests.graph.passes.checks import used
 
 WIDTHS = (3, 16, 16, 16, 16, 16)  # channels of what each convolution reads
@@ -106,3 +110,61 @@ def test_recording_leaves_no_copies():
     finally:
         gc.enable()
     assert left < 2**12
+
+
+BLOCKS, TIMES, LENGTH = 6, 4, 2**16
+
+
+def block(weight, x):
+    for _ in range(TIMES):
+        x = ops.tanh(x * weight + x.sin())
+    return ops.dropout(x, 0.5)
+
+
+def gradient_of_blocks(how, level):
+    """A compiled gradient of blocks, each called through `how`, and its arguments."""
+    def loss(weights, x):
+        for weight in weights:
+            x = how(block, weight, x)
+        return (x * x).sum()
+
+    data = np.random.default_rng(0).random((BLOCKS + 1, LENGTH), np.float32)
+    *weights, x = map(ms.Tensor, data)
+    return ms.jit(ms.value_and_grad(loss, (0, 1)), jit_level=level), (weights, x)
+
+
+def nested(function, *args):
+    return ms.recompute(lambda *given: ms.recompute(function, *given), *args)
+
+
+@pytest.mark.parametrize("how", [ms.recompute, nested])
+def test_recomputed_values_are_freed_in_compiled_steps_too(how):
+    peaks = {}
+    for name, call in (("kept", lambda function, *args: function(*args)), ("again", how)):
+        for level in ("O0", "O1"):
+            step, inputs = gradient_of_blocks(call, level)
+            for _ in range(3):
+                ms.set_seed(3)
+                found = step(*inputs)
+            (path,) = step.paths(*inputs)
+            graph = improve(path.graph, raws_of(inputs, {})) if level == "O1" else path.graph
+            peaks[name, level] = Liveness(graph.graph).peak, used(lambda: step(*inputs))[0]  # noqa: B023
+            value = float(found[0])
+            peaks.setdefault("value", value)
+            np.testing.assert_allclose(value, peaks["value"], rtol=1e-5)
+    for level in ("O0", "O1"):
+        for again, kept in zip(peaks["again", level], peaks["kept", level], strict=True):
+            assert again < 0.7 * kept
+    assert peaks["again", "O1"][0] <= peaks["again", "O0"][0]
+
+
+def test_equal_values_of_one_recomputation_are_merged():
+    def twice(x):
+        return (x.exp() * x.exp()).sin()
+
+    step = ms.jit(ms.value_and_grad(lambda x: ms.recompute(twice, x).sum()))
+    x = ms.Tensor([1.0, 2.0])
+    step(x)
+    graph = improve(step.paths(x)[0].graph, [x._raw])
+    # the first run's, and one of the second run's
+    assert sum(node.target is torch.ops.aten.exp.default for node in graph.graph.nodes) == 2

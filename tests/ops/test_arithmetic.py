@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lamella as ms
 from lamella import Tensor, ops
+from lamella.kernels import complex_sign
 from tests.contracts import check_op
 
 RNG = np.random.default_rng(1)
@@ -50,6 +52,27 @@ def test_binary(function, reference, args):
                          ids=lambda v: getattr(v, "__name__", ""))
 def test_unary(function, reference, a):
     check_op(function, reference, (a,))
+
+
+@pytest.mark.parametrize("kind", [np.complex64, np.complex128])
+@pytest.mark.parametrize("length", [1, 3, 16, 19])
+def test_signs_of_complex_infinities_do_not_depend_on_where_they_are(kind, length):
+    special = np.array([np.inf, complex(0, -np.inf), 3 + 4j, 0, complex(np.inf, np.inf)], kind)
+    values = np.resize(special, length)
+    with np.errstate(invalid="ignore"):
+        wanted = np.where(values == 0, 0, (values.real / np.abs(values)) + 1j * 0)
+        wanted.imag = np.where(values == 0, 0, values.imag / np.abs(values))
+    np.testing.assert_allclose(ops.sign(Tensor(values)).asnumpy(), wanted, rtol=1e-6)
+
+
+def test_gradients_of_complex_signs_are_pytorchs():
+    values = torch.randn(7, dtype=torch.complex128, generator=torch.Generator().manual_seed(0))
+    values[3] = 0
+    values.requires_grad_()
+    by = torch.randn(7, dtype=torch.complex128, generator=torch.Generator().manual_seed(1))
+    found, wanted = (torch.autograd.grad(f(values), values, by)[0]
+                     for f in (complex_sign, torch.sgn))
+    torch.testing.assert_close(found, wanted)
 
 
 WHOLE = [ops.add, ops.sub, ops.mul, ops.floor_divide, ops.remainder, ops.fmod, ops.maximum,

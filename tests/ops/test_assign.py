@@ -58,6 +58,7 @@ def test_assignment_inside_a_gradient_keeps_what_was_recorded() -> None:
     assert gradient.tolist() == [2.0, 4.0] and w.tolist() == [11.0, 12.0]
 
 
+@pytest.mark.filterwarnings("ignore:.*through the assignment")  # as is said
 def test_gradients_of_what_assignments_give() -> None:
     """MindSpore 2.10's numbers: through a sum to the value, not through a plain assignment."""
     w, v = parameter(), parameter()

@@ -107,10 +107,79 @@ def test_the_layer_and_the_primitives() -> None:
         ops.CTCLossV2()(x, Tensor([[9, 1], [1, 1]]), Tensor([T, T]), Tensor([2, 2]))
     places, sparse = Tensor([[0, 0], [1, 0]]), ops.CTCLoss()
     assert sparse(x, places, Tensor([1, 0]), Tensor([T, T]))[0].shape == (N,)
-    for labels, lengths, named in (([1, -1], [T, T], "the labels must be in"),
-                                   ([1, 3], [T, T], "the labels must be in"),
+    for labels, lengths, named in (([1, 3], [T, T], "the labels must be in"),
                                    ([1, 0], [T, T + 1], "the input lengths must be in"),
                                    ([1, 0], [T], "the input lengths must have shape"),
                                    ([1], [T, T], "must have shapes")):
         with pytest.raises(ValueError, match=f"For 'CTCLoss', .*{named}"):
             sparse(x, places, Tensor(labels), Tensor(lengths))
+
+
+def sparse_loss(rows: list[list[int]], steps: list[int], **options: bool) -> Any:
+    """`ops.CTCLoss` of the scores that 2.10 was given for its numbers, as a function of them."""
+    x = Tensor(np.random.RandomState(0).randn(6, 3, 4).astype(np.float32))
+    places = Tensor([[i, j] for i, row in enumerate(rows) for j in range(len(row))], ms.int64)
+    values = Tensor([label for row in rows for label in row], ms.int32)
+    return x, lambda x: ops.CTCLoss(**options)(x, places, values, Tensor(steps, ms.int32))
+
+
+@pytest.mark.parametrize(("rows", "losses", "sums"), [
+    ([[0, 1], [1, 2], [2, 0]], [2.4886, 6.196, 3.501], [3.4153, 5.6769, 4.4642]),
+    ([[0, 1, 3, 3], [1, 3, 3, 3], [2, 0, 1, 3]],
+     [2.4886, 6.3529, 3.2748], [3.4153, 6.6533, 3.8287]),
+    ([[0, 1, 3, 3, 3, 3, 3, 3], [1, 3, 3, 3, 3, 3, 3, 3], [2, 0, 1, 3, 3, 3, 3, 3]],
+     [2.4886, 6.3529, 3.2748], [3.4153, 6.6533, 3.8287]),
+    ([[0, -1], [1, 2], [2, 0]], [4.4478, 6.196, 3.501], [4.8099, 5.6769, 4.4642]),
+    ([[0, 3, -1], [1, 2, 0], [2, 0, 1]], [4.4478, 6.0802, 3.2748], [4.8099, 4.3833, 3.8287]),
+], ids=["none", "padded", "beyond the steps", "negative", "both"])
+def test_labels_end_at_the_first_blank_as_in_mindspore(rows: Any, losses: Any, sums: Any) -> None:
+    x, function = sparse_loss(rows, [6, 6, 6])
+    loss, gradient = function(x)
+    np.testing.assert_allclose(loss.asnumpy(), losses, atol=1e-4)
+    np.testing.assert_allclose(abs(gradient).asnumpy().sum((0, 2)), sums, atol=3e-4)
+    taken = ms.grad(lambda x: function(x)[0])(x)
+    np.testing.assert_allclose(taken.asnumpy(), gradient.asnumpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "steps", "options", "losses", "sums"), [
+    ([[0, 0, 0], [1, 1], [1]], [4, 2, 2], {}, [np.inf, np.inf, 1.1669], [0, 0, 1.6104]),
+    ([[0, 1, 2], [1, 2], [1]], [2, 2, 2], {"ignore_longer_outputs_than_inputs": True},
+     [np.inf, 4.9507, 1.1669], [0, 3.5396, 1.6104]),
+    ([[0, 1, 3, 3], [1, 3, 3, 3], [2, 0, 1, 3]], [3, 3, 2],
+     {"ignore_longer_outputs_than_inputs": True}, [4.4554, 4.7007, np.inf], [3.368, 4.4081, 0]),
+    ([[0, 0, 1], [1, 1, 2], [2, 2, 2]], [6, 6, 6], {"preprocess_collapse_repeated": True},
+     [2.4886, 6.196, 4.4103], [3.4153, 5.6769, 4.9178]),
+], ids=["repeated", "longer", "padded", "collapsed"])
+def test_where_the_loss_is_infinite_the_gradient_is_0_as_in_mindspore(
+        rows: Any, steps: Any, options: Any, losses: Any, sums: Any) -> None:
+    x, function = sparse_loss(rows, steps, **options)
+    loss, gradient = function(x)
+    np.testing.assert_allclose(loss.asnumpy(), losses, atol=1e-4)
+    np.testing.assert_allclose(abs(gradient).asnumpy().sum((0, 2)), sums, atol=3e-4)
+    for call in (ms.grad(lambda x: function(x)[0]), ms.jit(ms.grad(lambda x: function(x)[0]))):
+        np.testing.assert_allclose(call(x).asnumpy(), gradient.asnumpy(), atol=1e-6)
+
+
+def test_no_labels_at_all_are_worth_the_blank_in_each_step() -> None:
+    """2.10 gives 7.856 for the first, which is less than the only path that there is."""
+    x, function = sparse_loss([[3, 3], [], [2, 0]], [6, 6, 6])
+    want = -ops.log_softmax(x, -1).asnumpy()[:, :2, 3].sum(0)
+    np.testing.assert_allclose(function(x)[0].asnumpy()[:2], want, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "steps", "named"), [
+    ([[0, 3, 1], [1], [2]], [6, 6, 6], "behind a blank"),
+    ([[0, 1, 2, 0, 1, 2, 0], [1], [2]], [6, 6, 6], "must be at least those of the labels"),
+    ([[0, 1], [1], [2]], [6, 0, 6], "must be at least those of the labels"),
+])
+def test_labels_that_mindspore_refuses(rows: Any, steps: Any, named: str) -> None:
+    x, function = sparse_loss(rows, steps)
+    for call in (function, ms.grad(lambda x: function(x)[0])):
+        with pytest.raises(ValueError, match=f"For 'CTCLoss'.*{named}"):
+            call(x)
+
+
+def test_rows_outside_of_the_sequences_are_refused() -> None:
+    for row in (-1, 2):
+        with pytest.raises(ValueError, match=r"'labels_indices' must be in \[0, 2\)"):
+            ops.CTCLoss()(scores(), Tensor([[0, 0], [row, 0]]), Tensor([1, 0]), Tensor([T, T]))

@@ -67,13 +67,14 @@ def by_function(net, optimizer):
     return step
 
 
-def train(kind, rows, size=1, way=None, compiled=False, auto=None, functional=False):
+def train(kind, rows, size=1, way=None, compiled=False, auto=None, functional=False, outer=None):
     net = nn.WithLossCell(Net(size, way), nn.CrossEntropyLoss())
     if auto is not None:
         net = auto(net)
     weights = net.trainable_params()
     optimizer = nn.Adam(weights, 0.02) if kind == "Adam" else nn.Momentum(weights, 0.1, 0.9)
     step = by_function(net, optimizer) if functional else nn.TrainOneStepCell(net, optimizer)
+    step = step if outer is None else outer(step)
     call = ms.jit(step) if compiled else step
     losses = [call(*batch(number, rows)).asnumpy().tolist() for number in range(4)]
     assert not compiled or call.report()["replays"] > 0
@@ -150,6 +151,22 @@ def layers(size):
         gradients = ms.grad(net, None, net.trainable_params())(x, x)
         found.append([each.asnumpy().tolist() for each in gradients])
     return found, auto[1].network.backbone_network.shapes
+
+
+def means(size, rows):
+    """The gradients of losses that are means, in one process and in all."""
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(0.1, 0.9, (8, 4)), np.where(rng.random((8, 4)) > 0.5, 1, -1)
+    found = {}
+    for loss in (nn.MSELoss(), nn.SmoothL1Loss(reduction="mean"), nn.HuberLoss(delta=0.5),
+                 nn.SoftMarginLoss(), nn.RMSELoss(), nn.L1Loss(), nn.BCEWithLogitsLoss()):
+        net = nn.Dense(4, 4, weight_init=parameter(4, 4, 4), bias_init="zeros")
+        net = nn.WithLossCell(net, loss)
+        found[type(loss).__name__] = [
+            [each.asnumpy().tolist() for each in ms.grad(call, None, net.trainable_params())(
+                Tensor(x[part], ms.float32), Tensor(y[part], ms.float32))]
+            for call, part in ((net, slice(None)), (AutoParallel(net), rows))]
+    return found
 
 
 def held(size):
@@ -254,6 +271,8 @@ def main(folder):
     ms.reset_auto_parallel_context()
     found["held"] = held(size)
     found["layers"] = layers(size)
+    found["means"] = means(size, mine)
+    found["Momentum step"] = train("Momentum", mine, size, "tuples", outer=AutoParallel)
     found["ignored"] = train("Adam", slice(None), size, "tuples")
     found["Adam whole step"] = whole_step(mine, size)
     found["Adam AutoParallel"] = train("Adam", mine, size, "tuples", auto=AutoParallel)

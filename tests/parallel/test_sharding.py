@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("sharding_worker.py")
 CASES = ["Adam None", "Adam tuples", "Momentum layouts", "Adam cells", "Adam tuples compiled",
          "Adam function", "Adam whole step", "Momentum function compiled",
          "Adam rows", "Momentum rows compiled", "Adam AutoParallel", "Adam level1", "Adam level3",
-         "Momentum level3 compiled"]
+         "Momentum level3 compiled", "Momentum step"]
 
 
 @pytest.fixture(scope="module", params=[2, 4])
@@ -39,6 +39,13 @@ def test_training_is_that_of_one_process(found, wanted, case):
         np.testing.assert_allclose(answer[case][0], losses, rtol=1e-5)
         for got, want in zip(answer[case][1], weights, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-6)
+
+
+def test_gradients_of_means_are_over_all_elements(found):
+    for answer in found:
+        for name, (whole, spread) in answer["means"].items():
+            for got, want in zip(spread, whole, strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 def test_strategies_have_no_effect_in_other_modes(found, wanted):

@@ -85,7 +85,7 @@ def test_onnx_runtime_gives_the_same(net, tmp_path):
     ms.export(net, *open_inputs(), file_name=path, file_format="ONNX")
     session = onnxruntime.InferenceSession(path)
     names = [given.name for given in session.get_inputs()]
-    assert names == ["x0", "x1"] and not isinstance(session.get_inputs()[0].shape[0], int)
+    assert names == ["x", "y"] and not isinstance(session.get_inputs()[0].shape[0], int)
     for count in (1, 3, 8):
         inputs = random(count, 2, 5, 5, seed=count), random(count, 3, seed=count)
         found = session.run(None, {n: x.asnumpy() for n, x in zip(names, inputs, strict=True)})
@@ -117,7 +117,7 @@ def test_onnx_of_larger_layers(tmp_path):
     made, words = Reader().set_train(False), Tensor([[1, 2, 6], [0, 3, 3]], ms.int32)
     path = str(tmp_path / "net.onnx")
     ms.export(made, words, file_name=path, file_format="ONNX")
-    got = onnxruntime.InferenceSession(path).run(None, {"x0": words.asnumpy()})[0]
+    got = onnxruntime.InferenceSession(path).run(None, {"words": words.asnumpy()})[0]
     np.testing.assert_allclose(got, made(words).asnumpy(), rtol=1e-4, atol=1e-5)
 
 

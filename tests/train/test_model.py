@@ -357,3 +357,74 @@ def test_what_does_not_fit_is_refused(capfd):
         model().fit(1, data(), callbacks=Old())
     made.train(1, data(), Old())
     assert "Old callback, {'step_end'} methods" in capfd.readouterr().err
+
+
+class Modes(nn.Cell):
+    """Keeps the mode of each call: T in training, e in evaluation; small letters for its layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Dense(2, 4, weight_init="ones", bias_init="zeros")
+        self.norm, self.drop, self.seen = nn.BatchNorm1d(4), nn.Dropout(p=0.5), []
+
+    def construct(self, x):
+        self.seen.append("".join("T" if c.training else "e" for c in (self, self.norm, self.drop)))
+        return self.drop(self.norm(self.fc(x))).sum(1, keepdims=True)
+
+
+class Nested(Callback):
+    """A client's callback: it evaluates or predicts after an epoch and after each second step."""
+
+    def __init__(self, model, act):
+        self.model, self.act = model, act
+
+    def on_train_step_end(self, run_context):
+        if run_context.original_args().cur_step_num % 2 == 1:
+            self.act(self.model)
+
+    def on_train_epoch_end(self, run_context):
+        self.act(self.model)
+
+
+@pytest.mark.parametrize("act, calls", [
+    (lambda model: model.eval(data()), 3), (lambda model: model.predict(Tensor(X[:4])), 1)],
+    ids=["eval", "predict"])
+def test_a_step_after_a_nested_evaluation_trains(eager, act, calls):
+    net = Modes()
+    made = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.01), metrics={"loss"})
+    made.train(2, data(), callbacks=[Nested(made, act)])
+    other = ["eee"] * calls
+    assert net.seen == ["TTT", *other, "TTT", "TTT", *other, *other,  # steps 1, 3, the epoch's end
+                        "TTT", "TTT", *other, "TTT", *other]  # step 5, the epoch's end
+
+
+def test_a_step_after_the_evaluation_of_fit_trains(eager):
+    net = Modes()
+    made = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.01), metrics={"loss"})
+    made.fit(2, data(), data())
+    assert net.seen == (["TTT"] * 3 + ["eee"] * 3) * 2
+    assert made.train_network.training and not net.training  # as in 2.10 until the next step
+
+
+def test_statistics_after_a_callback_that_evaluates_are_those_of_mindspore():
+    """Compiled too; recorded from 2.10, where 0.75 (one step's) is what evaluation mode leaves."""
+    net = nn.SequentialCell(nn.Dense(3, 4, weight_init="ones", bias_init="zeros"),
+                            nn.BatchNorm1d(4), nn.Dropout(p=0.5))
+    made = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.0), metrics={"loss"})
+    x = np.arange(24, dtype=np.float32).reshape(8, 3)
+    rows = [data(2, x, np.ones((8, 4), np.float32)) for _ in range(2)]
+    made.train(2, rows[0], callbacks=[LambdaCallback(
+        on_train_step_end=lambda run: made.eval(rows[1]))])
+    np.testing.assert_allclose(net[1].moving_mean.asnumpy(), 20.9948, rtol=1e-5)
+
+
+def test_a_layer_that_was_frozen_stays_frozen_until_the_kind_of_step_changes(eager):
+    net = Modes()
+    made = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.01), metrics={"loss"})
+    made.train(1, data(), callbacks=[LambdaCallback(
+        on_train_epoch_begin=lambda run: net.norm.set_train(False))])
+    assert net.seen == ["TeT"] * 3
+    made.predict(Tensor(X[:4]))
+    net.set_train(True)
+    made.predict(Tensor(X[:4]))  # as in MindSpore 2.10: the program has chosen the mode
+    assert net.seen[3:] == ["eee", "TTT"]

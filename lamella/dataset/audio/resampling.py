@@ -11,6 +11,8 @@ from ..checks import choice, integer, number
 from .enums import ResampleMethod
 from .operation import AudioOperation
 
+_DENSE = 4096  # with fewer taps than these, a convolution with all filters at each place is faster
+
 
 class Resample(AudioOperation):
     """Changes the sample rate, by a windowed sinc filter (Smith).
@@ -40,20 +42,34 @@ class Resample(AudioOperation):
         old, new = int(self.orig_freq) // common, int(self.new_freq) // common
         base = min(old, new) * self.rolloff
         width = math.ceil(self.width * old / base)
-        place = torch.arange(-width, width + old, dtype=torch.float64)[None] / old
-        time = (torch.arange(0, -new, -1, dtype=torch.float64)[:, None] / new + place) * base
+        length = math.ceil(new * signal.shape[-1] / old)
+        flat = torch.from_numpy(signal).reshape(-1, signal.shape[-1])
+        flat = torch.nn.functional.pad(flat, (width, width + old))
+        # the result at j is a filter at j * old / new, of which there are `new` different ones
+        phases = torch.arange(min(new, length))
+        starts, dense = phases * old // new, new * old < _DENSE
+        taps = torch.arange(-width, width + old) if dense else (
+            starts[:, None] + torch.arange(-width, width + 2))
+        time = (taps.double() / old - phases[:, None].double() / new) * base
+        filters = (self._filter(time) * base / old).to(flat.dtype)
+        out = flat.new_empty((len(flat), length))
+        if dense:
+            found = torch.nn.functional.conv1d(flat[:, None], filters[:, None], stride=old)
+            out.copy_(found.transpose(1, 2).flatten(1)[:, :length])
+        else:
+            places = torch.arange(length)
+            which = places % new
+            first, filters = places // new * old + starts[which], filters[which]
+            for row, windows in zip(out, flat.unfold(-1, filters.shape[1], 1), strict=True):
+                torch.sum(windows[first] * filters, -1, out=row)
+        return out.reshape(*signal.shape[:-1], length).numpy()
+
+    def _filter(self, time: torch.Tensor) -> torch.Tensor:
+        """The windowed sinc at these times, in zeros of the sinc."""
         time = time.clamp(-self.width, self.width)
         if self.resample_method is ResampleMethod.SINC_INTERPOLATION:
             window = torch.cos(time * math.pi / self.width / 2) ** 2
         else:
             inside = torch.sqrt(1 - (time / self.width) ** 2)
             window = torch.i0(self.beta * inside) / torch.i0(torch.tensor(self.beta))
-        turned = time * math.pi
-        sinc = torch.where(turned == 0, torch.ones(()).double(), torch.sin(turned) / turned)
-        kernel = (sinc * window * base / old)[:, None].to(torch.from_numpy(signal).dtype)
-        flat = torch.from_numpy(signal).reshape(-1, 1, signal.shape[-1])
-        out = torch.nn.functional.conv1d(torch.nn.functional.pad(flat, (width, width + old)),
-                                         kernel, stride=old)
-        out = out.transpose(1, 2).reshape(len(flat), -1)
-        length = math.ceil(new * signal.shape[-1] / old)
-        return out[:, :length].reshape(*signal.shape[:-1], -1).numpy()
+        return torch.sinc(time) * window

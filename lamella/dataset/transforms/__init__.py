@@ -29,3 +29,7 @@ def __getattr__(name: str) -> Any:
         from .. import vision
         return vision
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "vision"})

@@ -9,6 +9,7 @@ given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,13 @@ from ..numbers import Mt19937
 from ..rows import as_array
 
 Values = tuple[Any, ...]
+
+
+class Implementation(IntEnum):
+    """Which implementation of an operation is used; here there is one."""
+
+    C = 0
+    PY = 1
 
 
 class Streams:

@@ -313,8 +313,19 @@ class Perspective(ImageOperation):
     """A perspective transformation, given by four points and what they are mapped to.
 
     Args:
-        start_points, end_points: lists of four (x, y).
+        start_points, end_points: lists of four (x, y), integers.
         interpolation: an Inter.
+
+    Raises:
+        TypeError: if the points aren't four pairs of integers.
+
+    Examples:
+        >>> import numpy as np
+        >>> import lamella.dataset.vision as vision
+        >>> corners = [[0, 0], [5, 0], [5, 3], [0, 3]]
+        >>> image = np.arange(24, dtype=np.uint8).reshape(4, 6, 1)
+        >>> vision.Perspective(corners, [[5, 0], [0, 0], [0, 3], [5, 3]])(image)[0, :, 0]
+        array([5, 4, 3, 2, 1, 0], dtype=uint8)
     """
 
     def __init__(self, start_points: Any, end_points: Any,
@@ -324,6 +335,8 @@ class Perspective(ImageOperation):
                     not isinstance(p, (list, tuple)) or len(p) != 2 for p in points):
                 raise TypeError(f"For 'Perspective', '{name}' must be four points (x, y), but got "
                                 f"{points!r}.")
+            for value in (value for point in points for value in point):
+                integer("Perspective", name, value)
         self.start_points, self.end_points = start_points, end_points
         self.interpolation = choice("Perspective", "interpolation", interpolation, Inter)
 
@@ -338,14 +351,36 @@ class Perspective(ImageOperation):
 
 def perspective_pillow(image: Any, start: Any, end: Any, interpolation: Inter) -> Any:
     """The perspective transformation of an image of Pillow's."""
-    rows: list[list[float]] = []
+    return image.transform(image.size, pillow().Transform.PERSPECTIVE,
+                           perspective_coefficients(start, end), pillow_filter(interpolation))
+
+
+def perspective_coefficients(start: Any, end: Any) -> list[float]:
+    """The a to h of u = (a x + b y + c) / (g x + h y + 1), v = (d x + e y + f) / (g x + h y + 1)
+    that take the four points (x, y) of `end`, integers, to the (u, v) of `start`.
+
+    The equations are solved in integers and each result is rounded once, so that all processors
+    give the same picture: a point that is taken exactly to the edge of the image is inside of it
+    or not by the last bit (E. H. Bareiss, "Sylvester's identity and multistep integer-preserving
+    Gaussian elimination", 1968).
+    """
+    equations: list[list[int]] = []
     for (x, y), (u, v) in zip(end, start, strict=True):
-        rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
-        rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
-    known = np.array(start, dtype=float).reshape(8)
-    matrix = np.linalg.lstsq(np.array(rows, dtype=float), known, rcond=-1)[0]
-    return image.transform(image.size, pillow().Transform.PERSPECTIVE, matrix.tolist(),
-                           pillow_filter(interpolation))
+        equations.append([x, y, 1, 0, 0, 0, -u * x, -u * y, u])
+        equations.append([0, 0, 0, x, y, 1, -v * x, -v * y, v])
+    rows, last = list(equations), 1
+    for column in range(8):
+        pivot = next((r for r in range(column, 8) if rows[r][column]), None)
+        if pivot is None:  # three points on a line: no such transformation, so the nearest
+            known = np.array(equations, dtype=float)
+            return np.linalg.lstsq(known[:, :8], known[:, 8], rcond=-1)[0].tolist()
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        chosen = rows[column]
+        rows = [row if row is chosen else
+                [(chosen[column] * a - row[column] * b) // last
+                 for a, b in zip(row, chosen, strict=True)] for row in rows]
+        last = chosen[column]
+    return [row[8] / last for row in rows]
 
 
 class SlicePatches(ImageOperation):

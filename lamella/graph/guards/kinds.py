@@ -70,6 +70,21 @@ _STATELESS: tuple[type, ...] = (
     type(threading.Lock()), type(threading.RLock()))
 
 
+class ByIdentity:
+    """Equal to another one if both hold the same object."""
+
+    __slots__ = ("thing",)
+
+    def __init__(self, thing: Any):
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
 class FunctionWrapper:
     """A callable that reaches the same objects as the function it wraps."""
 
@@ -264,6 +279,12 @@ def is_ours(thing: Any) -> bool:
     """Whether an object is of one of Lamella's classes."""
     module = type(thing).__module__
     return isinstance(module, str) and module.split(".")[0] == "lamella"
+
+
+def is_ours_function(thing: Any) -> bool:
+    """Whether an object is a function of Lamella's."""
+    return (isinstance(thing, types.FunctionType)
+            and (thing.__module__ or "").partition(".")[0] == "lamella")
 
 
 def has_attributes(thing: Any) -> bool:

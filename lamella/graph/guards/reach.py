@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import contextvars
-import decimal
 import functools
 import logging
 import random
@@ -13,16 +12,18 @@ import threading
 import types
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 
-from ...autodiff.tree import leaves
-from ...nn.cell_compile import OF_ONE_OBJECT
-from ...nn.cell_tree import CellTree
+from ...core.declared import caches_of
+from ...nn.cell_tree import REGISTRIES, CellTree
 from ...parameter import Parameter
 from ...tensor import Tensor
+from . import arguments
+from .absent import Spaces, note_absent, sought_by
+from .arithmetic import Arithmetic, arithmetic_of
 from .kinds import (
     ANY_NAME,
     ATOMS,
@@ -59,7 +60,6 @@ from .kinds import (
 )
 from .places import Places
 
-REGISTRIES = ("_params", "_cells", "_buffers")
 _BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
 _OWN_KINDS = (list, dict, set, deque)
 
@@ -87,7 +87,7 @@ class Reach:
         locals: thread-local objects; `thread` is the thread that read them, 0 if there are none.
         streams: generators of random numbers that are not Lamella's.
         has_caches: whether there are functions that cache their results.
-        has_decimals: whether there are decimal numbers, whose arithmetic has settings.
+        arithmetic: the settings of the arithmetic of the numbers found.
         owners: the objects and Cells with attributes, each with the dict that holds them.
         refused: why no graph can hold the objects found; None if one can.
         closed: the objects not inspected, each with the names that lead to it, or None if there
@@ -116,14 +116,15 @@ class Reach:
         self.slotted: list[tuple[Any, tuple[str, ...]]] = []
         self.functions: list[types.FunctionType] = []
         self.variables: list[types.CellType] = []
-        self.spaces: dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]] = {}
+        self.spaces: Spaces = {}
         self.places = Places(by_name)
         self.arrays: list[np.ndarray] = []
         self.buffers: list[Any] = []
         self.locals: list[Any] = []
         self.thread = 0
         self.streams: list[Any] = []
-        self.has_caches = self.has_decimals = False
+        self.has_caches = False
+        self.arithmetic: dict[Arithmetic, None] = {}
         self.owners: list[tuple[Any, dict]] = []
         self.refused: str | None = None
         self._seen: dict[int, Any] = {}
@@ -133,6 +134,8 @@ class Reach:
         self._weak: list[tuple[Any, Any, frozenset[str] | None]] = []
         self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
         self._modules: list[types.ModuleType] = []
+        self._classes: list[type] = [Tensor, CellTree]
+        self._sought: set[str] = set()
         self._waiting: deque[tuple[Any, int | None, Any]] = deque()
         self._visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
@@ -144,21 +147,14 @@ class Reach:
                 self.refused = "uses an object that is held by a weak reference only"
             self.closed.append((reference, lead))
         self._weak.clear()  # to keep no object alive
-        for owner, _, names in self.spaces.values():
-            if not isinstance(owner, type):
-                continue
-            for cls in (*owner.__mro__[1:], *type(owner).mro(type(owner))):
-                if id(cls) in self.spaces:  # a derived class may override its names later
-                    names.update(self.spaces[id(cls)][2])
+        note_absent(self.spaces, self._sought, self._modules, self._classes)
 
     @classmethod
     def of_call(cls, fn: Any, args: tuple, kwargs: dict, opened: Mapping[int, Any] | None = None,
                 without: Mapping[int, Any] | None = None, by_name: bool = False,
                 names: Iterable[str] = ()) -> Reach:
         """The objects that a call can reach, without the Tensors among its arguments."""
-        return cls(fn, *[value.__dict__ if isinstance(value, Tensor)
-                         and not isinstance(value, Parameter) else value
-                         for value in leaves((args, kwargs))], opened=opened, without=without,
+        return cls(fn, *arguments.roots_of((args, kwargs)), opened=opened, without=without,
                    by_name=by_name, names=names)
 
     def same(self, other: Reach) -> bool:
@@ -202,6 +198,9 @@ class Reach:
         if id(thing) in self.without:
             return
         if type(thing) is not Parameter:  # of which there are thousands
+            kind = arithmetic_of(thing)
+            if kind is not None:
+                self.arithmetic[kind] = None
             hashes = has_tensors_as_keys(thing)
             if id(thing) not in self.opened and (hashes or is_large(thing) or is_opaque(thing)):
                 self.closed.append((thing, self.places.names_to(around, key)))
@@ -251,7 +250,7 @@ class Reach:
         elif isinstance(thing, VIEWS):
             self._visit(thing.mapping, around, key)
         elif isinstance(thing, type):
-            self.has_decimals |= thing is decimal.Decimal
+            self._classes.append(thing)
             if is_users(thing.__module__):
                 self._visit_class(thing)
                 for cls in thing.__mro__:
@@ -322,7 +321,7 @@ class Reach:
         for registry in REGISTRIES:
             if registry in own:
                 self._slots(own[registry], self.places.add(own[registry], place, registry))
-        self._slots(own, place, (*REGISTRIES, *OF_ONE_OBJECT))
+        self._slots(own, place, caches_of(type(cell)).union(REGISTRIES))
 
     def _visit_object(self, thing: Any) -> None:
         kind = type(thing)
@@ -353,8 +352,6 @@ class Reach:
             self.places.add(thing.__dict__)
         elif isinstance(thing, contextvars.ContextVar):
             self._visit(thing.get(None))
-        elif isinstance(thing, decimal.Decimal):
-            self.has_decimals = True
 
     def _attributes(self, thing: Any) -> None:
         own = getattr(thing, "__dict__", None)
@@ -365,14 +362,14 @@ class Reach:
             self.objects.append(thing)
             self.owners.append((thing, own))
             self.places.own[id(own)] = own
-            self._slots(own, self.places.add(own), OF_ONE_OBJECT)
+            self._slots(own, self.places.add(own), caches_of(type(thing)))
         slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
             self.slotted.append((thing, slots))
             self._slots({name: getattr(thing, name, None) for name in slots}, None, (), thing)
 
-    def _slots(self, things: dict, place: int | None, without: tuple[str, ...] = (),
+    def _slots(self, things: dict, place: int | None, without: Collection[str] = (),
                holder: Any = None) -> None:
         """Visit values by name; Tensors there are found by their names, not by identity."""
         for name, thing in list(things.items()):
@@ -464,6 +461,7 @@ class Reach:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it
                     self._visit(sys.modules[name])
+            self._sought |= sought_by(function.__code__)
             self._mention(names)
 
     def _mention(self, names: frozenset[str]) -> None:
@@ -482,8 +480,8 @@ class Reach:
             for name in [n for n in names if n in own]:
                 if module is not sys or name != "modules":
                     self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
-                    if isinstance(
-                            own[name], (types.ModuleType, *_OWN_KINDS)) or is_opaque(own[name]):
+                    if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
+                            own[name]):
                         self._visit(own[name], None, name)
             return
         self.spaces.setdefault(id(own), (own, own, {}))  # it may get new names

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import functools
-import logging
 import types
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...autodiff.tree import dict_like
-from ...nn.cell_compile import OF_ONE_OBJECT
-from ...nn.cell_tree import CellTree
-from ...tensor import Tensor
-from .kinds import DICTS, PLAIN, has_value, is_ours, parts_of
+from ...core.declared import caches_of
+from ...nn.cell_tree import REGISTRIES, CellTree
+from .kinds import DICTS, has_value, parts_of
 from .places import value_under
-from .reach import REGISTRIES, Reach
+from .reach import Reach
 
 DEEPEST = 4  # the most levels of containers
 LONGEST = 64  # the most parts of such a container
 ABSENT = object()  # the value of a place where nothing is
-
-# the attributes of a Cell that don't matter by themselves, or are compared one by one
-_COMPARED_APART = frozenset((*REGISTRIES, *OF_ONE_OBJECT, "_non_persistent_buffers", "_create_time",
-                             "_flags"))
 
 
 class Spot(NamedTuple):
@@ -101,22 +95,18 @@ def content_of(variable: types.CellType) -> Any:
     return variable.cell_contents if has_value(variable) else ABSENT
 
 
-def relevant_attributes(thing: Any) -> list[tuple[str, Any]]:
-    """The attributes of an object that a run may depend on."""
-    cell = isinstance(thing, CellTree)
-    # Lamella's objects and logs have private state, such as caches
-    ours = is_ours(thing) or isinstance(thing, logging.Logger)
-    return [(name, value) for name, value in parts_of(thing.__dict__)
-            if name not in _COMPARED_APART and (
-                not ours or isinstance(value, PLAIN)
-                or cell and (name == "_call_hooks" or type(value) is Tensor)
-                or name[:1] != "_" and (cell or isinstance(value, (tuple, list))))]
+def state_of(thing: Any) -> list[tuple[str, Any]]:
+    """The attributes of an object that are its state; of a Cell without what it owns."""
+    without = caches_of(type(thing))
+    if isinstance(thing, CellTree):
+        without = without.union(REGISTRIES)
+    return [(name, value) for name, value in parts_of(thing.__dict__) if name not in without]
 
 
 def kept_in(reach: Reach, kinds: Collection[type]) -> dict[Any, tuple[Spot, Any]]:
     """The values of some types that a run may read, by their places."""
     spots = [Spot(thing.__dict__, name) for thing in (*reach.cells, *reach.objects)
-             for name, value in relevant_attributes(thing)
+             for name, value in state_of(thing)
              if type(value) in kinds or _is_container(value)]
     spots += [Spot(variable, None) for variable in reach.variables]
     spots += [Spot(thing, name) for thing, names in reach.slotted for name in names

@@ -10,15 +10,17 @@ import functools
 import hashlib
 import threading
 import types
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.declared import caches_of
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
+from ...primitive import Primitive
 from ...tensor import Tensor
 from .kinds import (
     ATOMS,
@@ -26,13 +28,14 @@ from .kinds import (
     CACHED,
     DICTS,
     PLAIN,
+    ByIdentity,
     form_of,
     is_large,
     is_ours,
     parts_of,
 )
 from .reach import Reach
-from .spots import ABSENT, Free, content_of, relevant_attributes
+from .spots import ABSENT, Free, content_of, state_of
 
 LONGEST = 1024  # of a container that is compared part by part
 DEEPEST = 16  # the most levels of containers
@@ -43,6 +46,7 @@ _CHANGING = (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar, functoo
 _PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
 _SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _LARGE = "large"
+_ALIKE = (Primitive, CellTree)
 Opened = Mapping[int, Any] | None
 
 
@@ -58,7 +62,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
         value = free.guarded(holder, key, value) if free else value
         return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
 
-    seen: dict[int, Any] = {id(t): _ByIdentity(t) for t in reach.known_tensors.values()}
+    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.known_tensors.values()}
     return (
         [_cell_values(cell, seen, opened, free) for cell in reach.cells],
         [_values(thing, seen, opened, free) for thing in reach.objects],
@@ -69,19 +73,18 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
          for f in reach.functions],
         [[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
           for name in names] for thing, names in reach.slotted],
-        [[(name, slot(value, seen)) for name, value in _with_hooks(parts_of(p.__dict__))
-          if name != "sliced"]  # which an assignment adds
-         for p in reach.parameters],
+        [[(name, slot(value, seen)) for name, value in state_of(p)] for p in reach.parameters],
         [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
         kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
         list(map(len, reach.sized)), _aliases(reach),
-        threading.get_ident() if reach.thread else 0)
+        threading.get_ident() if reach.thread else 0,
+        [kind.settings() for kind in reach.arithmetic])
 
 
 def _aliases(reach: Reach) -> list[int]:
     """Which names of the program's hold the same list, dict, set or deque, as numbers."""
     named = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
-             for _, value in relevant_attributes(thing)]
+             for _, value in state_of(thing)]
     named += [content_of(variable) for variable in reach.variables]
     named += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
     named += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
@@ -90,10 +93,10 @@ def _aliases(reach: Reach) -> list[int]:
             if type(value) in _SHARED]
 
 
-def _containers(function: types.FunctionType) -> list[_ByIdentity]:
+def _containers(function: types.FunctionType) -> list[ByIdentity]:
     """The lists and dicts among a function's defaults, which a run may change."""
     values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return [_ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
+    return [ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
 
 
 def kinds_of(reach: Reach) -> list:
@@ -154,21 +157,6 @@ def _shown(form: Any) -> str:
     return ""
 
 
-class _ByIdentity:
-    """Equal to another one if both hold the same object."""
-
-    __slots__ = ("thing",)
-
-    def __init__(self, thing: Any):
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.thing is self.thing
-
-    def __hash__(self) -> int:
-        return id(self.thing)
-
-
 class _Long:
     """A long container of plain values; equal to another one with the same objects."""
 
@@ -196,7 +184,7 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
             return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
         return kind, value
     if kind is Parameter or kind is Tensor:
-        return _ByIdentity(value)
+        return ByIdentity(value)
     if opened is not None and is_large(value) and id(value) not in opened:
         return kind, _LARGE
     if isinstance(value, _CONTAINERS) and depth < DEEPEST:
@@ -208,18 +196,18 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
     if isinstance(value, BUFFERS):
         return kind, bytes(value)
     if isinstance(value, contextvars.ContextVar):
-        return _ByIdentity(value), comparable(value.get(ABSENT))
+        return ByIdentity(value), comparable(value.get(ABSENT))
     if isinstance(value, functools.partial):
         return kind, *[comparable(v, depth + 1, opened) for v in (
             value.func, value.args, value.keywords, vars(value))]
     if isinstance(value, CACHED):  # whether its cache has changed
         cached: Any = value
-        return _ByIdentity(value), *cached.cache_info()[1:]
+        return ByIdentity(value), *cached.cache_info()[1:]
     if isinstance(value, PLAIN):  # its class is derived from these
         return kind, value
     if kind.__eq__ is object.__eq__:
         return value
-    return _ByIdentity(value)
+    return ByIdentity(value)
 
 
 def is_fixed(value: Any) -> bool:
@@ -278,23 +266,9 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
 
 
 def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> list:
-    found, own = _with_hooks(relevant_attributes(thing)), thing.__dict__
+    own = thing.__dict__
     return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
-            for name, value in found]
-
-
-def _with_hooks(items: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Attributes; for hooks, their functions in order, without the numbers of handles."""
-    for name, value in items:
-        if name == "_call_hooks":  # of a Cell, by kinds
-            value = [(kind, list(hooks.values())) for kind, hooks in parts_of(value) if hooks]
-        elif name == "hooks" and isinstance(value, OrderedDict):  # of a Parameter
-            value = list(value.values())
-        else:
-            yield name, value
-            continue
-        if value:  # removing all hooks is the same as never having had any
-            yield name, value
+            for name, value in state_of(thing)]
 
 
 def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Free) -> tuple:
@@ -313,3 +287,33 @@ def contents(value: Any, opened: Opened = None) -> Any:
         own = value.__dict__
         return (form_of(value._raw), comparable(own)) if own else form_of(value._raw)
     return None if is_fixed(value) else comparable(value, 0, opened)
+
+
+def kind_of_rule(value: Any) -> Any:
+    """What equal Primitives, or Cells without Parameters, have in common; None for others.
+
+    Only for objects of Lamella's own classes: those of the program's may keep any state.
+    """
+    if not isinstance(value, _ALIKE) or not is_ours(value):
+        return None
+    found = []
+    caches = caches_of(type(value))
+    for name, part in value.__dict__.items():
+        if name != "_create_time" and name not in caches:
+            kind = _part_of_rule(part)
+            if kind is None:
+                return None
+            found.append((name, kind))
+    return type(value), tuple(found)
+
+
+def _part_of_rule(part: Any) -> Any:
+    if isinstance(part, Tensor):
+        return None
+    if isinstance(part, _ALIKE):
+        return kind_of_rule(part)
+    if isinstance(part, (dict, tuple, list)):
+        pairs = part.items() if isinstance(part, dict) else enumerate(part)
+        kinds = tuple([(type(key), key, _part_of_rule(inner)) for key, inner in pairs])
+        return None if any(kind[-1] is None for kind in kinds) else (type(part), kinds)
+    return comparable(part)

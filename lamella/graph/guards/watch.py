@@ -6,11 +6,12 @@ import threading
 from operator import attrgetter, is_
 from typing import Any
 
+from ...nn.cell_tree import REGISTRIES
 from ...tensor import Tensor
 from .identity import Identities
 from .kinds import ATOMS, parts_of
-from .reach import REGISTRIES, Reach
-from .spots import ABSENT, Free, Spot, content_of, relevant_attributes
+from .reach import Reach
+from .spots import ABSENT, Free, Spot, content_of, state_of
 from .values import comparable, contents, fingerprint, kinds_of
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
@@ -61,11 +62,11 @@ class _Snapshot:
         self.names: list[tuple[Any, str, Any]] = []
         for cell in reach.cells:
             own = cell.__dict__
-            self._dict(own, relevant_attributes(cell))
+            self._dict(own, state_of(cell))
             for registry in REGISTRIES:
                 self._dict(own[registry], list(own[registry].items()))
         for thing in reach.objects:
-            self._dict(thing.__dict__, relevant_attributes(thing))
+            self._dict(thing.__dict__, state_of(thing))
         for function in reach.functions:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 self._attribute(function, name)
@@ -89,7 +90,7 @@ class _Snapshot:
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
         for parameter in reach.parameters:
-            self._dict(parameter.__dict__, list(parameter.__dict__.items()))
+            self._dict(parameter.__dict__, state_of(parameter))
         for tensor, slot in reach.tensors:
             if slot is None:
                 self._contents(tensor)
@@ -100,6 +101,7 @@ class _Snapshot:
         self.sized = reach.sized
         self.sizes = list(map(len, self.sized))
         self.thread = reach.thread and threading.get_ident()
+        self.arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
         self.values = fingerprint(reach, free)
 
     def holds(self) -> bool:
@@ -127,6 +129,8 @@ class _Snapshot:
                 list(map(len, self.sized)) != self.sizes):
             return False
         if self.thread and self.thread != threading.get_ident():
+            return False
+        if any(held() != before for held, before in self.arithmetic):
             return False
         if self._parts_say_all and self._parts.hold():
             return True

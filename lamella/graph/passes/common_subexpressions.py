@@ -23,10 +23,12 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
     for node in list(module.graph.nodes):
         if node.op != "call_function" or must_stay(node) or node in memory.results:
             continue
-        if node.meta.get("again"):  # computed again on purpose, to lower peak memory
+        again = node.meta.get("again")  # computed again on purpose, to lower peak memory
+        if again is True:
             continue
-        # by identity: an operation's hash is slow
-        key = (id(node.target), _written_out(node.args),
+        # by identity: an operation's hash is slow; what one recomputation gives is merged, not
+        # that and another run's
+        key = (id(node.target), id(again), _written_out(node.args),
                _written_out(node.kwargs) if node.kwargs else ())
         first = alike.setdefault(key, node)
         if first is node or not _may_merge(node, memory):

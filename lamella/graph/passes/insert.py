@@ -37,7 +37,7 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     part = recorder.finished(found)
     for node in part.graph.nodes:  # the line of the node that it replaces
         node.meta["line"] = place.meta.get("line", NOWHERE)
-        node.meta["again"] = again
+        node.meta["again"] = again or place.meta.get("again", False)
     graph = module.graph
     starts = [n for n in part.graph.nodes if n.op == "placeholder"]
     with graph.inserting_before(place):

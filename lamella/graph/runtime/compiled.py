@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import functools
-import sys
-import types
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,35 +13,38 @@ from ...communication.repeated import started_over
 from ...forking import Lock
 from ...machine.collector import not_collecting
 from ...state import state
-from ..guards.kinds import FunctionWrapper, compares_identities, form_of
+from ...tracebacks import user_stacklevel
+from ..guards.kinds import compares_identities, form_of
 from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
-from ..tracing.lines import user_stacklevel
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
+from .binding import Bindable
 from .direct import direct
 from .gate import gate
-from .kept import Kept
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
+from .limits import Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
-from .sizes import ResultSizes, Sizes, kind_of, symbolic_path
+from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
 MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
 MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
+_NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
-class Compiled(FunctionWrapper):
+class Compiled(Bindable):
     """A function with its recorded graphs.
 
+    It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
     Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
     one for each path that Python control flow on tensors has taken.
 
@@ -54,14 +54,12 @@ class Compiled(FunctionWrapper):
         dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
     """
 
+    meaning = staticmethod(contextlib.nullcontext)  # around each run of the function
+
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
                  dynamic: list[Any] | None = None):
-        functools.update_wrapper(self, fn, updated=())
-        self.fn = fn
+        super().__init__(fn, fullgraph, level, dynamic)
         self.name = name_of(fn)
-        self.fullgraph = fullgraph
-        self.level = level
-        self.dynamic = dynamic
         self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, Sizes] = {}
@@ -76,30 +74,10 @@ class Compiled(FunctionWrapper):
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
+        self._limits = Limits(fn)
         self._changing = Lock()
         self._recording = Lock()
         self.traces = self.misses = self.replays = self.failures = 0
-
-    def __deepcopy__(self, memo: dict) -> Compiled:
-        """A new compiled form for a copied object; a plain function is not copied."""
-        fn = copy.deepcopy(self.fn, memo)
-        return self if fn is self.fn else self._of(fn)
-
-    def __copy__(self) -> Compiled:
-        return self._of(self.fn)
-
-    def __reduce__(self) -> Any:
-        """Pickled are the function and the settings, or the name of what is in a module."""
-        found: Any = sys.modules.get(self.__module__)
-        name = getattr(self, "__qualname__", "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        return name if found is self else (
-            Compiled, (self.fn, self.fullgraph, self.level, self.dynamic))
-
-    def _of(self, fn: Any) -> Compiled:
-        """Another function, compiled with the same settings."""
-        return Compiled(fn, self.fullgraph, self.level, self.dynamic)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
@@ -128,8 +106,7 @@ class Compiled(FunctionWrapper):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
         entered = gate.enter()
         try:
-            found = self._replayed(place, applying or (), inputs, numbers,
-                                   None if kwargs or audit_module.EVERY else args)
+            found = self._replayed(place, applying or (), inputs, numbers, args, kwargs)
         except KernelFailed:
             self.failures += 1
             with started_over():
@@ -138,7 +115,7 @@ class Compiled(FunctionWrapper):
             if entered:
                 gate.leave()
         if found is None:
-            with started_over():
+            with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
         if audit is None:
             return result_of(*found, args, kwargs)
@@ -158,11 +135,10 @@ class Compiled(FunctionWrapper):
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = gate.enter()
-        before, state.compiled = state.compiled, True
         try:
-            return self.fn(*args, **kwargs)
+            with self.meaning():
+                return self.fn(*args, **kwargs)
         finally:
-            state.compiled = before
             if entered:
                 gate.leave()
 
@@ -171,8 +147,7 @@ class Compiled(FunctionWrapper):
         """The key and the graphs that hold for several sizes of these arguments."""
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
-        found = None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
-        return place, found
+        return place, None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
 
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
                        ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
@@ -185,12 +160,9 @@ class Compiled(FunctionWrapper):
         return place, self._entries.get(place), varying.inputs(given)
 
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
-                  inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple | None
+                  inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple, kwargs: dict
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """Replay the first graph that applies; None if none does.
-
-        The next call with arguments like `args` may use the short path (`direct`).
-        """
+        """Replay the first graph that applies; None if none does."""
         watched, values = None, None
         for entry in entries:
             watch, seen, path = entry
@@ -198,30 +170,20 @@ class Compiled(FunctionWrapper):
                 watched, values = watch, watch.values()
             if seen is not values and seen != values:
                 continue
-            found = path.run(inputs, numbers)
+            found = None
+            if path.pattern is None or path.holds_for(args, kwargs, watch.reach):
+                found = path.run(inputs, numbers)
             if found is None:
                 self.misses += 1
                 continue
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
                 self._put_first(key, (watch, values, path))
-            if path.is_final and args is not None:
+            if path.is_final and not kwargs and not audit_module.EVERY:
                 self._go_directly(path, watch, values, args)
             path.assign(found)
             return path, watch.reach, found
         return None
-
-    def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """As a method: each object has a compiled form of its own."""
-        if owner is None:
-            return self
-        if isinstance(owner, type) or not hasattr(owner, "__dict__"):
-            return types.MethodType(self, owner)
-        kept = owner.__dict__.setdefault("_compiled", Kept())
-        found = kept.get(self)
-        if found is None or found.fn.args[0] is not owner:  # the object is a shallow copy
-            found = kept[self] = self._of(functools.partial(self.fn, owner))
-        return found
 
     def report(self) -> dict[str, Any]:
         """How the function has been run.
@@ -240,8 +202,7 @@ class Compiled(FunctionWrapper):
 
     def _paths(self) -> list[Path]:
         """All recorded graphs."""
-        entries = list(self._entries.values())  # one step: other threads may record
-        return [path for several in entries for *_, path in several]
+        return [path for several in list(self._entries.values()) for *_, path in several]
 
     @property
     def settled(self) -> bool:
@@ -268,6 +229,12 @@ class Compiled(FunctionWrapper):
 
         `entries` are the graphs for this kind of arguments, `applying` those whose guards failed.
         """
+        if not self._limits.may_record(args, kwargs):
+            value = self._eagerly(args, kwargs)
+            self._limits.succeeded(args, kwargs)
+            return value
+        if not self._limits.admits(args, kwargs):
+            return self._give_up(_NEW, self._limits.refusal(args, kwargs), args, kwargs)
         known = entries or []
         last = (list(self._entries.values()) or [()])[-1]
         self._recompilations.diagnose(applying or last, bool(applying), inputs, args, kwargs)
@@ -286,9 +253,15 @@ class Compiled(FunctionWrapper):
                 f"and again", args, kwargs)
         if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # it ran eagerly for all arguments so far
-        found = self._record_sizes(key, inputs, args, kwargs)
+        place = key_of(args, kwargs, form_of_any_size)
+        is_new = place not in self._sizes
+        found = self._record_sizes(key, place, inputs, args, kwargs)
         if found is not None:
             return found[0]
+        sizes = self._sizes_of(place)
+        if sizes.refused and sizes.recorded >= MOST_RECORDED and not known:
+            return self._give_up(key, f"its arguments have other sizes again and again, and no "
+                                 f"graph can hold for several ({sizes.refused})", args, kwargs)
         if not self._recording.acquire(blocking=False):
             return self._eagerly(args, kwargs)  # another thread records it
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
@@ -297,6 +270,12 @@ class Compiled(FunctionWrapper):
         entered = gate.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
+        except BaseException:
+            self._limits.raised(args, kwargs)
+            if is_new:
+                self._sizes.pop(place, None)
+            self._recompilations.abandoned()
+            raise
         finally:
             self._recording.release()
             if entered:
@@ -315,7 +294,7 @@ class Compiled(FunctionWrapper):
             watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
             values, before = watch.values(), Snapshot(watch.reach)
         kind, given = key_without_numbers(args, kwargs)
-        varying = self._varying.setdefault(kind, Varying())
+        varying = self._varying.get(kind) or Varying()
         varying.note(key, given, watch.reach)
         if varying.was_recorded_too_often:
             return self._give_up(key, "it is called with other numbers again and again, and "
@@ -323,6 +302,8 @@ class Compiled(FunctionWrapper):
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         varying.note_reads(trace.reads)
+        self._limits.succeeded(args, kwargs)
+        self._keep(self._varying, kind, varying)
         reason = trace.refused
         if trace.refused_once:
             return trace.value
@@ -345,15 +326,35 @@ class Compiled(FunctionWrapper):
                     return trace.value  # the next call is recorded with stand-ins for them
                 reason = str(refusal)
             else:
-                if self._looked_at_all(trace) and path.applies_again:
-                    self._put_first(key, (watch, values, path))
+                self._limits.note(args, kwargs)
+                if self._looked_at_all(trace):
+                    if path.applies_again:
+                        self._put_first(key, (watch, values, path))
+                    elif self._limits.left(args, kwargs):
+                        reason = "changes an argument that shares memory with what it uses"
                 path.kind = kind_of(trace.observed)
-                self._sizes[place].results.note(trace.observed)
+                sizes = self._sizes_of(place)
+                sizes.recorded += 1
+                sizes.results.note(trace.observed)
         if reason is not None:
             if self.fullgraph:
                 trace.undo()
             self._refuse(key, f"it {reason}")
         return trace.value
+
+    def _keep(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Keep what was learnt of some calls, as long as their graphs may be kept."""
+        with self._changing:
+            table[key] = value
+            while len(table) > MOST_KINDS:
+                del table[next(iter(table))]
+
+    def _sizes_of(self, place: Any) -> Sizes:
+        found = self._sizes.get(place)
+        if found is None:
+            found = Sizes(self.dynamic)
+            self._keep(self._sizes, place, found)
+        return found
 
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
         return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
@@ -362,8 +363,7 @@ class Compiled(FunctionWrapper):
         """Note a recorded run; returns whether everything that it may have read was inspected."""
         self.traces += 1
         self._recompilations.recorded()
-        codes = trace.outside.codes
-        self._by_identity |= any(map(compares_identities, codes))
+        self._by_identity |= any(map(compares_identities, codes := trace.outside.codes))
         read = trace.reach.was_read(codes)
         self._opened.update(read)  # the next recording looks into these containers
         ran = trace.reach.not_found(codes) - self._ran
@@ -372,10 +372,7 @@ class Compiled(FunctionWrapper):
 
     def _record_numbers(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
                         ) -> tuple[Any] | None:
-        """Record a graph with the numbers that vary as inputs; returns the result in a tuple.
-
-        None if no numbers vary, or if there can't be such a graph.
-        """
+        """Record a graph with the numbers that vary as inputs; the result in a tuple, or None."""
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
         if varying is None or varying.refused:
@@ -400,6 +397,9 @@ class Compiled(FunctionWrapper):
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 varying.refuse(f"{type(reason).__name__}: {reason}")
                 return None
+            except BaseException:
+                self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
+                raise
             trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
@@ -416,14 +416,13 @@ class Compiled(FunctionWrapper):
                 self._put_first(place, (watch, values, path))
         return (trace.value,)
 
-    def _record_sizes(self, key: Any, inputs: list[torch.Tensor], args: tuple, kwargs: dict
-                      ) -> tuple[Any] | None:
+    def _record_sizes(self, key: Any, place: Any, inputs: list[torch.Tensor], args: tuple,
+                      kwargs: dict) -> tuple[Any] | None:
         """Record one graph for several sizes, if sizes vary; returns the result in a tuple.
 
         None if no such graph holds for this call.
         """
-        place = key_of(args, kwargs, form_of_any_size)
-        sizes = self._sizes.setdefault(place, Sizes(self.dynamic))
+        sizes = self._sizes_of(place)
         varying = sizes.note([raw.shape for raw in inputs]) or []
         if sizes.are_varying or sizes.results.are_varying:
             preparation.begin()
@@ -453,10 +452,7 @@ class Compiled(FunctionWrapper):
     def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict
                   ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
-        """Record a graph for several sizes, and run it; returns it with its results.
-
-        None if there can't be one, or if it doesn't hold for this call.
-        """
+        """Record a graph for several sizes, and run it: it and its results, or None."""
         values = watch.values()
         try:
             path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
@@ -464,6 +460,9 @@ class Compiled(FunctionWrapper):
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             about.refused = f"{type(reason).__name__}: {reason}"
             return None
+        except BaseException:
+            self._eagerly(args, kwargs)  # as in `_record_numbers`
+            raise
         if given is None and not symbolic.observed.values:
             about.refused = "holds for one size only"
             return None
@@ -494,7 +493,7 @@ class Compiled(FunctionWrapper):
         if len(self._eager) > MOST_KINDS:
             del self._eager[next(iter(self._eager))]
         self._entries.pop(key, None)
-        if reason not in self._said:
+        if reason not in self._said and len(self._said) < MOST_KINDS:
             self._said.add(reason)
             warnings.warn(f"For 'jit', '{self.name}' runs eagerly: {reason}.",
                           stacklevel=user_stacklevel())

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from ... import context
-from ...autodiff.tree import tensors
 from ...parameter import Parameter
 from ...tensor import Tensor
-from ..guards.kinds import form_of
-from ..guards.values import comparable
-from .varying import with_numbers_replaced
+from ..guards.arguments import apart, given_tensors, with_leaves
+from ..guards.kinds import ATOMS, ByIdentity, form_of
+from ..guards.values import comparable, kind_of_rule
+from .varying import input_kind
 
 _ONLY_TENSORS = frozenset((Tensor,))
 PARTS = 4  # of a key where no argument is given twice
@@ -42,18 +42,21 @@ def key_without_numbers(args: tuple, kwargs: dict) -> tuple[Any, list[Any]]:
     """The key without the values of the arguments' numbers, and the numbers."""
     numbers: list[Any] = []
 
-    def kind_of(number: Any) -> type:
-        numbers.append(number)
-        return type(number)
+    def kind_of(leaf: Any) -> Any:
+        kind = input_kind(leaf)
+        if kind is None:
+            return leaf
+        numbers.append(leaf)
+        return kind
 
-    return key_of(*with_numbers_replaced(args, kwargs, kind_of)), numbers
+    return key_of(*with_leaves((args, kwargs), kind_of)), numbers
 
 
 def raws_of(args: tuple, kwargs: dict) -> list[torch.Tensor]:
     """The data of the arguments' Tensors, which are a graph's first inputs."""
     if not kwargs and _ONLY_TENSORS.issuperset(map(type, args)):  # most calls
         return [t._raw for t in args]
-    return [t._raw for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    return [t._raw for t in given_tensors((args, kwargs))]
 
 
 def form_of_any_size(raw: torch.Tensor) -> tuple:
@@ -61,17 +64,25 @@ def form_of_any_size(raw: torch.Tensor) -> tuple:
     return raw.dim(), raw.dtype, raw.device
 
 
-def _kind(value: Any, form: Callable[[torch.Tensor], Any]) -> Any:
+def _kind(value: Any, form: Callable[[torch.Tensor], Any], depth: int = 0) -> Any:
     kind = type(value)
     if kind is not Tensor and isinstance(value, Parameter):
         return id(value)
     if kind is Tensor or isinstance(value, Tensor):
         own = value.__dict__  # hooks, and what a program has put there
         return (form(value._raw), comparable(own)) if own else form(value._raw)
+    if kind in ATOMS:
+        return comparable(value)
     if isinstance(value, (tuple, list)):
-        return kind, tuple([_kind(v, form) for v in value])
+        return kind, tuple([_kind(v, form, depth) for v in value])
     if isinstance(value, dict):
-        return kind, tuple([(type(k), k, _kind(v, form)) for k, v in value.items()])
+        return kind, tuple([(type(k), k, _kind(v, form, depth)) for k, v in value.items()])
     if isinstance(value, slice):
         return slice, comparable((value.start, value.stop, value.step))
-    return comparable(value)
+    if kind is ByIdentity:
+        return value
+    found = apart(value, depth)
+    if found is not None:
+        return found.key, tuple([_kind(part, form, depth + 1) for part in found.parts])
+    rule = kind_of_rule(value)
+    return comparable(value) if rule is None else rule

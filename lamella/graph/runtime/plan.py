@@ -18,6 +18,7 @@ from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
+from ..tracing.recorder import Recomputation
 from .capture import Captured
 from .choice import Choice, Run
 from .density import dense_share
@@ -286,7 +287,13 @@ class Stage:
 
 
 def _is_worth_compiling(part: Part) -> bool:
-    """Whether a part has more than a few operations that run a kernel."""
+    """Whether a part has more than a few operations that run a kernel.
+
+    Not what the program has computed again: a compiler may join that and the first run, and keep
+    the values that it was to free.
+    """
+    if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
+        return False
     kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
     return len(list(itertools.islice(kernels, FEWEST))) == FEWEST
 

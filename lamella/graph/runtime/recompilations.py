@@ -11,15 +11,19 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...autodiff.tree import leaves
+from ...autodiff.reverse import Request
+from ...core.structures import container_leaves as leaves
 from ...nn.cell_tree import CellTree
 from ...tensor import Tensor
+from ...tracebacks import user_stacklevel
+from ..guards.kinds import has_value, is_ours_function
 from ..guards.values import difference
 from ..guards.watch import Watch
-from ..tracing.lines import NOWHERE, Line, line_reading, user_stacklevel
+from ..tracing.lines import NOWHERE, Line, line_reading
 from .replay import Path
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
+_QUOTES = ("'", '"')  # before a text, of which `limits` knows how many have been recorded
 OFTEN = 16  # different values of one guard that failed, before a warning
 
 
@@ -43,6 +47,14 @@ def name_of(fn: Any) -> str:
     """The name of a function in messages."""
     while isinstance(fn, functools.partial):
         fn = fn.func
+    request = getattr(fn, "__self__", fn)  # what `value_and_grad` gives is a method
+    if isinstance(request, Request):
+        return f"{request.name} of {name_of(request.fn)}"
+    if "<locals>" in getattr(fn, "__qualname__", "") and is_ours_function(fn):
+        inner = [cell.cell_contents for cell in fn.__closure__ or () if has_value(cell)]
+        inner = [getattr(thing, "fn", thing) for thing in inner if callable(thing)]
+        if len(inner) == 1:  # what `grad` or `vmap` gives
+            return f"{fn.__qualname__.partition('.')[0]} of {name_of(inner[0])}"
     return getattr(fn, "__qualname__", type(fn).__name__)
 
 
@@ -86,10 +98,14 @@ class Recompilations:
             return
         self.noted.append(failed)
         values = self._values.setdefault(failed.guard, set())
-        if len(values) < OFTEN:
+        if len(values) < OFTEN and failed.now[:1] not in _QUOTES:
             values.add(failed.now)
             if len(values) == OFTEN:
                 self._warn(failed)
+
+    def abandoned(self) -> None:
+        """Forget a recording that raised an error."""
+        self._pending, self._now = None, []
 
     def _warn(self, failed: Failure) -> None:
         warnings.warn(
@@ -100,7 +116,7 @@ class Recompilations:
     def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
         """The arguments' names, each with a description of what is guarded."""
         try:
-            bound = inspect.signature(_called(self.fn)).bind(*args, **kwargs).arguments
+            bound = inspect.signature(called(self.fn)).bind(*args, **kwargs).arguments
         except (TypeError, ValueError):
             bound = {**{f"{i}": arg for i, arg in enumerate(args)}, **kwargs}
         return [(name, ", ".join(map(_described, leaves(value)))[:200])
@@ -108,7 +124,7 @@ class Recompilations:
 
     def _of_arguments(self) -> Failure | None:
         before = dict(self._arguments)
-        code = getattr(inspect.unwrap(_called(self.fn)), "__code__", None)
+        code = getattr(inspect.unwrap(called(self.fn)), "__code__", None)
         line = Line(code.co_filename, code.co_firstlineno, "forward") if code else NOWHERE
         for name, now in self._now:
             if name in before and before[name] != now:
@@ -116,7 +132,7 @@ class Recompilations:
         return None
 
 
-def _called(fn: Any) -> Any:
+def called(fn: Any) -> Any:
     """The program's own function that a compiled function calls."""
     if isinstance(fn, functools.partial) and fn.args and isinstance(fn.args[0], CellTree):
         fn = fn.args[0]  # called in GRAPH_MODE

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from ...autodiff.tree import tensors
 from ...forking import Lock
 from ...machine import background
 from ...machine.collector import not_collecting
@@ -22,6 +21,7 @@ from ...parameter import Parameter
 from ...random import restart
 from ...tensor import Tensor, wrap
 from ..guards import identity
+from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.kinds import compares_identities, form_of
 from ..guards.reach import Reach
 from ..guards.spots import found_at
@@ -33,6 +33,7 @@ from ..ir.streams import generators_restored, streams_of
 from ..passes import improve, was_measured_before
 from ..passes.pools import pool_channels_last
 from ..tracing import outside
+from ..tracing.arrays import as_input
 from ..tracing.changes import assign
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
@@ -66,6 +67,7 @@ class Path:
         codes: the code objects of the program that ran.
         nodes: how many operations were recorded.
         changes_arguments: whether it mutates its arguments.
+        pattern: which of the objects it was given are the same, if it changes or returns any.
         applies_again: whether it holds for arguments like those that it was recorded with; not if
             it mutates one of them that shares memory with another.
         communicates: whether other processes take part.
@@ -119,7 +121,10 @@ class Path:
         shares = self._sharing.found(values)
         if shares and self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")
-        self.applies_again = not trace.applies_once and not shares
+        self.applies_again = not shares
+        self._same = trace.same
+        self._found_elsewhere = trace.found_elsewhere
+        self.pattern = trace.given.pattern if trace.uses_things and trace.given else None
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.spent = 0.0
@@ -193,6 +198,9 @@ class Path:
                     return None
             self._seen = data
         others.extend([found_at(slot)._raw for slot in self.slots])
+        if self._same and not all([given[i] is (data[j] if j < len(data) else others[j - len(data)])
+                                   for i, j in self._same]):
+            return None  # an argument is no longer the Tensor that it was found as elsewhere
         if self._by_identity and not {*map(id, given)}.isdisjoint(map(id, others)):
             return None  # an argument is one of the Tensors that it may be compared with
         values = [*[x.detach() if x.requires_grad else x for x in given], *data,
@@ -201,10 +209,21 @@ class Path:
             start = len(values) - len(self.constants)
             for place, which, kind in self._number_inputs:
                 try:
-                    values[start + place] = torch.scalar_tensor(computed[which], dtype=kind)
+                    values[start + place] = as_input(computed[which]) if kind is None else (
+                        torch.scalar_tensor(computed[which], dtype=kind))
                 except (OverflowError, RuntimeError):  # an int that is too large for any type
                     return None
         return None if self._sharing.found(values, moved) else values
+
+    def holds_for(self, args: tuple, kwargs: dict, reach: Reach) -> bool:
+        """Whether its changes and results are those for the objects among these arguments."""
+        if self.pattern is None:
+            return True
+        things = list(things_of((args, kwargs)))
+        return pattern_of(things) == self.pattern and (
+            [number for number, thing in enumerate(things) if reach.knows(thing)]
+            == [number for number, _ in self._found_elsewhere]) and all(
+                things[number] is thing for number, thing in self._found_elsewhere)
 
     def assigned(self) -> list[Tensor]:
         """The Tensors whose data the run replaces, in the order of its last results."""
@@ -353,7 +372,7 @@ class Path:
         return self.gives_one and not (
             self._by_identity and self.others or self.expected or self.queries or self.fresh
             or self.streams or self.slots or self._assigned or self.sizes or self.compute
-            or self.spots)
+            or self.spots or self._same)
 
     def graphs(self) -> list[GraphModule]:
         """The graphs of its stages, in order."""
@@ -371,11 +390,12 @@ def result_of(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, 
     """The result for the caller; first the replay's changes and deferred calls are made."""
     if path.gives_one:
         return wrap(found[0])
-    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    given = list(given_tensors((args, kwargs)))
+    things = list(things_of((args, kwargs))) if path.pattern is not None else []
     numbers: Any = found[-1] if path.compute is not None else ()
-    rebuilding = Rebuilding(found, given, path.found, reach, numbers)
+    rebuilding = Rebuilding(found, given, path.found, reach, things, numbers)
     out, noted, printed = rebuilding.value_of(path.out_tree)
-    holders = [change.holder_now(reach) for change in path.changes]  # one may replace another
+    holders = [change.holder_now(reach, things) for change in path.changes]
     for change, holder, value in zip(path.changes, holders, noted, strict=True):
         assign(holder, change.key, value)
     for call, values in zip(path.deferred, printed, strict=True):

@@ -10,11 +10,14 @@ import torch
 
 from ..guards.reach import Reach
 from ..tracing.changes import Snapshot
+from ..tracing.given import Given
 from ..tracing.recorder import CannotTrace
 from ..tracing.symbolic import Observed, Symbolic, record
 from .replay import Path
 
 KINDS = 3  # of sizes, the last of which is recorded with symbols; one less where sizes are declared
+MOST_COUNTED = 256  # sizes whose calls are counted
+MOST_RECORDED = 32  # graphs for one size each, if none can hold for several
 MOST_KINDS = 8  # of runs whose observed values differ in more than sizes
 OFTEN = 64  # calls with the same sizes, after which these get a graph of their own
 
@@ -32,6 +35,7 @@ class Sizes:
         seen: the last sizes of the arguments, without repetition.
         refused: why no graph can hold for several sizes; empty if none has been tried in vain.
         results: the data-dependent shapes of results.
+        recorded: how many graphs for one size have been recorded.
     """
 
     def __init__(self, dynamic: list[Any] | None):
@@ -41,6 +45,7 @@ class Sizes:
         self.calls: Counter[Any] = Counter()
         self.refused = ""
         self.results = ResultSizes()
+        self.recorded = 0
 
     @property
     def are_varying(self) -> bool:
@@ -65,6 +70,8 @@ class Sizes:
     def is_frequent(self, key: Any) -> bool:
         """Whether the same sizes come so often that they should have a graph of their own."""
         self.calls[key] += 1
+        if len(self.calls) > MOST_COUNTED:
+            self.calls = Counter(dict(self.calls.most_common(MOST_COUNTED // 2)))
         return self.calls[key] > OFTEN
 
 
@@ -171,11 +178,12 @@ def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list
     Raises:
         CannotTrace: if there can't be one.
     """
-    before = Snapshot(reach)
+    before, given = Snapshot(reach), Given((args, kwargs))
     try:
         trace = record(fn, args, kwargs, reach, symbolic, before)
     finally:
         before.restore()
+        given.restore()
     path = Path(trace, inputs, "O0", symbolic.sizes())
     path.kind = kind_of(symbolic.observed.values)
     if path.changes_arguments:

@@ -6,8 +6,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..guards.arguments import with_leaves
 from ..guards.reach import Reach
 from ..guards.spots import Spot, kept_in
+from ..guards.values import comparable
+from ..tracing.arrays import kind_of_array, may_be_input
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.numbers import (
@@ -57,8 +62,8 @@ class Varying:
         lists = {place: (spot, thing, len(thing), thing[-1] if thing else None)
                  for place, (spot, thing) in found.items() if type(thing) in (list, deque)}
         if self._given is not None:
-            self.positions.update(i for i, (a, b) in enumerate(zip(given, self._given, strict=True))
-                                  if repr(a) != repr(b))
+            self.positions.update(i for i, (a, b) in enumerate(zip(map(_form, given), self._given,
+                                                                   strict=True)) if a != b)
             for place, (spot, value) in kept.items():
                 _, before = self._kept.get(place, (spot, value))
                 if type(before) is type(value) and repr(before) != repr(value):
@@ -68,8 +73,9 @@ class Varying:
                 is_full = type(thing) is deque and length == thing.maxlen
                 if before is thing and (length > shorter or is_full and last is not other):
                     self.lists[place] = spot
-        self._given, self._kept, self._lists = given, kept, lists
-        self.keys.append(key)
+        self._given, self._kept, self._lists = [*map(_form, given)], kept, lists
+        if len(self.keys) <= 2 * MOST_RECORDINGS:
+            self.keys.append(key)
         self.spots = {place: spot for place, spot in self.spots.items() if place in kept}
         self.lists = {place: spot for place, spot in self.lists.items() if place in lists}
         return bool(self.positions or self.spots or self.lists or self.reads)
@@ -108,29 +114,23 @@ class Varying:
         """The key of the graphs for such arguments; None if no argument varies."""
         if not self.positions:
             return None
-        return kind, tuple([repr(n) for i, n in enumerate(given) if i not in self.positions])
+        return kind, tuple([_form(n) for i, n in enumerate(given) if i not in self.positions])
 
     def inputs(self, given: Sequence[Any]) -> list[Any]:
         """The arguments' numbers that vary."""
         return [given[i] for i in sorted(self.positions)]
 
 
-def with_numbers_replaced(args: tuple, kwargs: dict, replace: Callable[[Any], Any]
-                          ) -> tuple[tuple, dict]:
-    """The arguments, each number replaced by what `replace` returns for it."""
-    def other(value: Any) -> Any:
-        kind = type(value)
-        if kind in NUMBERS:
-            return replace(value)
-        if kind is tuple:
-            return tuple([other(part) for part in value])
-        if kind is list:
-            return [other(part) for part in value]
-        if kind is dict:
-            return {key: other(part) for key, part in value.items()}
-        return value
+def input_kind(leaf: Any) -> Any:
+    """What a graph with a number or an array as an input holds for; None for anything else."""
+    if type(leaf) in NUMBERS:
+        return type(leaf)
+    return kind_of_array(leaf) if may_be_input(leaf) else None
 
-    return other(args), other(kwargs)
+
+def _form(number: Any) -> Any:
+    """The value of a number or an array, in a form that can be compared."""
+    return comparable(number) if isinstance(number, np.ndarray) else repr(number)
 
 
 class Rehearsal:
@@ -158,7 +158,8 @@ class Rehearsal:
         stand_ins = {i: n for i, n in zip(sorted(varying.positions), self.numbers.given,
                                           strict=True)}
         order = iter(range(len(given)))
-        args, kwargs = with_numbers_replaced(args, kwargs, lambda n: stand_ins.get(next(order), n))
+        args, kwargs = with_leaves((args, kwargs), lambda leaf: stand_ins.get(
+            next(order), leaf) if input_kind(leaf) is not None else leaf)
         stands = [*zip(self.numbers.spots, self.numbers.held, strict=True), *self.numbers.lists]
         real = [(spot.whole(), spot.whole().get()) for spot, _ in stands]
         for spot, stand_in in stands:
@@ -177,6 +178,8 @@ class Rehearsal:
                     spot.put(value)
         if self.trace.refused is not None or self.trace.outside.warned:
             raise CannotTrace(self.trace.refused or "issues a warning")
+        if any(kind is None and raw._version for raw, _, kind in self.numbers.tensors):
+            raise CannotTrace("changes a NumPy array that it was given")
         if checks_classes(self.trace.outside.codes):
             raise CannotTrace("asks for the class of a number")
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import one_of
 from ...nn.cell_tree import CellTree
 from ..runtime.compiled import Compiled
+from .as_asked import CompiledAsAsked
 from .config import JitConfig, check_options, choices, declared
 
 # arguments of older versions, which MindSpore 2.10 ignores; two of them have an effect here
@@ -25,12 +26,13 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
     control flow on tensors works: each path taken is recorded with guards on the values that it
     depends on, and a replay whose guards fail has no effect. Numbers, lists, arrays and functions
     that the function reads from objects, modules or variables are guarded, too: if one has changed,
-    the function is recorded again. Assignments to objects are repeated by each replay, and `print`
-    is repeated at its end. A graph can't hold other side effects, input from outside (a clock, a
-    file, the environment), a tensor as text or as a NumPy array, and random numbers that are not
-    Lamella's: the run that is being recorded continues eagerly, and later calls run eagerly, with
-    one warning that names the operation and the line. A call that raises while it is compiled
-    changes no Parameter.
+    the function is recorded again. Arguments may be new objects in each call: functions, methods,
+    dataclass objects and NumPy arrays are inputs like the Tensors that they hold. Assignments to
+    objects are repeated by each replay, and `print` is repeated at its end. A graph can't hold
+    other side effects, input from outside (a clock, a file, the environment), a tensor as text or
+    as a NumPy array, and random numbers that are not Lamella's: the run that is being recorded
+    continues eagerly, and later calls run eagerly, with one warning that names the operation and
+    the line. A call that raises while it is compiled changes no Parameter.
 
     Inside a gradient call, or inside another compiled function, the function runs as it is, and
     is part of what that call records.
@@ -116,4 +118,4 @@ def _decorated(settings: dict[str, Any], fn: Any) -> Any:
         raise TypeError(f"For 'jit', 'function' must be a function or a Cell, "
                         f"but got {type(fn).__name__}.")
     dynamic = getattr(fn, "__lamella_dynamic__", settings["dynamic"])
-    return Compiled(fn, settings["fullgraph"], settings["level"], dynamic)
+    return CompiledAsAsked(fn, settings["fullgraph"], settings["level"], dynamic)

@@ -18,6 +18,7 @@ from ...nn.cell import Cell
 from ...state import state
 from ..runtime.compiled import Compiled
 from ..runtime.kept import Kept
+from .as_asked import CompiledAsAsked
 from .config import choices
 from .redefined import redefined
 
@@ -36,7 +37,7 @@ def _graph_gradient(request: Any, args: tuple, kwargs: dict) -> Any:
         return request.run_on(*args, **kwargs)
     if request.compiled is None:
         request.compiled = redefined(
-            request, lambda run: Compiled(partial(_whole, run), **_choices_of(request.fn)))
+            request, lambda run: CompiledAsAsked(partial(_whole, run), **_choices_of(request.fn)))
     return (request.compiled or compiled_gradient(request))(*args, **kwargs)
 
 
@@ -71,8 +72,8 @@ def compiled_cell(cell: Cell) -> Compiled:
     """The compiled form of a Cell's calls, made at its first use."""
     found = cell.__dict__.get("_graph")
     if found is None or found.fn.args[0] is not cell:  # the Cell is a shallow copy
-        found = Compiled(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
-                         dynamic=cell.declared_inputs())
+        found = CompiledAsAsked(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
+                                dynamic=cell.declared_inputs())
         found.name = type(cell).__name__
         cell.__dict__["_graph"] = found
     return found
@@ -93,8 +94,9 @@ def compiled_gradient(request: Any) -> Compiled:
     key = request.key()
     found = kept.get(key)
     if found is None or found.fn.args[0].fn != request.fn:  # the function is a copy
-        found = kept[key] = Compiled(partial(_whole_gradient, request), **_choices_of(request.fn),
-                                     dynamic=_declared_of(request.fn))
+        found = kept[key] = CompiledAsAsked(
+            partial(_whole_gradient, request), **_choices_of(request.fn),
+            dynamic=_declared_of(request.fn))
         found.name = f"{request.name} of {_name_of(request.fn)}"
     request.compiled = found
     return found

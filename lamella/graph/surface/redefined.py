@@ -7,14 +7,13 @@ which has the values of the closure as arguments.
 from __future__ import annotations
 
 import copy
-import dis
 import functools
 import types
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..guards.kinds import has_value, with_inner
+from ..guards.arguments import may_be_passed_on, with_closure
 from ..runtime.compiled import Compiled
 
 MOST = 64  # code objects; beyond that, the oldest is dropped
@@ -47,7 +46,7 @@ def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[...,
     found = _compiled.get(key)  # another thread may have dropped it
     if found is None:
         bare = copy.copy(request)
-        bare.fn = _with_closure(fn, [types.CellType() for _ in fn.__closure__ or ()])
+        bare.fn = with_closure(fn, [types.CellType() for _ in fn.__closure__ or ()])
         found = _compiled[key] = compile(functools.partial(_run, bare))
         found.name = f"{request.name} of {fn.__qualname__}"
     return functools.partial(_call, found, fn)
@@ -61,28 +60,13 @@ def _call(compiled: Compiled, fn: types.FunctionType, *args: Any, **kwargs: Any)
 def _run(bare: Any, closed: tuple, defaults: Any, named: Any, args: tuple, kwargs: dict) -> Any:
     """Run a request on its function with other values in the closure."""
     request = copy.copy(bare)
-    request.fn = _with_closure(bare.fn, [types.CellType(value) for value in closed])
+    request.fn = with_closure(bare.fn, [types.CellType(value) for value in closed])
     request.fn.__defaults__, request.fn.__kwdefaults__ = defaults, named
     return request.run_on(*args, **kwargs)
 
 
-def _with_closure(fn: types.FunctionType, cells: list[types.CellType]) -> types.FunctionType:
-    made = types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, None, tuple(cells))
-    made.__qualname__, made.__module__ = fn.__qualname__, fn.__module__
-    return made
-
-
 def _may_be_passed_on(fn: types.FunctionType) -> bool:
     """Whether a closure only reads its variables, and none is a function that may share them."""
-    cells = fn.__closure__ or ()
-    return not _assigns(fn.__code__) and all(
-        has_value(cell) and not (isinstance(cell.cell_contents, types.FunctionType)
-                                 and "<locals>" in cell.cell_contents.__qualname__)
-        for cell in cells)
-
-
-@functools.lru_cache(1024)
-def _assigns(code: types.CodeType) -> bool:
-    """Whether code, or a function defined in it, assigns variables of the enclosing functions."""
-    return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in part.co_freevars
-               for part in with_inner(code) for step in dis.get_instructions(part))
+    return may_be_passed_on(fn) and not any(
+        isinstance(cell.cell_contents, types.FunctionType)
+        and "<locals>" in cell.cell_contents.__qualname__ for cell in fn.__closure__ or ())

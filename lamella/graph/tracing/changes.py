@@ -5,18 +5,20 @@ from __future__ import annotations
 import random
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from ...nn.cell_compile import OF_ONE_OBJECT
+from ...core.declared import caches_of
 from ...nn.cell_tree import CellTree
 from ...parameter import Parameter
 from ...random import is_as_before, kept, place_of_numpy
 from ...tensor import Tensor
+from ..guards.arguments import DEEPEST, fields_of, holds_values, is_record
+from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.kinds import (
     PLAIN,
     has_tensors_as_keys,
@@ -34,11 +36,17 @@ from .recorder import CannotTrace
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
 APPENDED = object()  # as a key: values are appended to a list
 _DELETED = object()  # as a value: there is none any more
-_WHOLE = object()  # as a key: the holder's whole content
+WHOLE = object()  # as a key: the holder's whole content
 
 
 class KeepsNew(CannotTrace):
     """The run has made an object that stays, such as one that is created when first needed."""
+
+
+class GivenThing(NamedTuple):
+    """A list, a dict or another object among the arguments, by its number."""
+
+    number: int
 
 
 class Change(NamedTuple):
@@ -47,17 +55,34 @@ class Change(NamedTuple):
     Attributes:
         holder: a dict, class, list or other container, a variable of a closure, or an object with
             slots; the number of its place in the reach; or the spot of a list that is appended to.
-        key: the key or name assigned; `_WHOLE` if the holder's whole content was.
+        key: the key or name assigned; `WHOLE` if the holder's whole content was.
     """
 
     holder: Any
     key: Any
 
-    def holder_now(self, reach: Reach) -> Any:
-        """The holder in a replay, as long as it has repeated no assignment."""
+    def holder_now(self, reach: Reach, things: list[Any]) -> Any:
+        """The holder in a replay, as long as it has repeated no assignment.
+
+        Args:
+            things: what the replay was given (see `given`).
+        """
+        if isinstance(self.holder, GivenThing):
+            return holder_of(things[self.holder.number])
         if isinstance(self.holder, int):
             return reach.places.current(self.holder)
         return self.holder.get() if isinstance(self.holder, Spot) else self.holder
+
+
+def holder_of(thing: Any) -> Any:
+    """What an assignment to one of a call's things changes."""
+    own = compared(thing)
+    return own if isinstance(thing, (list, dict)) or own is vars(thing) else thing
+
+
+def compared(thing: Any) -> Any:
+    """The list or dict of what one of a call's things holds."""
+    return fields_of(thing) if is_record(thing) else thing
 
 
 def assign(holder: Any, key: Any, value: Any) -> None:
@@ -71,12 +96,12 @@ def assign(holder: Any, key: Any, value: Any) -> None:
             holder.cell_contents = value
     elif isinstance(holder, type):
         delattr(holder, key) if value is _DELETED else setattr(holder, key, value)
-    elif isinstance(holder, dict) and key is not _WHOLE:
+    elif isinstance(holder, dict) and key is not WHOLE:
         if value is _DELETED:
             holder.pop(key, None)
         else:
             holder[key] = value
-    elif key is _WHOLE:
+    elif key is WHOLE:
         _refill(holder, value)
     elif value is _DELETED:
         object.__delattr__(holder, key)
@@ -93,14 +118,11 @@ class Snapshot:
 
     def __init__(self, reach: Reach):
         self.reach = reach
-        self.places = [(number, place, _copy_of(place.thing))
+        self.places = [(number, place, copy_of(place.thing))
                        for number, place in enumerate(reach.places)
                        if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
-        own = {id(o.__dict__) for o in reach.objects if is_ours(o)}
-        own_cells = {id(cell.__dict__) for cell in reach.cells if is_ours(cell)}
-        self.our_cells = {number for number, place, _ in self.places
-                          if id(place.thing) in own_cells}
-        self.ours = {number for number, place, _ in self.places if id(place.thing) in own}
+        self._caches = {id(thing.__dict__): caches_of(type(thing))
+                        for thing in (*reach.cells, *reach.objects, *reach.parameters)}
         self.spaces = [(owner, space, _names_in(owner, space, names))
                        for owner, space, names in reach.spaces.values()]
         self.slots = [(thing, name, getattr(thing, name, _DELETED))
@@ -112,6 +134,8 @@ class Snapshot:
         self.random, self.of_numpy = random.getstate(), place_of_numpy()
         self.streams = [(stream, _position(stream)) for stream in reach.streams]
         self.put_streams_back = kept()
+        self.signals = signals_of_decimals() if DECIMALS in reach.arithmetic else {}
+        self.arithmetic = [(kind, kind.settings()) for kind in reach.arithmetic]
 
     def changes(self) -> Iterator[tuple[Change, Any]]:
         """The assignments since then, each with its value.
@@ -123,13 +147,8 @@ class Snapshot:
         for number, place, before in self.places:
             is_found = place.around is not None or id(place.thing) in self.reach.places.roots
             holder = number if is_found else place.thing
-            for key, value in _differences(place.thing, before):
-                if number in self.ours and (key[:1] == "_" or not isinstance(value, PLAIN)):
-                    continue  # private state of Lamella's objects, such as caches
-                if (number in self.our_cells and key[:1] == "_"
-                        and not isinstance(value, (*PLAIN, Tensor))):
-                    continue
-                if is_no_parameter(key) or key is _WHOLE and has_tensors_as_keys(place.thing):
+            for key, value in self._differences(place.thing, before):
+                if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(place.thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
                     raise KeepsNew(f"makes a new {type(value).__name__}")
@@ -142,10 +161,17 @@ class Snapshot:
             if now is not before:
                 yield Change(thing, name), now
 
+    def _differences(self, thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+        return differences(thing, before, self._caches.get(id(thing), ()))
+
     def _check(self) -> None:
         if (random.getstate() != self.random or not is_as_before(self.of_numpy)
                 or any(_differ(_position(stream), before) for stream, before in self.streams)):
             raise CannotTrace("draws random numbers that are not Lamella's")
+        if any(kind.settings() != before for kind, before in self.arithmetic):
+            raise CannotTrace("changes the settings of decimal numbers or NumPy")
+        if self.signals and self.signals != signals_of_decimals():
+            raise KeepsNew("raises a signal of decimal numbers, which stays")
         if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
                for array, before in self.arrays):
             raise CannotTrace("changes a NumPy array")
@@ -166,11 +192,12 @@ class Snapshot:
         """
         for _, place, before in self.places:
             thing = place.thing
-            for key, _ in list(_differences(thing, before)):
-                old = before if key is _WHOLE else before.get(key, _DELETED)
+            for key, _ in list(self._differences(thing, before)):
+                old = before if key is WHOLE else before.get(key, _DELETED)
                 assign(thing, key, old)
             if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
-                _refill(thing, before)
+                _refill(thing, {**before, **{key: value for key, value in parts_of(thing)
+                                             if key in self._caches.get(id(thing), ())}})
         for owner, space, before in self.spaces:
             for key, _ in _changed_names(owner, space, before):
                 assign(owner, key, before.get(key, _DELETED))
@@ -189,24 +216,37 @@ class Snapshot:
         self.put_streams_back()
 
 
-def check_givable(value: Any, reach: Reach, what: str, error: type[CannotTrace] = CannotTrace
-                  ) -> None:
-    """Check that a replay can rebuild a value: its Tensors are in tuples, lists and dicts only.
+def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
+                  error: type[CannotTrace] = CannotTrace, depth: int = 0) -> None:
+    """Check that a replay can rebuild a value.
+
+    Its Tensors are in tuples, lists, dicts, and objects that only hold values.
+
+    Args:
+        knows: whether a replay finds an object.
+        what: what the run does with it, for messages.
+        error: the class of the error. Those that are kept have to be found by the next call, so
+            they can't be objects that each run makes.
 
     Raises:
         CannotTrace: if it can't; of the class `error`.
     """
-    if isinstance(value, Parameter) and not reach.knows(value):
+    if isinstance(value, Parameter) and not knows(value):
         raise error(f"{what} a new Parameter")
     if isinstance(value, (tuple, list)):
         for inner in value:
-            check_givable(inner, reach, what, error)
+            check_givable(inner, knows, what, error, depth)
     elif isinstance(value, dict):
         for _, inner in parts_of(value):
-            check_givable(inner, reach, what, error)
+            check_givable(inner, knows, what, error, depth)
+    elif error is CannotTrace and not knows(value) and holds_values(value):
+        if depth > DEEPEST:
+            raise error(f"{what} objects that hold each other")
+        for inner in fields_of(value).values():
+            check_givable(inner, knows, what, error, depth + 1)
     elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
-              or value is _DELETED or reach.knows(value) or _is_settled(value)):
+              or value is _DELETED or knows(value) or _is_settled(value)):
         raise error(f"{what} a new {type(value).__name__}")
 
 
@@ -216,8 +256,7 @@ def _is_settled(value: Any) -> bool:
         return not value.__closure__
     if isinstance(value, frozenset):
         return all(isinstance(v, PLAIN) for v in value)
-    module = type(value).__module__.split(".")[0]
-    return module == "lamella" and not getattr(value, "__dict__", None)
+    return is_ours(value) and not getattr(value, "__dict__", None)
 
 
 def _names_in(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -239,7 +278,8 @@ def _parts_of_function(function: types.FunctionType) -> tuple[Any, ...]:
     return function.__code__, function.__defaults__, function.__kwdefaults__
 
 
-def _copy_of(thing: Any) -> Any:
+def copy_of(thing: Any) -> Any:
+    """A copy of what a container or a variable holds."""
     if isinstance(thing, types.CellType):
         return thing.cell_contents if has_value(thing) else _DELETED
     if type(thing) is dict:
@@ -254,35 +294,44 @@ def _refill(thing: Any, content: Any) -> None:
             thing.clear()
             thing.extend(content)
     elif isinstance(thing, dict):
-        kept = {key: value for key, value in parts_of(thing) if key in OF_ONE_OBJECT}
+        content = dict(content)
         thing.clear()
-        thing.update({**content, **kept})
+        thing.update(content)
     else:
         thing.clear()
         thing.update(content)  # one by one, for the order
 
 
-def _differences(thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+def differences(thing: Any, before: Any, caches: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+    """The keys of a container whose values differ from those in a copy, with the values now."""
     if isinstance(thing, types.CellType):
-        now = _copy_of(thing)
+        now = copy_of(thing)
         if now is not before:
-            yield _WHOLE, now
+            yield WHOLE, now
     elif isinstance(thing, dict):
-        now = _copy_of(thing)
+        now = copy_of(thing)
         if len(now) == len(before) and all(map(is_, now, before)) and all(
                 map(is_, now.values(), before.values())):
             return
-        changed = [(key, now.get(key, _DELETED)) for key in {**before, **now}
-                   if key not in OF_ONE_OBJECT
-                   and now.get(key, _DELETED) is not before.get(key, _DELETED)]
-        if _in_another_order(now, before):
-            yield _WHOLE, now
-        else:
-            yield from changed
+        if caches:
+            now, before = ({key: value for key, value in content.items() if key not in caches}
+                           for content in (now, before))
+        another_order = _in_another_order(now, before)
+        if another_order and not caches:
+            yield WHOLE, now
+            return
+        for key in {**before, **now}:
+            if now.get(key, _DELETED) is not before.get(key, _DELETED):
+                yield key, now.get(key, _DELETED)
+        if another_order:  # each again, at the end
+            for key, value in now.items():
+                yield key, _DELETED
+                yield key, value
     else:
         now = parts_of(thing)
         if [id(v) for v in now] != [id(v) for v in before]:
-            yield _WHOLE, now
+            yield WHOLE, now
 
 
 def _in_another_order(now: dict, before: dict) -> bool:
@@ -326,12 +375,3 @@ def _listed(position: Any) -> Any:
     if isinstance(position, dict):
         return {key: _listed(part) for key, part in position.items()}
     return position
-
-
-def given_unchanged(before: Any, now: Any) -> bool:
-    """Whether the lists and dicts among the arguments hold the same objects as before."""
-    if isinstance(before, (list, tuple)):
-        return len(before) == len(now) and all(map(given_unchanged, before, now))
-    if isinstance(before, dict):
-        return list(before) == list(now) and all(given_unchanged(before[k], now[k]) for k in now)
-    return before is now

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autodiff.tree import map_tensors
+from ...autodiff.tree import map_container_tensors as map_tensors
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
+from ..guards.arguments import with_leaves
 
 
 def copied(arguments: Any) -> Any:
     """The same arguments with copies of their Tensors, other than Parameters."""
-    return map_tensors(lambda t: t if isinstance(t, Parameter) else _copy(t), arguments)
+    return with_leaves(arguments, lambda leaf: _copy(leaf) if isinstance(leaf, Tensor)
+                       and not isinstance(leaf, Parameter) else leaf)
 
 
 def copies_of(results: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...autodiff.tree import tensors
+from ...autodiff.tree import container_tensors as tensors
 from ...forking import Lock
 from ...parameter import Parameter
 from ...state import state

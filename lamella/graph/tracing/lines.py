@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import functools
 import os
-import pathlib
 import sys
 import traceback
 from collections.abc import Iterable
@@ -14,13 +13,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-_PACKAGE = str(pathlib.Path(__file__).resolve().parents[2])
-_OPTIMIZERS = os.path.join(_PACKAGE, "nn", "optim")
+from ...tracebacks import PACKAGE, origin
+
+_OPTIMIZERS = os.path.join(PACKAGE, "nn", "optim") + os.sep
 _ENGINE = os.path.join("torch", "autograd", "graph.py")
-_STANDARD, _TORCH = (os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
-                     for module in (os, torch))
-_INSTALLED = ("site-packages", "dist-packages")
-_MADE = ("<frozen", "<eval_with_key", "<string>")
 
 
 class Line(NamedTuple):
@@ -84,14 +80,6 @@ def line_reading(codes: Iterable[CodeType], name: str) -> Line:
     return NOWHERE
 
 
-def user_stacklevel() -> int:
-    """The `stacklevel` for `warnings.warn` that names the innermost line of the user's program."""
-    level, frame = 1, sys._getframe(1)
-    while frame is not None and _origin(frame.f_code.co_filename) != "user":
-        level, frame = level + 1, frame.f_back
-    return level
-
-
 def line_of(error: BaseException) -> Line:
     """The innermost line of the user's program in an error's traceback."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -108,27 +96,21 @@ def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:
     optimizer = False
     while frame is not None:
         file = frame.f_code.co_filename
-        origin = _origin(file)
-        if origin == "user":
+        whose = _origin(file)
+        if whose == "user":
             return file, frame.f_lineno, optimizer
-        if origin == "engine" and backward:
+        if whose == "engine" and backward:
             break
-        optimizer |= origin == "optimizer"
+        optimizer |= whose == "optimizer"
         frame = frame.f_back
     return "", 0, optimizer
 
 
 @functools.lru_cache(maxsize=4096)
-def _origin(name: str) -> str:
-    if name.startswith(_MADE):
-        return "other"
-    if name.startswith("<"):
-        return "user"  # typed at a prompt
-    name = os.path.abspath(name)
-    if name.startswith(_PACKAGE + os.sep):
-        return "optimizer" if name.startswith(_OPTIMIZERS + os.sep) else "other"
-    if name.startswith(_TORCH):
-        return "engine" if name.endswith(_ENGINE) else "other"
-    if name.startswith(_STANDARD) and not any(part in name for part in _INSTALLED):
-        return "other"
-    return "user"
+def _origin(file: str) -> str:
+    """Whose code a file holds: "user", "optimizer" (Lamella's), "engine" (of autograd) or another.
+    """
+    whose = origin(file)
+    if whose == "lamella" and os.path.abspath(file).startswith(_OPTIMIZERS):
+        return "optimizer"
+    return "engine" if whose == "torch" and file.endswith(_ENGINE) else whose

@@ -23,6 +23,7 @@ from ...state import state
 from ...tensor import Tensor
 from ..guards.reach import Reach
 from ..guards.spots import Spot
+from .arrays import GivenArray, may_be_input
 from .growing import Growing
 from .recorder import CannotTrace
 
@@ -72,13 +73,15 @@ class Numbers:
                  reads: Collection[int] = ()):
         self.reads = reads
         self.lists = [(spot, Growing(spot.get())) for spot in lists]
-        self.given = [Number(self, value, f"n{i}") for i, value in enumerate(given)]
+        self.given = [(GivenArray if may_be_input(value) else Number)(self, value, f"n{i}")
+                      for i, value in enumerate(given)]
         self.spots = list(spots)
         self.held = [Number(self, spot.get(), f"n{len(given) + i}") for i, spot in enumerate(spots)]
         self.recorder: Any = None  # of the rehearsal
         self.conditions: dict[str, None] = {}
         self.computed: list[str] = []
-        self.tensors: list[tuple[torch.Tensor, int, torch.dtype]] = []
+        # the type is None for an array
+        self.tensors: list[tuple[torch.Tensor, int, torch.dtype | None]] = []
         self._known: dict[tuple[str, torch.dtype], torch.Tensor] = {}
 
     def condition(self, text: str) -> None:
@@ -94,12 +97,13 @@ class Numbers:
             raise CannotTrace("gives a list that it appends to")
         if not isinstance(number, Number):
             return None
-        return number.held if number.held is not None else self._index(number)
+        return number.held if number.held is not None else self.index_of(number.text)
 
-    def _index(self, number: Number) -> int:
-        if number.text not in self.computed:
-            self.computed.append(number.text)
-        return self.computed.index(number.text)
+    def index_of(self, text: str) -> int:
+        """The index of an expression among those that a replay computes."""
+        if text not in self.computed:
+            self.computed.append(text)
+        return self.computed.index(text)
 
     def guarded(self, value: Any) -> Any:
         """A value that no replay computes: numbers in it are guarded."""
@@ -124,7 +128,7 @@ class Numbers:
             with self.recorder.pause():
                 found = torch.scalar_tensor(number.value, dtype=kind)
             self._known[number.text, kind] = found
-            self.tensors.append((found, self._index(number), kind))
+            self.tensors.append((found, self.index_of(number.text), kind))
         return found
 
     def function(self) -> Callable[..., Sequence[Any] | None]:

@@ -8,7 +8,6 @@ passed over in C++ (`outside.cpp`) where that has been built.
 from __future__ import annotations
 
 import abc
-import decimal
 import functools
 import inspect
 import logging
@@ -16,42 +15,40 @@ import os
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 import torch
 
-from ... import context
+from ...core.outside import is_outside
 from ...machine import collector
 from ...machine.extension import Extension
-from .purity import is_pure, is_pure_library, name_of
+from .purity import is_pure, is_pure_library, name_of, reads_a_setting
 
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
+_NAME = __name__.partition(".")[0]
 _TORCH, _NUMPY, _STANDARD = (os.path.dirname(os.path.abspath(str(m.__file__))) + os.sep
                              for m in (torch, np, os))
-# Lamella's rooms that read or write files, or communicate with other processes
-_OUTWARD = tuple(_PACKAGE + name for name in (
-    "train" + os.sep, "dataset" + os.sep, "mindrecord.py", "profiler.py", "debug.py", "hal.py",
-    "runtime.py", "log.py", "onnx.py", "multiprocessing.py", "device_context" + os.sep,
-    "experimental" + os.sep))
-# its modules that hold settings of the process
-_SETTINGS = tuple(_PACKAGE + name for name in ("context.py", "random.py"))
 _INSTALLED = ("site-packages", "dist-packages")
+# PyTorch's own files with functions that say or change how it is set: part of their callers
+_OF_SETTINGS = tuple(_TORCH + name for name in (
+    "__init__.py", "random.py", "backends" + os.sep, os.path.join("cuda", "random.py")))
 # packages that PyTorch itself calls
 _UNDER_TORCH = tuple(f"{os.sep}{name}{os.sep}" for name in (
     "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "torchgen"))
 
 extension = Extension("lamella_outside", pathlib.Path(__file__).with_name("outside.cpp"))
 
-OURS, TRANSPARENT, USERS, SETTINGS = range(4)
+OURS, TRANSPARENT, USERS = range(3)
 _SWITCHES_FAST = sys.version_info < (3, 12)  # whether a profiler is set and removed in no time
 
 _of_environment = type(os.environ)
 # functions whose results are guarded: every replay calls them again
 _ENABLED = logging.Logger.isEnabledFor.__code__
 _SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
+_exception = getattr(sys, "exception", None)  # from Python 3.11 on
 _QUERIES = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__,
             abc.ABCMeta.__subclasscheck__.__code__}
 # functions of Python's library whose side effects their C functions don't show
@@ -65,17 +62,31 @@ _EFFECTS: dict[CodeType, str] = {
     _of_environment.__delitem__.__code__: "changes the environment"}
 
 
-@functools.lru_cache(4096)
 def origin_of(file: str) -> int:
-    """The origin of a file's code: Lamella or PyTorch, a library that counts as part of its
-    caller, the user, or settings."""
+    """The origin of a file's code: Lamella or PyTorch, a library that counts as part of its caller,
+    or the user."""
+    module = _module_of(file)
+    if module is None:
+        return _origin_elsewhere(file)
+    return TRANSPARENT if is_outside(module) else OURS
+
+
+@functools.lru_cache(4096)
+def _module_of(file: str) -> str | None:
+    """The name of Lamella's module in a file; None for the files of others."""
+    if file.startswith("<") or not (file := os.path.abspath(file)).startswith(_PACKAGE):
+        return None
+    parts = pathlib.Path(file[len(_PACKAGE):]).with_suffix("").parts
+    return ".".join((_NAME, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+@functools.lru_cache(4096)
+def _origin_elsewhere(file: str) -> int:
     if file.startswith("<"):
         return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else TRANSPARENT
     file = os.path.abspath(file)
-    if file in _SETTINGS:
-        return SETTINGS
-    if file.startswith(_PACKAGE):
-        return TRANSPARENT if file.startswith(_OUTWARD) else OURS
+    if file.startswith(_OF_SETTINGS):
+        return TRANSPARENT
     if file.startswith(_TORCH) or any(name in file for name in _UNDER_TORCH) and any(
             part in file for part in _INSTALLED):
         return OURS
@@ -102,10 +113,11 @@ class Outside:
         self.queries: list[tuple[Callable[[], Any], Any]] = []
         self.warned = False
         self._refuse = refuse
-        self._asked: set[tuple[int, int]] = set()  # pairs of classes in `queries`
+        self._asked: set[Hashable] = set()  # what is in `queries`
         self._origins: dict[int, int] = {}  # by identity: code's hash is slow
         self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
+        self._handled: BaseException | None = None  # by the caller of the program's function
         self._active = False
         self._is_paused = False
         # kept alive: Python holds no reference while it calls it
@@ -115,6 +127,7 @@ class Outside:
 
     def __enter__(self) -> Outside:
         self._before = sys.getprofile()
+        self._handled = sys.exc_info()[1]
         self._active = True
         collector.pause()  # finalizers are no part of a run
         _set_profiler(self._profiler)
@@ -162,8 +175,6 @@ class Outside:
                     self.codes[code] = frame.f_globals
                     if "__hash__" in code.co_names:  # it is called in a way that nothing reports
                         self._refuse("calls __hash__")
-            elif kind == SETTINGS:
-                self._setting(frame)
             elif code in _EFFECTS:
                 if self._caller(frame)[0] == USERS and not _is_importing(frame):
                     self._refuse(_EFFECTS[code])
@@ -175,11 +186,16 @@ class Outside:
                     str(frame.f_globals.get("__name__", "")), code.co_name):
                 if not _is_importing(frame):
                     self._refuse(f"calls {_name(frame)}")
-        elif event != "c_call" or kind == SETTINGS:
+        elif event != "c_call":
             return
         elif arg is warnings.warn or arg is warnings.warn_explicit:
             if self._caller(frame)[0] == USERS:
                 self.depend(_filters)
+        elif arg is sys.exc_info or arg is _exception:
+            self._handled_exception(frame)
+        elif reads_a_setting(arg):
+            if self._caller(frame)[0] == USERS:
+                self.depend_once(arg, arg)
         elif not is_pure(arg):
             origin, library = self._caller(frame)
             if (origin == USERS and not _is_importing(frame)
@@ -201,15 +217,14 @@ class Outside:
         return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
                 and _log_around(caller) is None)  # a log handler counts as part of the log call
 
-    def _setting(self, frame: FrameType) -> None:
-        """Handle a call of a function that reads or changes settings of the process."""
-        if not self._is_called_by_user(frame):
+    def _handled_exception(self, frame: FrameType) -> None:
+        """Handle a question for the exception that is being handled, maybe outside of the run."""
+        if self._caller(frame)[0] != USERS or sys.exc_info()[1] is not self._handled:
             return
-        if frame.f_code is not context.get_context.__code__:
-            self._refuse(f"calls {_name(frame)}")
-            return
-        name: Any = frame.f_locals.get("attr_key")
-        self.depend(functools.partial(context.get_context, name))
+        if self._handled is None:
+            self.depend_once(sys.exc_info, _handles_nothing)
+        else:
+            self._refuse("asks for the exception that its caller handles")
 
     def _query(self, code: CodeType, frame: FrameType) -> None:
         """Handle a call whose result has to be guarded."""
@@ -220,9 +235,21 @@ class Outside:
             self.depend(functools.partial(logging.Logger.isEnabledFor, own["self"], own["level"]))
             return
         kind = own["instance"].__class__ if "instance" in own else own["subclass"]
-        if (id(kind), id(own["cls"])) not in self._asked:  # kept alive by the question
-            self._asked.add((id(kind), id(own["cls"])))
-            self.depend(functools.partial(issubclass, kind, own["cls"]))
+        self.depend_once((id(kind), id(own["cls"])),  # kept alive by the question
+                         functools.partial(issubclass, kind, own["cls"]))
+
+    def depend_once(self, key: Hashable, question: Callable[[], Any], *answer: Any) -> None:
+        """Add a guard as `depend` does, unless one has been added under this key.
+
+        The answer may be given, if it can't be asked for in the run.
+        """
+        if key in self._asked:
+            return
+        self._asked.add(key)
+        if answer:
+            self.queries.append((question, *answer))
+        else:
+            self.depend(question)
 
     def depend(self, question: Callable[[], Any]) -> None:
         """Add a guard on the result of a function, which the run depends on."""
@@ -244,7 +271,7 @@ class Outside:
                 if logs is None:
                     return USERS, library
                 frame = logs  # a log handler counts as part of the log call
-            elif kind in (OURS, SETTINGS):
+            elif kind == OURS:
                 return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
@@ -283,10 +310,8 @@ def _log_around(frame: FrameType | None) -> FrameType | None:
     return None
 
 
-def settings_of_decimals() -> tuple[Any, ...]:
-    """The settings of the arithmetic of decimal numbers in this thread."""
-    now = decimal.getcontext()
-    return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, dict(now.traps)
+def _handles_nothing() -> bool:
+    return sys.exc_info()[1] is None
 
 
 def _filters() -> list[Any]:

@@ -46,10 +46,15 @@ _EXCEPT = {
     # the hash of most objects is their id, and most ids differ between calls (see `identities`)
     "builtins": frozenset("open input breakpoint exit quit globals eval exec hash id".split()),
     "numpy": frozenset("fromfile memmap".split()),
+    "_weakref": frozenset("getweakrefcount getweakrefs".split()),
+    "_decimal": frozenset(("setcontext",)),
 }
+# the parts of PyTorch whose functions compute; what its other functions do is asked by name
+_OPERATORS = frozenset("torch._C._nn torch._C._fft torch._C._linalg torch._C._special "
+                       "torch._C._sparse torch._C._nested".split())
+_SETTING = re.compile("_?(get|is|are|has)_")  # how its functions begin that say what is set
 _SOME = {
-    "sys": frozenset("intern exc_info getsizeof getdefaultencoding exception "
-                     "is_finalizing audit".split()),
+    "sys": frozenset("intern getsizeof getdefaultencoding is_finalizing audit".split()),
     "_thread": frozenset("allocate_lock RLock".split()),
     "posix": frozenset(("fspath",)),
     "nt": frozenset(("fspath",)),
@@ -60,12 +65,14 @@ _KINDS = (
     range, slice, property, classmethod, staticmethod, BaseException, collections.deque,
     types.MappingProxyType, types.GeneratorType, types.CodeType, types.FunctionType, types.CellType,
     types.MethodType, re.Pattern, re.Match, struct.Struct, random.Random, np.ndarray, np.generic,
-    np.dtype, np.ufunc, torch.Tensor, torch.dtype, torch.Size, torch.device, torch.Generator,
+    np.dtype, np.ufunc, torch.Tensor, torch.dtype, torch.Size, torch.device,
     weakref.ReferenceType, functools.partial, datetime.date, datetime.time, datetime.timedelta,
     datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
 # methods of these types that are not pure
 _METHODS = frozenset("tofile dump now utcnow today seed __subclasses__".split())
+_umath = getattr(getattr(np, "_core", np), "umath", None)
+_of_numpy = getattr(_umath, "_get_extobj_dict", None)  # of NumPy 2
 _OF_VARIABLES = frozenset(("get", "name"))  # of a ContextVar
 
 
@@ -78,9 +85,11 @@ def is_pure(function: Any) -> bool:
         if module in _SOME:
             return name in _SOME[module]
         top = module.partition(".")[0]
+        if top == "torch":
+            return owner is None or owner.__name__ in _OPERATORS
         if top in ("builtins", "numpy"):
             return name not in _EXCEPT[top]
-        return module in _MODULES or top == "torch"
+        return module in _MODULES and name not in _EXCEPT.get(module, ())
     if name in _METHODS:
         return False
     if isinstance(owner, type):
@@ -88,6 +97,14 @@ def is_pure(function: Any) -> bool:
     if isinstance(owner, contextvars.ContextVar):
         return name in _OF_VARIABLES
     return isinstance(owner, _KINDS) or name[:2] == "__" and _is_of_object(function, owner)
+
+
+def reads_a_setting(function: Any) -> bool:
+    """Whether a built-in function without arguments says how NumPy or PyTorch is set."""
+    owner = getattr(function, "__self__", None)
+    if owner is torch._C:
+        return _SETTING.match(function.__name__) is not None
+    return function is _of_numpy
 
 
 def is_pure_library(module: str, name: str) -> bool:

@@ -38,6 +38,10 @@ class CannotTrace(BaseException):
     """The function does something that no graph can hold, which the message names."""
 
 
+class Recomputation:
+    """A second run of a function that `ms.recompute` called; its values are marked by it."""
+
+
 class Recorder(TorchDispatchMode):
     """Inside of it, the kernels that run are recorded in `graph`.
 
@@ -46,7 +50,8 @@ class Recorder(TorchDispatchMode):
 
     Attributes:
         graph: the graph so far. ``node.meta["form"]`` is the form of a node's value, if that is one
-            dense tensor; ``node.meta["line"]`` is the line of the user's program.
+            dense tensor; ``node.meta["line"]`` is the line of the user's program;
+            ``node.meta["again"]`` is the `Recomputation` that a value is computed in.
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
@@ -62,6 +67,7 @@ class Recorder(TorchDispatchMode):
         self._stopped = False
         self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
         self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
+        self._again: Recomputation | None = None  # which is running
         self._lines = Lines()
         self._known: set[Node] = set()  # constants, the same in every run
         self._nodes: dict[int, tuple[weakref.ref[torch.Tensor], Node]] = {}  # by identity
@@ -177,6 +183,8 @@ class Recorder(TorchDispatchMode):
         given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
         node.meta["line"] = self._lines.here(depth=2)
+        if self._again is not None:
+            node.meta["again"] = self._again
         known = effects_of(func)
         if known.written or known.is_impure:
             self._known.clear()
@@ -218,13 +226,18 @@ class Recorder(TorchDispatchMode):
     def draws(self, drawn: list[Any], again: bool) -> Iterator[None]:
         """A block whose random numbers are kept in `drawn`, or in which these are used again.
 
-        A graph can't reset a generator, so recomputation reads the same values a second time.
+        A graph can't reset a generator, so recomputation reads the same values a second time. What
+        it computes again is marked, so that no pass takes the values of the first run instead.
         """
+        before = self._again
         self._draws.append((drawn, iter(drawn) if again else None))
+        if again:
+            self._again = Recomputation()
         try:
             yield
         finally:
             self._draws.pop()
+            self._again = before
 
     def _drawn(self, func: Any, args: tuple, kwargs: dict) -> Any:
         known = next((found for _, left in reversed(self._draws)

@@ -14,9 +14,10 @@ import torch
 from ...autodiff.tree import dict_like
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
+from ..guards.arguments import fields_of, holds_values, made_of
 from ..guards.kinds import PLAIN
 from ..guards.reach import Reach
-from .changes import SIZES
+from .changes import SIZES, GivenThing
 from .recorder import CannotTrace
 
 
@@ -55,6 +56,18 @@ class Known(NamedTuple):
     place: int | None
 
 
+class Made(NamedTuple):
+    """An object that each replay makes anew.
+
+    Attributes:
+        kind: its class.
+        held: the descriptions of its attributes, by name.
+    """
+
+    kind: type
+    held: dict[str, Any]
+
+
 class Computed(NamedTuple):
     """A number that a replay computes, by its index among these."""
 
@@ -78,15 +91,21 @@ class Results:
         given: the arguments' Tensors.
         held: the Tensors and Parameters found elsewhere.
         reach: the objects that the run could reach.
+        things: the arguments' lists, dicts and other objects, which may be among the results.
         numbers: the numbers that a replay computes; None if there are none.
 
     Attributes:
         new: the data of the new Tensors, in order.
+        uses_things: whether any of the things was found among the results.
     """
 
     def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach,
-                 numbers: Any = None):
+                 things: Sequence[Any] = (), numbers: Any = None):
         self._numbers = numbers
+        self._things: dict[int, GivenThing] = {}
+        for number, thing in enumerate(things):
+            self._things.setdefault(id(thing), GivenThing(number))
+        self.uses_things = False
         self.new: list[torch.Tensor] = []
         self._reach = reach
         self._alive: list[Any] = []  # so that no identity is used again
@@ -98,7 +117,11 @@ class Results:
 
     def described(self, value: Any) -> Any:
         """The description of a value; the same description each time the value occurs."""
-        if isinstance(value, (Tensor, tuple, list, dict)) and id(value) in self._met:
+        if id(value) in self._things:
+            self.uses_things = True
+            if not self._reach.knows(value):
+                return self._things[id(value)]
+        if id(value) in self._met and not isinstance(value, PLAIN):
             return self._met[id(value)]
         number = self._held.get(id(value))
         found = self._form(value) if number is None else Held(number)
@@ -137,6 +160,9 @@ class Results:
         if isinstance(value, dict):
             parts = {self._plain(key): self.described(part) for key, part in value.items()}
             return parts if type(value) is dict else dict_like(value, parts)
+        if not self._reach.knows(value) and holds_values(value):
+            return Made(type(value), {name: self.described(part)
+                                      for name, part in fields_of(value).items()})
         return self._plain(value)
 
     def _plain(self, value: Any) -> Any:
@@ -155,12 +181,15 @@ class Rebuilding:
         given: the arguments' Tensors.
         held: returns a Tensor found elsewhere, by its number.
         reach: the objects that the run could reach.
+        things: the arguments' lists, dicts and other objects.
         numbers: those that a replay has computed.
     """
 
     def __init__(self, new: Sequence[torch.Tensor], given: Sequence[Tensor],
-                 held: Callable[[int], Tensor], reach: Reach, numbers: Sequence[Any] = ()):
+                 held: Callable[[int], Tensor], reach: Reach, things: Sequence[Any] = (),
+                 numbers: Sequence[Any] = ()):
         self._new, self._given, self._held, self._numbers = new, given, held, numbers
+        self._things = things
         self._reach = reach
         self._made: dict[int, Any] = {}
 
@@ -182,6 +211,10 @@ class Rebuilding:
             return self._given[form.number]
         if type(form) is Held:
             return self._held(form.number)
+        if type(form) is GivenThing:
+            return self._things[form.number]
+        if type(form) is Made:
+            return made_of(form.kind, {n: self.value_of(v) for n, v in form.held.items()})
         if type(form) is Computed:
             return self._numbers[form.number]
         if type(form) is Known:

@@ -19,7 +19,7 @@ import torch
 from torch.fx import Node
 from torch.utils._mode_utils import no_dispatch
 
-from ...autodiff.tree import leaves
+from ...core.structures import container_leaves as leaves
 from ...machine import background
 from ..guards.reach import Reach
 from ..ir.shapes import ShapeGuard
@@ -314,6 +314,9 @@ class SymbolicTrace(Trace):
         guard = ShapeGuard.of(raw)
         self.symbolic.guards.append(guard)
         self.note_guard(raw, guard)
+
+    def from_numpy(self, array: Any) -> torch.Tensor:
+        return torch.from_numpy(array)
 
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.deferred.append(DeferredCall(function, args, kwargs))

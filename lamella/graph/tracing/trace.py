@@ -18,23 +18,26 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.fx import GraphModule
 
-from ...autodiff.tree import map_tensors, tensors
+from ...autodiff.tree import container_tensors as tensors
+from ...autodiff.tree import map_container_tensors as map_tensors
 from ...communication.groups import ended
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory
 from ...parameter import Parameter
-from ...state import state
+from ...state import in_graph, state
 from ...tensor import Tensor, wrap
+from ..guards.arguments import given_tensors
 from ..guards.kinds import compares_identities
 from ..guards.reach import Reach
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
-from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable, given_unchanged
+from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable
 from .effects import DeferredCall, can_defer, prints_recorded
+from .given import Given
 from .identities import identities_checked
 from .lines import Line, nearest_line
-from .outside import OURS, Outside, origin_of, settings_of_decimals
+from .outside import OURS, Outside, origin_of
 from .recorder import CannotTrace, Recorder
 from .results import Results
 from .texts import is_only_printed, marked
@@ -49,7 +52,8 @@ class Trace:
     Attributes:
         held: the Parameters and Tensors that the run could reach other than as arguments; their
             data are inputs of the graph after the arguments.
-        data: for each of them, the data as the run began.
+        data: for each of them, the data before the run.
+        begun: for each of them, the data as the run began, maybe stand-ins, and their version.
         slots: for each of them, the dict and name under which a later call finds its Tensor, or
             None where that is always the same object.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
@@ -67,8 +71,10 @@ class Trace:
         refused_once: whether the reason is a rare one, so that the next call is recorded again.
         keeps_new: whether the reason is an object that the run has made, and that stays.
         value: the function's result.
-        applies_once: whether an argument is also in an object that it reaches, so that the graph
-            would hold for no other call.
+        same: the Tensors that are arguments and also in `held`, by their numbers in both.
+        given: the arguments as the run began.
+        uses_things: whether it changes or returns lists, dicts or objects that it was given, or
+            finds them elsewhere, too, as `found_elsewhere` does.
     """
 
     def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
@@ -77,6 +83,7 @@ class Trace:
         self.recorder = recorder
         self.held = held
         self.data: list[torch.Tensor] = []
+        self.begun: list[tuple[torch.Tensor, int]] = []
         self.slots = slots
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
@@ -87,6 +94,7 @@ class Trace:
         self.noted: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.deferred: list[DeferredCall] = []
+        self._shared: list[torch.Tensor] = []  # memory with arrays
         self.runs: dict[int, Any] = {}  # of Cells after `set_grad`, for their gradients
         self.assigned: list[int] = []
         self.out_tree: Any = None
@@ -94,7 +102,10 @@ class Trace:
         self.graph: GraphModule | None = None
         self.refused: str | None = None
         self.refused_once = self.keeps_new = False
-        self.applies_once = False
+        self.same: list[tuple[int, int]] = []
+        self.given: Given | None = None
+        self.uses_things = False
+        self.found_elsewhere: list[tuple[int, Any]] = []
         self.numbers: Any = None  # that may change from call to call: see `numbers`
         self.outside = Outside(_weakly(self.refuse))
 
@@ -120,6 +131,13 @@ class Trace:
         self.guards.append((raw, expected))
         self.lines.append(nearest_line(sys._getframe(1)))
 
+    def data_before(self, parameter: Parameter) -> torch.Tensor | None:
+        """The data that a Parameter had before the run; None if the run has changed them."""
+        for held, before, (raw, version) in zip(self.held, self.data, self.begun, strict=True):
+            if held is parameter:
+                return before if parameter._data is raw and raw._version == version else None
+        return None
+
     def exchange(self, call: Any, given: Any) -> Any:
         """Exchange tensors with other processes, now and in every replay."""
         if not any(question is ended for question, _ in self.outside.queries):
@@ -138,7 +156,7 @@ class Trace:
         self.outside.stop()
         self.recorder.stop()
         if state.trace is self:
-            state.trace, state.compiled = None, True
+            state.trace = None
         for cell in self.reach.cells:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
@@ -148,6 +166,23 @@ class Trace:
         if self.refused is None:
             self.refused_once = True
         self.refuse(what)
+
+    def from_numpy(self, array: Any) -> torch.Tensor:
+        """A tensor that shares memory with an array; a graph can hold it if nothing changes it."""
+        with self.recorder.pause():
+            self._shared.append(torch.from_numpy(array))
+        return self._shared[-1]
+
+    def own_constants(self) -> list[torch.Tensor]:
+        """The constants of the graph, whose memory no array of the program shares.
+
+        Raises:
+            CannotTrace: if the run has changed such an array.
+        """
+        if any(raw._version for raw in self._shared):
+            raise CannotTrace("changes a NumPy array")
+        shared = set(map(id, self._shared))
+        return [raw.clone() if id(raw) in shared else raw for raw in self.recorder.constants]
 
     def note_generator(self, owner: Any, made: torch.Generator, seed: int, seed2: int) -> None:
         """Note a generator that the run has made, so that every replay seeds it again.
@@ -216,7 +251,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
 
     Raises:
         CannotTrace: if a symbolic run can't be recorded.
-        Exception: what the function raises; its changes of tensors are undone.
+        Exception: what the function raises; its changes of tensors are undone, if the program
+            asked to compile it.
     """
     allocator.load()
     if before is None:
@@ -230,22 +266,23 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         compares_identities(function.__code__) for function in reach.functions)
     if compares:
         (args, kwargs), stand_ins = plain, []
-    given = [t for t in tensors((args, kwargs)) if not isinstance(t, Parameter)]
+    given = list(given_tensors((args, kwargs)))
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
-    trace.applies_once = bool({id(t) for t in given} & {id(t) for t in held})
+    places = {id(t): i for i, t in enumerate(held)}
+    trace.same = [(i, places[id(t)]) for i, t in enumerate(given) if id(t) in places]
     trace.data = [data_of(t) for t in held]
-    given_before = map_tensors(lambda t: t, (args, kwargs))
-    attributes = _attributes(given_before)
-    in_compiled = state.compiled
+    trace.given = Given((args, kwargs))
+    attributes = _attributes(given)
     try:
         for tensor, _, raw in swapped:
             set_data(tensor, raw)
         seen, own = [data_of(t) for t in held], [t._raw for t in given]
+        trace.begun = [(raw, 0 if raw.is_inference() else raw._version) for raw in seen]
         with ExitStack() as around:
             around.enter_context(returning_freed_memory())
             if symbolic:
@@ -254,8 +291,6 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             around.enter_context(recorder)
             state.trace = trace
             try:
-                if reach.has_decimals:
-                    trace.outside.depend(settings_of_decimals)
                 with identities_checked(reach), trace.outside:
                     if compares:
                         trace.refuse_once("may compare an argument with a Tensor that is it")
@@ -264,22 +299,24 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                 state.trace = None
             if trace.refused is None:
                 try:
-                    _check_given(given_before, (args, kwargs), attributes, given, own)
+                    _check_given(attributes, given, own)
                     with not_collecting():
                         given_back = _results(trace, seen, before, given)
-                        trace.constants = recorder.constants
+                        trace.constants = trace.own_constants()
                         trace.graph = _cleaned(recorder.finished(given_back))
                 except CannotTrace as reason:
                     if symbolic:
                         raise
                     trace.refuse(str(reason))
                     trace.keeps_new = isinstance(reason, KeepsNew)
-    except BaseException:
-        if trace.refused is None or numbers is not None:
+    except BaseException as error:
+        # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
+        # what the program didn't ask to compile
+        if numbers is not None or trace.refused is None and (
+                symbolic or in_graph() and isinstance(error, (Exception, CannotTrace))):
             trace.undo()
         raise
     finally:
-        state.compiled = in_compiled
         for tensor, own, raw in swapped:
             if symbolic or data_of(tensor) is raw:
                 set_data(tensor, own)
@@ -349,16 +386,13 @@ def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
     return lent, swapped
 
 
-def _check_given(before: Any, now: Any, attributes: list[Any], given: list[Tensor],
-                 own: list[torch.Tensor]) -> None:
-    """Check that the run hasn't changed the arguments' containers, attributes or data tensors.
+def _check_given(attributes: list[Any], given: list[Tensor], own: list[torch.Tensor]) -> None:
+    """Check that the run hasn't changed the attributes or data tensors of given Tensors.
 
     Raises:
         CannotTrace: if it has.
     """
-    if not given_unchanged(before, now):
-        raise CannotTrace("changes a list or a dict that it was given")
-    if _attributes(before) != attributes:
+    if _attributes(given) != attributes:
         raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
     if any(t._raw is not raw for t, raw in zip(given, own, strict=True)):
         raise CannotTrace("assigns other data to a Tensor that it was given")
@@ -369,8 +403,8 @@ def data_of(tensor: Tensor) -> torch.Tensor:
     return tensor._data if isinstance(tensor, Parameter) else tensor._raw
 
 
-def _attributes(given: Any) -> list[Any]:
-    return [comparable(t.__dict__) for t in tensors(given) if not isinstance(t, Parameter)]
+def _attributes(given: list[Tensor]) -> list[Any]:
+    return [comparable(t.__dict__) for t in given]
 
 
 def set_data(tensor: Tensor, raw: torch.Tensor) -> None:
@@ -387,20 +421,31 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
     assigned = [(i, data_of(t)) for i, (t, raw) in enumerate(zip(trace.held, seen, strict=True))
                 if data_of(t) is not raw]
     trace.assigned = [i for i, _ in assigned]
+    assert trace.given is not None
+    things = trace.given
     made = list(before.changes())
+    to_given = list(things.changes(before.reach))
     if trace.numbers is not None:
         made.extend((Change(spot, APPENDED), grown.items) for spot, grown in trace.numbers.lists
                     if grown.items)
+    kept = [value for _, value in made]
+    made += to_given
     trace.changes, noted = [change for change, _ in made], [value for _, value in made]
     if trace.numbers is not None:
         trace.changes = [change._replace(key=trace.numbers.guarded(change.key))
                          for change in trace.changes]
     trace.noted = noted
-    check_givable(trace.value, before.reach, "gives")
-    check_givable(noted, before.reach, "keeps", KeepsNew)
-    results = Results(given, trace.held, before.reach, trace.numbers)
+
+    def knows(value: Any) -> bool:
+        return before.reach.knows(value) or things.knows(value)
+
+    check_givable([trace.value, [value for _, value in to_given]], knows, "gives")
+    check_givable(kept, knows, "keeps", KeepsNew)
+    results = Results(given, trace.held, before.reach, things.things, trace.numbers)
     trace.out_tree = results.described(
         (trace.value, noted, [call.args for call in trace.deferred]))
+    trace.found_elsewhere = things.found_elsewhere(before.reach)
+    trace.uses_things = bool(trace.found_elsewhere) or results.uses_things or bool(to_given)
     return [*(raw for raw, _ in trace.guards), *results.new,
             *(raw.detach() for _, raw in assigned)]
 

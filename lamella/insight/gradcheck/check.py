@@ -17,7 +17,7 @@ import torch
 from ...autodiff.forward import push
 from ...autodiff.reverse import checked_weights, differentiate
 from ...autodiff.tree import argument_names, differentiable, map_tensors, paths, tensors
-from ...graph import jit
+from ...graph import Compiled
 from ...parameter import Parameter
 from ...state import state
 from ...tensor import Tensor, wrap
@@ -234,7 +234,7 @@ class _Check:
         for what, function in wanted:
             subject.rehearsal.reset()
             eager = list(paths("output", function(*args)))
-            graph = jit(function, jit_level="O0")
+            graph = Compiled(function)
             for turn in ("recorded", "replayed"):
                 subject.rehearsal.reset()
                 with warnings.catch_warnings():

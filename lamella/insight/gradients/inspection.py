@@ -7,6 +7,7 @@ from typing import Any
 
 from ...autodiff.reverse import checked_weights, differentiate
 from ...autodiff.tree import argument_names, differentiable, paths, tensors
+from ...core.cuts import silenced
 from ...nn.cell import Cell
 from ...parameter import Parameter
 from ...state import state
@@ -90,7 +91,7 @@ class _Inspection:
         recorder = self.recorder
         before, state.whole = state.whole, True  # eagerly
         try:
-            with recorder:
+            with recorder, silenced():
                 _, inputs, weights = differentiate(self.body, self.args, self.kwargs, self.by,
                                                    self.weights, self.has_aux)
             found = [t for gradient in inputs for t in tensors(gradient)]

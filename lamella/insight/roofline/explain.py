@@ -132,7 +132,8 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     with gate.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
-        with contextlib.redirect_stdout(io.StringIO()):  # its output has been printed before
+        # its output has been printed before
+        with contextlib.redirect_stdout(io.StringIO()), compiled.meaning():
             trace = run_traced(compiled.fn, args, kwargs, reach)
         if trace.refused is not None:
             raise CannotTrace(trace.refused)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...communication import comm_func
 from ...communication.store import TCPStore
+from ...core.settings import Settings
 from .. import distributed
 from . import (
     P2POp,
@@ -41,14 +42,14 @@ __all__ = [
     "send_object_list", "set_comm_ops_inplace",
 ]
 
-_writes: dict[str, bool] = {}  # by the function's name
+_writes = Settings("set_comm_ops_inplace", {})  # by the function's name
 
 
 def _switched(writes: Callable[..., Any], gives: Callable[..., Any] | None = None
               ) -> Callable[..., Any]:
     """A function that writes its result, or gives it, as `set_comm_ops_inplace` has said."""
     name = writes.__name__
-    _writes[name] = True
+    _writes.add(name, True)
 
     @functools.wraps(writes)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...compat.missing import getattr_of as _getattr_of
 from ...nn import (
     AdaptiveMaxPool2d,
     Cell,
@@ -51,3 +52,5 @@ from .convolution import *
 from .image import *
 from .loss import *
 from .normalization import *
+
+__getattr__ = _getattr_of(__name__)

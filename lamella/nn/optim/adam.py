@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
 
 from ... import dtype as mstype
+from ...compat.arguments import what_it_is_called
 from ...ops.primitives.optimizer_adaptive import Adam as AdamPrimitive
 from ...ops.primitives.optimizer_adaptive import AdamWeightDecay as AdamWeightDecayPrimitive
 from ...ops.primitives.update_rules import adam, adam_weight_decay, nesterov_adam, single
@@ -68,7 +70,9 @@ class Adam(Optimizer):
         unknown = sorted(set(kwargs) - {"use_lazy", "use_offload"})
         if unknown:
             raise KeyError(f"For '{where}', the keywords can be 'use_lazy' and 'use_offload', "
-                           f"but got {unknown}.")
+                           f"but got {unknown}."
+                           + "".join(f" {hint}." for name in unknown if (hint := what_it_is_called(
+                               name, inspect.signature(type(self)).parameters))))
         use_lazy, use_offload = kwargs.get("use_lazy", False), kwargs.get("use_offload", False)
         check_adam(where, beta1, beta2, eps)
         flags = {"use_locking": use_locking, "use_nesterov": use_nesterov,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .adam import AdamOffload
+from .settings import opt_init_args_register
 
 
 class LazyAdam(AdamOffload):
@@ -15,3 +16,5 @@ class LazyAdam(AdamOffload):
         >>> print(w.value())
         [0.90000004]
     """
+
+    __init__ = opt_init_args_register(AdamOffload.__init__)  # which keeps none itself, as in 2.10

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
+from torch.utils._mode_utils import no_dispatch
 
 from ... import dtype as mstype
 from ...ops.primitives.optimizer import ApplyMomentum
 from ...ops.primitives.update_rules import sgd
 from ...parameter import Parameter
+from ...state import state
 from ...tensor import Tensor
 from ..checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
@@ -19,19 +22,41 @@ class HeldNumber:
     """The Python value of a scalar Parameter, read again only after the Parameter has changed.
 
     The fused kernels want a number; reading it from the tensor in every step would wait for the
-    device, and stop a trace.
+    device. A run that is recorded as a graph gets a guard on the number.
     """
 
+    __slots__ = ("_number", "_seen")  # nothing that a compiled step watches
+
     def __init__(self, parameter: Parameter):
-        self.seen = (parameter._data, parameter._data._version)
-        self.number = parameter.item()
+        self._read(parameter._data)
 
     def of(self, parameter: Parameter) -> float:
         """The value of `parameter`."""
+        trace = state.trace
+        if trace is None:
+            return self._now(parameter)
+        before = trace.data_before(parameter)
+        if before is None:  # the run has changed it
+            return parameter.item()
+        if self._is_old(before):
+            self._read(before)
+        trace.outside.depend_once(("number", id(self)), functools.partial(self._now, parameter),
+                                  self._number)
+        return self._number
+
+    def _now(self, parameter: Parameter) -> float:
         raw = parameter._data
-        if type(raw) is torch.Tensor and (raw is not self.seen[0] or raw._version != self.seen[1]):
-            self.__init__(parameter)
-        return self.number
+        if self._is_old(raw):
+            self._read(raw)
+        return self._number
+
+    def _is_old(self, raw: torch.Tensor) -> bool:
+        return raw is not self._seen[0] or raw._version != self._seen[1]
+
+    def _read(self, raw: torch.Tensor) -> None:
+        self._seen = raw, raw._version
+        with no_dispatch():  # not in a graph
+            self._number = raw.item()
 
 
 class Momentum(Optimizer):

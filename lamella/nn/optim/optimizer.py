@@ -16,11 +16,13 @@ import torch
 
 from ... import context
 from ... import dtype as mstype
+from ...core import cuts
 from ...errors import describe
 from ...ops.primitives.update_rules import held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates, Shapes
 from ...parallel import parts, settings, stages
 from ...parameter import Parameter, ParameterTuple
+from ...state import state
 from ...tensor import Tensor, wrap
 from ..cell import Cell
 from ..cell_tree import operator
@@ -386,6 +388,8 @@ class Optimizer(Cell):
             if shape != p._data.shape and (p.gradient_of is None or shape != p.shape):
                 raise ValueError(f"For '{name}', the gradient of parameter '{p.name}' must have "
                                  f"shape {p.shape}, but got {tuple(shape)}.")
+        if state.level is not None:
+            cuts.stepped([g._raw for g in gradients], state.level, name)
 
     def update_by(self, rule: Callable[..., None], gradients: Any, *states: Any,
                   lr: Any = None, prepared: bool = False, **options: Any) -> tuple[bool, ...]:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...compat.arguments import of_mismatch
 from ...parameter import Parameter
 from ...tensor import Tensor, wrap
 from ..cell import Cell
@@ -16,6 +17,14 @@ from ..learning_rate_schedule import LearningRateSchedule
 __all__ = ["opt_init_args_register"]
 
 _GROUP_KEYS = ("params", "lr", "weight_decay", "order_params", "grad_centralization")
+
+
+def _anything(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Take any arguments."""
+
+
+_ANYTHING = inspect.Signature(
+    [p.replace(annotation=p.empty) for p in inspect.signature(_anything).parameters.values()])
 
 
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
@@ -37,7 +46,7 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"For '{type(self).__name__}', {error}.") from None
+            raise of_mismatch(type(self).__name__, fn, (self, *args), error) from None
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         arguments.pop("self")
@@ -55,6 +64,8 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         kept["init_args"] = arguments
         fn(self, *args, **kwargs)
 
+    # what programs find in MindSpore, and decide by how to make an optimizer
+    init.__signature__ = _ANYTHING  # type: ignore[attr-defined]
     return init
 
 
@@ -67,7 +78,9 @@ def as_list(parameters: Any, name: str) -> list[Any]:
                         f"but got {type(parameters).__name__}.")
     listed = list(parameters)
     if not listed:
-        raise ValueError(f"For 'Optimizer', '{name}' must not be empty.")
+        raise ValueError(f"For 'Optimizer', '{name}' must not be empty. A network finds layers "
+                         f"that are its attributes, or in an nn.CellList; not those in a Python "
+                         f"list.")
     return listed
 
 
@@ -121,7 +134,7 @@ class _ConvertToCell(LearningRateSchedule):
 
 
 class _IteratorLearningRate(LearningRateSchedule):
-    """A list of learning rates as a schedule: the i-th step takes the i-th."""
+    """A list of learning rates as a schedule: the i-th step takes the i-th, -1 the last."""
 
     def __init__(self, learning_rate: Tensor, name: str):
         super().__init__()
@@ -129,9 +142,9 @@ class _IteratorLearningRate(LearningRateSchedule):
 
     def construct(self, global_step: Any) -> Tensor:
         """The rate at `global_step`."""
-        rates = self.learning_rate._raw
+        rates, step = self.learning_rate._raw, global_step._raw
         try:
-            return wrap(rates.index_select(0, global_step._raw.reshape(-1)))
+            return wrap(rates[step.reshape(-1)].reshape(step.shape))
         except (IndexError, RuntimeError) as error:
             raise RuntimeError(f"For 'Optimizer', the list of {rates.shape[0]} learning rates ends "
                                f"before step {global_step.asnumpy().item()}.") from error

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ...compat.arguments import of_mismatch
 from ...primitive import Primitive, examples_with
 
 
@@ -41,7 +42,7 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as mismatch:
-                raise TypeError(f"For '{name}', {mismatch}. It takes {signature}.") from None
+                raise of_mismatch(name, signature, args, mismatch) from None
             bound.apply_defaults()
             for attribute, value in bound.arguments.items():
                 if isinstance(defaults.get(attribute), bool) and not (

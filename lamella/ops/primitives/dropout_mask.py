@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from ...errors import op
-from ...random import fresh_generator
 from ...tensor import Tensor, wrap
 from .attributed import Attributed
+from .random import own_stream
 
 __all__ = ["DropoutDoMask", "DropoutGenMask"]
 
@@ -49,14 +49,11 @@ class DropoutGenMask(Attributed):
 
     def __init__(self, Seed0: int = 0, Seed1: int = 0):  # noqa: N803  (MindSpore's names)
         super().__init__(Seed0=Seed0, Seed1=Seed1)
-        self._stream: torch.Generator | None = None
 
     def __call__(self, shape: Any, keep_prob: Any) -> Tensor:
-        if self._stream is None and (self.Seed0 or self.Seed1):
-            self._stream = fresh_generator(self, self.Seed0, self.Seed1)
         share = _number(keep_prob)
         count = -(-torch.Size(shape).numel() // _BLOCK) * _BLOCK
-        kept = torch.rand(count, generator=self._stream) < share
+        kept = torch.rand(count, generator=own_stream(self, self.Seed0, self.Seed1)) < share
         return wrap((kept.reshape(-1, 8) * _BITS).sum(1).to(torch.uint8))
 
 

@@ -11,7 +11,7 @@ from ...errors import op
 from ...tensor import Tensor, wrap
 from .. import loss as fn
 from .. import margin_loss
-from ..arguments import indices_of, raw_of
+from ..arguments import indices_of, raw_of, require_values
 from ..primitive import primitive
 from .attributed import Attributed
 
@@ -308,13 +308,19 @@ class CTCLoss(Attributed):
     """Connectionist temporal classification of unnormalized scores; the blank is the last class.
 
     Inputs are the scores (T, N, C), the labels as a sparse matrix (indices (n, 2) and values (n,))
-    and the sequences' lengths (N,). The result is the loss of each sequence, and its gradient for
-    the scores.
+    and the sequences' lengths (N,). Labels may be padded: the first blank or negative number ends
+    those of a sequence. The result is the loss of each sequence, and its gradient for the scores;
+    where the loss is infinite (labels that need more steps than there are), the gradient is 0.
 
     Args:
         preprocess_collapse_repeated: merge equal neighbours among the labels first.
         ctc_merge_repeated: must be True: otherwise repeated labels would be ambiguous.
-        ignore_longer_outputs_than_inputs: give 0 for sequences shorter than their labels.
+        ignore_longer_outputs_than_inputs: accept sequences shorter than their labels, whose loss
+            is infinite.
+
+    Raises:
+        ValueError: if shapes don't fit, a label or a length is out of range, a label stands behind
+            a blank, or a sequence is shorter than its labels.
 
     Examples:
         >>> import lamella as ms
@@ -347,23 +353,45 @@ class CTCLoss(Attributed):
         if not raw.shape[1]:
             raise ValueError("For 'CTCLoss', 'x' must hold a sequence or more, "
                              f"but got shape {x.shape}.")
-        rows = [values[where[:, 0] == i] for i in range(raw.shape[1])]
-        if self.preprocess_collapse_repeated:
-            rows = [torch.unique_consecutive(row) for row in rows]
-        counts = torch.tensor([len(row) for row in rows], device=raw.device)
-        flat = torch.cat(rows)
+        flat, counts = self._labels(where[:, 0], values, *raw.shape[1:])
         fn.check_labels(raw, flat, lengths, counts, raw.shape[2] - 1, "CTCLoss")
+        if not self.ignore_longer_outputs_than_inputs:
+            require_values((counts <= lengths).all(), "For 'CTCLoss', the lengths in "
+                           "'sequence_length' must be at least those of the labels, unless "
+                           "'ignore_longer_outputs_than_inputs' is True.")
 
         def losses(scores: torch.Tensor) -> torch.Tensor:
             # PyTorch has no kernel for float16
             wide = scores.float() if scores.dtype is torch.float16 else scores
-            return F.ctc_loss(torch.log_softmax(wide, -1), flat, lengths, counts,
-                              raw.shape[2] - 1, "none", self.ignore_longer_outputs_than_inputs)
+            # of infinite losses, the operator beneath `F.ctc_loss` sets the gradient alone to 0
+            return torch.ops.aten._ctc_loss(torch.log_softmax(wide, -1), flat, lengths, counts,
+                                            raw.shape[2] - 1, True)[0]
 
         with torch.enable_grad():
             alias = raw.detach().requires_grad_()
             grad = torch.autograd.grad(losses(alias).sum(), alias)[0]
         return wrap(losses(raw).to(raw.dtype)), wrap(grad)
+
+    def _labels(self, rows: torch.Tensor, values: torch.Tensor, count: int,
+                classes: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """The labels one row after the other, each up to its first blank, and how many each has."""
+        require_values(((rows >= 0) & (rows < count)).all(), f"For 'CTCLoss', the rows in "
+                       f"'labels_indices' must be in [0, {count}), the sequences.")
+        order = torch.argsort(rows, stable=True)
+        rows, values = rows[order], values[order]
+        ends = (values < 0) | (values == classes - 1)
+        seen = ends.cumsum(0)
+        first = torch.searchsorted(rows, rows)  # where the row of each label begins
+        over = seen > (seen - ends.long())[first]
+        require_values((ends | ~over).all(), "For 'CTCLoss', behind a blank (the last class, or a "
+                       "negative number), which ends a sequence's labels, there must be blanks "
+                       "only in 'labels_values'.")
+        rows, values = rows[~over], values[~over]
+        if self.preprocess_collapse_repeated:
+            new = torch.ones_like(rows, dtype=torch.bool)
+            new[1:] = (values[1:] != values[:-1]) | (rows[1:] != rows[:-1])
+            rows, values = rows[new], values[new]
+        return values, torch.bincount(rows, minlength=count)
 
 
 class CTCGreedyDecoder(Attributed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,12 @@ from ... import _checkparam as check
 from ...nn.cell import Cell
 from ...random import Generator
 from ...tensor import Tensor
+from ...tracebacks import user_stacklevel
 from .. import background
 from .._utils import _make_directory
 from ..checkpoint import save_checkpoint
 from .base import Callback, RunContext, parameters_of
-from .checkpoint_files import CheckpointManager, free_prefix
+from .checkpoint_files import CheckpointManager, age, free_prefix
 
 __all__ = ["CheckpointConfig", "ModelCheckpoint"]
 
@@ -71,6 +73,10 @@ class CheckpointConfig:
         if not any(numbers.values()):
             raise ValueError(f"For '{_WHERE}', {', '.join(repr(n) for n in numbers)} can't be all "
                              f"None or 0.")
+        if not save_checkpoint_steps and not save_checkpoint_seconds:
+            warnings.warn(f"For '{_WHERE}', 'save_checkpoint_steps' and 'save_checkpoint_seconds' "
+                          f"are both 0 or None, so nothing is saved before the end of the "
+                          f"training.", stacklevel=user_stacklevel())
         if saved_network is not None and not isinstance(saved_network, Cell):
             raise TypeError(f"For '{_WHERE}', 'saved_network' must be None or a Cell, "
                             f"but got {type(saved_network).__name__}.")
@@ -233,7 +239,7 @@ class ModelCheckpoint(Callback):
             # the new one may still be being written
             room = config.keep_checkpoint_max - (path not in manager.ckpoint_filelist)
             for old in sorted((f for f in manager.ckpoint_filelist if f != path),
-                              key=os.path.getmtime)[:max(0, manager.ckpoint_num - room)]:
+                              key=age)[:max(0, manager.ckpoint_num - room)]:
                 manager.remove_ckpoint_file(old)
         elif config.keep_checkpoint_per_n_minutes:
             now = time.time()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
 from ... import log
 
-__all__ = ["CheckpointManager", "free_prefix"]
+__all__ = ["CheckpointManager", "age", "free_prefix"]
 
 _BREAKPOINT = "_breakpoint.ckpt"
 
@@ -44,27 +45,29 @@ class CheckpointManager:
     def remove_ckpoint_file(self, file_name: str) -> None:
         """Remove a file; one that can't be is warned of."""
         try:
-            os.remove(file_name)
+            with contextlib.suppress(FileNotFoundError):  # another process has removed it
+                os.remove(file_name)
             self._ckpoint_filelist.remove(file_name)
         except (OSError, ValueError) as error:
             log.warning(f"The old checkpoint '{file_name}' can't be removed: {error}")
 
     def remove_oldest_ckpoint_file(self) -> None:
         """Remove the file that was written first."""
-        self.remove_ckpoint_file(min(self._ckpoint_filelist, key=_age))
+        self.remove_ckpoint_file(min(self._ckpoint_filelist, key=age))
 
     def keep_one_ckpoint_per_minutes(self, minutes: int, cur_time: float) -> None:
         """Of the files written in the last `minutes` keep only the oldest."""
         recent = sorted((f for f in self._ckpoint_filelist
-                         if cur_time - os.path.getmtime(f) < 60 * minutes), key=_age)
+                         if cur_time - age(f) / 1e9 < 60 * minutes), key=age)
         for path in recent[1:]:
             self.remove_ckpoint_file(path)
 
 
-def _age(path: str) -> float:
+def age(path: str) -> float:
+    """When a file was written, in nanoseconds; now, if another process has removed it."""
     try:
         return os.stat(path).st_mtime_ns
-    except FileNotFoundError:  # someone else has removed it
+    except FileNotFoundError:
         return time.time_ns()
 
 

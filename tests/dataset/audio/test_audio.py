@@ -95,6 +95,19 @@ def test_matrices_are_mindspores(name):
     check(name, (FUNCTIONS[name](),))
 
 
+@pytest.mark.parametrize("shape", [(2, 30), (0, 9), (1, 1), (2, 2, 333)])
+@pytest.mark.parametrize("old, new", [(3, 1), (44, 1), (1, 3), (441, 160), (12699, 16000)])
+def test_a_resampled_sound_is_the_sum_of_sincs(old, new, shape):
+    given = np.random.default_rng(0).standard_normal(shape)
+    found = A.Resample(old, new, lowpass_filter_width=4, rolloff=0.9)(given)
+    rate = min(old, new) * 0.9
+    at = np.arange(found.shape[-1])[:, None] / new
+    time = np.clip((np.arange(shape[-1]) / old - at) * rate, -4, 4)
+    filters = np.sinc(time) * np.cos(time * np.pi / 8) ** 2 * rate / old
+    assert found.shape == (*shape[:-1], -(-new * shape[-1] // old))
+    np.testing.assert_allclose(found, given @ filters.T, atol=1e-12)
+
+
 def test_random_masks_are_within_their_bounds():
     ds.config.set_seed(3)
     for operation, axis in ((A.TimeMasking(True, 4), -1), (A.FrequencyMasking(True, 50), -2),

@@ -2,6 +2,7 @@
 
 import io
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import lamella.dataset as ds
 import lamella.dataset.vision as vision
 from lamella.dataset import transforms
 from lamella.dataset.vision import kernels
+from lamella.dataset.vision.geometry import perspective_coefficients
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8)
 
@@ -136,6 +138,35 @@ def test_boxes_go_with_their_image():
         vision.ResizeWithBBox(10)(image, np.array([[8, 5, 100, 5]], np.float32))
 
 
+@pytest.mark.parametrize("form", [Image.fromarray, np.asarray])
+def test_a_perspective_that_moves_whole_pixels_is_exact(form):
+    image = np.random.default_rng(0).integers(0, 256, (9, 14, 3), dtype=np.uint8)
+    corners, moved = [[0, 0], [13, 0], [13, 8], [0, 8]], [[3, 1], [16, 1], [16, 9], [3, 9]]
+    shifted = np.pad(image, [(1, 0), (3, 0), (0, 0)])[:9, :14]
+    for end, wanted in ((corners, image), (moved, shifted)):
+        found = np.asarray(vision.Perspective(corners, end)(form(image)))
+        assert np.array_equal(found, wanted)
+
+
+def test_perspective_coefficients_take_each_point_exactly():
+    draw = np.random.default_rng(1)
+    for _ in range(200):
+        start, end = draw.integers(-300, 300, (2, 4, 2)).tolist()
+        found = [Fraction(value) for value in perspective_coefficients(start, end)]
+        exact = np.linalg.matrix_rank([[x, y, 1] for x, y in end]) == 3
+        for (x, y), (u, v) in zip(end, start, strict=True):
+            below = found[6] * x + found[7] * y + 1
+            if exact and abs(below) > 1e-3:
+                assert abs((found[0] * x + found[1] * y + found[2]) / below - u) < 1e-7
+                assert abs((found[3] * x + found[4] * y + found[5]) / below - v) < 1e-7
+
+
+def test_a_perspective_from_points_on_a_line_is_the_nearest():
+    line = perspective_coefficients([[0, 0], [2, 0], [2, 2], [0, 2]],
+                                    [[0, 0], [1, 1], [2, 2], [3, 3]])
+    assert np.isfinite(line).all()
+
+
 def test_parts():
     pieces = vision.SlicePatches(2, 3)(IMAGE)
     assert [p.shape for p in pieces] == [(10, 8, 3)] * 6
@@ -180,6 +211,8 @@ def test_files(tmp_path):
     (lambda: vision.Grayscale()(IMAGE), TypeError, "img should be PIL image"),
     (lambda: vision.Pad([1, 2, 3]), ValueError, "must be an int or a list of 2 or 4"),
     (lambda: vision.AdjustHue(0.6), ValueError, r"must be in \[-0.5, 0.5\]"),
+    (lambda: vision.Perspective([[0, 0]] * 4, [[0, 0.5]] * 4), TypeError,
+     "'end_points' must be an"),
     (lambda: vision.DecodeVideo(), RuntimeError, "videos can't be decoded"),
     (lambda: vision.Resize(3).device("GPU"), ValueError, "'CPU' or 'Ascend', but got 'GPU'"),
 ])

@@ -6,6 +6,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.runtime import varying
 
 from .agreement import W, X, close
 
@@ -32,6 +33,57 @@ def test_an_exception_in_the_middle_changes_nothing():
         assert net.w.asnumpy().tolist() == [2.0, 3.0, 4.0]
     close(compiled(X), Tensor([3.0, 4.0, 5.0]) * X)
     assert compiled.report()["replays"] == 1
+
+
+class _Own(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, _Own])
+@pytest.mark.parametrize("last", [1, 2, 3, 5])
+def test_an_exit_or_interrupt_of_the_program_leaves_what_it_has_done(kind, last):
+    def outcomes(wrap):
+        weight, count = Parameter(Tensor([0.0]), name="w"), {"n": 0}
+
+        def step(x):
+            count["n"] += 1
+            weight.set_data(weight + 1)
+            if count["n"] == last:
+                raise kind
+            return x * count["n"] + weight
+
+        step, found = wrap(step), []
+        for _ in range(7):
+            try:
+                found.append(step(X).asnumpy().tolist())
+            except kind:
+                found.append(kind)
+            found.append((count["n"], weight.asnumpy().tolist()))
+        return found
+
+    assert outcomes(jit) == outcomes(lambda step: step)
+
+
+def test_ctrl_c_in_a_rehearsal_comes_after_the_real_run(monkeypatch):
+    count = {"n": 0}
+
+    def step(x):
+        count["n"] += 1
+        return x * count["n"]
+
+    def interrupted(*args, **kwargs):
+        run_traced(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    run_traced = varying.run_traced
+    compiled = jit(step)
+    compiled(X)
+    monkeypatch.setattr(varying, "run_traced", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(X)
+    assert count["n"] == 2
+    monkeypatch.undo()
+    assert compiled(X).asnumpy().tolist() == (X * 3).asnumpy().tolist()
 
 
 LABELS = Tensor([0, 1, 2], ms.int32)

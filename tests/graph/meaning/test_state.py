@@ -36,6 +36,7 @@ def test_parameters_and_attributes_assigned():
     agree_with_state(make, [(X,), (X, True), (W, False), (X, False), (W,), (X,)])
 
 
+@pytest.mark.filterwarnings("ignore:The gradient doesn't flow through the assignment:UserWarning")
 def test_parameters_assigned_inside_a_gradient():
     def make():
         net = Counting()

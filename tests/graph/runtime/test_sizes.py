@@ -6,7 +6,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.graph.runtime import sizes
+from lamella.graph.runtime import compiled, sizes
 from lamella.graph.tracing.symbolic import Symbolic, preparation
 
 
@@ -33,18 +33,18 @@ def check(make, inputs, traces=3, rtol=2e-5):
     eager, own = make()
     ms.set_seed(7)
     fn, its = make()
-    compiled = ms.jit(fn)
+    step = ms.jit(fn)
     for given in inputs:
-        for mine, wanted in zip(flat(compiled(*given)), flat(eager(*given)), strict=True):
+        for mine, wanted in zip(flat(step(*given)), flat(eager(*given)), strict=True):
             np.testing.assert_allclose(mine.asnumpy(), wanted.asnumpy(), rtol=rtol, atol=1e-6)
     for a, b in zip(own, its, strict=True):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-6)
-    found = compiled.report()["traces"]
+    found = step.report()["traces"]
     # older versions of PyTorch answer more of what is asked about sizes with a number
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
     assert found == traces or version < (2, 13) and found < len(inputs)
-    assert compiled.report()["eager"] == []
-    return compiled
+    assert step.report()["eager"] == []
+    return step
 
 
 def flat(found):
@@ -328,3 +328,31 @@ def test_graphs_for_ever_new_sizes_are_bounded(monkeypatch):
         assert text == f"{n} rows"
         np.testing.assert_array_equal(found.asnumpy(), data(n).asnumpy() * 2)
     assert compiled.report()["graphs"] == 4
+
+
+@pytest.mark.parametrize("make", [
+    lambda loss: ops.vmap(lambda w, x: w * x, (None, 0)),
+    lambda loss: ops.vmap(ms.grad(loss), (None, 0)),
+    lambda loss: lambda w, x: ops.vmap(ms.grad(loss, (0, 1)), (None, 0))(w, x)])
+def test_gradients_of_each_example_of_a_batch(make):
+    def loss(w, x):
+        return ops.tanh((w * x).sum()) ** 2
+
+    check(lambda: (make(loss), []), [(data(3), data(count, 3)) for count in (2, 3, 5, 7, 4, 9)])
+
+
+def test_a_loop_over_a_size_is_recorded_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(compiled, "MOST_RECORDED", 6)
+    step = ms.jit(lambda x: ops.ForiLoop()(0, x.shape[0], lambda i, v: v + i, x.sum()))
+    with pytest.warns(UserWarning, match="other sizes again and again") as found:
+        for count in range(2, 14):
+            assert step(ops.ones((count, 2))) == 2 * count + count * (count - 1) / 2
+    assert len(found) == 1 and step.report()["traces"] == 6
+
+
+def test_a_loop_of_a_number_is_recorded_up_to_a_limit():
+    step = ms.jit(lambda n, x: ops.ForiLoop()(0, n, lambda i, v: v + i, x))
+    with pytest.warns(UserWarning, match="other numbers again and again") as found:
+        for count in range(1, 50):
+            assert step(count, Tensor(1.0)) == 1 + count * (count - 1) / 2
+    assert len(found) == 1 and step.report()["traces"] < 40

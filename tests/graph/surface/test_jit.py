@@ -385,3 +385,15 @@ def test_threads_may_call_one_compiled_function():
 def test_errors_say_what_was_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("make, name", [
+    (ms.value_and_grad, "value_and_grad of "), (ms.grad, "grad of "), (ms.ops.vmap, "vmap of "),
+    (lambda fn: fn, "")])
+def test_messages_name_the_differentiated_function(make, name):
+    def sum_in_numpy(x):
+        return x.sum() * float(x.asnumpy().shape[0])
+
+    step = ms.jit(make(sum_in_numpy))
+    assert step.name.startswith(name) and step.name.endswith("sum_in_numpy")
+    assert step.name.count(" of ") == bool(name)

@@ -20,10 +20,10 @@ Y = ops.zeros((4, 2))
 
 
 @pytest.fixture(autouse=True)
-def graph_mode(monkeypatch):
-    monkeypatch.setattr(context, "_settings", dict(context._settings))
-    ms.set_context(mode=ms.GRAPH_MODE)
-    yield
+def graph_mode():
+    with context._settings.kept():
+        ms.set_context(mode=ms.GRAPH_MODE)
+        yield
     ms.set_context(mode=ms.PYNATIVE_MODE)
 
 

@@ -32,7 +32,6 @@ def with_stream(stream):
 
 
 REFUSED = {
-    "gives a new Pair": lambda: lambda x: Pair(x * 2, 1.0).__dict__ and Pair(x, 2.0),
     "keeps a new Pair": lambda: keeps_an_object(Plain()),
     "draws random numbers": lambda: lambda x: x * random.random(),
     # NumPy's, which say where they are from since version 2
@@ -49,8 +48,7 @@ def test_eager_runs_with_a_reason(reason):
         ms.set_seed(5)
         random.seed(5)
         fn = wrap(REFUSED[reason]())
-        found = [fn(x(1.0, i)) for i in range(3)]
-        return [numbers(dataclasses.astuple(f) if isinstance(f, Pair) else f) for f in found]
+        return [numbers(fn(x(1.0, i))) for i in range(3)]
 
     with pytest.warns(UserWarning, match=reason):
         compiled = results(jit)

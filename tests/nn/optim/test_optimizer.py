@@ -1,6 +1,7 @@
 """What optimizers share: arguments, groups, attributes, the step itself."""
 
 import copy
+import inspect
 
 import numpy as np
 import pytest
@@ -419,3 +420,26 @@ def test_a_step_changes_no_attribute(kind):
     optimizer(tuple(ops.ones_like(p) for p in net.trainable_params()))
     after = vars(optimizer)
     assert list(after) == list(before) and all(after[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("name", [
+    "SGD", "Momentum", "Adam", "Lamb", "FTRL", "RMSProp", "ProximalAdagrad", "LazyAdam", "Adagrad",
+    "ASGD", "Rprop", "AdaMax", "Adadelta", "LARS", "AdaFactor"])
+def test_signatures_that_take_anything_as_in_mindspore(name):
+    assert str(inspect.signature(getattr(nn, name).__init__)) == "(self, *args, **kwargs)"
+
+
+def test_signatures_that_name_their_arguments_as_in_mindspore():
+    for kind in (nn.AdamWeightDecay, nn.AdamOffload, nn.Optimizer):
+        assert "learning_rate" in inspect.signature(kind.__init__).parameters
+
+
+def test_a_list_of_rates_at_a_step():
+    rates = nn.SGD([ms.Parameter(ms.Tensor([1.0]), name="w")], [0.1, 0.2, 0.3]).learning_rate
+    for step, rate in ((-1, 0.3), (1, 0.2), (-3, 0.1)):
+        found = rates(ms.Tensor(step))
+        assert found.shape == () and float(found) == pytest.approx(rate)
+    assert rates(ms.Tensor([2])).shape == (1,)
+    for step in (3, 5, -4):
+        with pytest.raises(RuntimeError, match="list of 3 learning rates ends before step"):
+            rates(ms.Tensor(step))

@@ -1,6 +1,8 @@
 """ModelCheckpoint: which files there are after which step, and what is in them."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -38,6 +40,39 @@ def test_steps_names_and_how_many_are_kept(tmp_path):
     model().train(1, data(), ModelCheckpoint("net", str(tmp_path), CheckpointConfig(3)))
     assert sorted(os.listdir(tmp_path)) == ["net-3_2.ckpt", "net-3_3.ckpt", "net_1-1_3.ckpt"]
     assert ModelCheckpoint("net", str(tmp_path))._prefix == "net_2"
+
+
+SAVING = """
+import sys
+import lamella as ms
+from lamella.train import CheckpointConfig, ModelCheckpoint, RunContext
+from lamella.train.callback import _InternalCallbackParam
+
+net = ms.nn.Dense(2, 2)
+callback = ModelCheckpoint("net", sys.argv[1], CheckpointConfig(keep_checkpoint_max=2))
+print("ready", flush=True)
+sys.stdin.readline()
+for step in range(1, 201):
+    callback.step_end(RunContext(_InternalCallbackParam(
+        train_network=net, cur_epoch_num=1, cur_step_num=step, batch_num=200)))
+"""
+
+
+def test_several_processes_save_into_one_folder(tmp_path):
+    folder = tmp_path / "saved"
+    processes = [subprocess.Popen([sys.executable, "-c", SAVING, str(folder)], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) for _ in range(3)]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 3, answers
+    assert "can't be removed" not in "".join(answers)
+    left = os.listdir(folder)
+    assert "net-1_200.ckpt" in left and len(left) == 2
+    assert set(ms.load_checkpoint(str(folder / "net-1_200.ckpt"))) == {"weight", "bias"}
 
 
 def test_other_formats_networks_and_names(tmp_path):

@@ -1,0 +1,128 @@
+"""Integers that are differentiated by, as if they were real numbers, and stay integers.
+
+MindSpore gives gradients by integer inputs: that of `i * i` is `2 * i`. PyTorch's tape holds none.
+So an alias of integers carries a *twin*: the same numbers in float64, which the tape sees. Each
+kernel runs on the integers, which decide what the program sees, and again on the twins, for the
+derivative. Where it can't (an index, a mask), or has none there, the result is what it is without.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..core.cuts import depends
+from ..dtype import is_inexact
+from ..state import state
+
+_RANDOM = ("rand", "normal", "bernoulli", "dropout", "multinomial", "poisson", "empty")
+_CASTS = frozenset("to type type_as long int short char byte".split())
+
+
+class Integers(torch.Tensor):
+    """A raw tensor of integers or booleans with the `twin` that a gradient flows through."""
+
+    twin: torch.Tensor
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        with torch._C.DisableTorchFunctionSubclass():
+            if _changes(name, kwargs):
+                return _changed(func, args, kwargs)
+            exact = func(*args, **kwargs)
+            if not torch.is_grad_enabled() or any(word in name for word in _RANDOM):
+                return exact
+            if isinstance(exact, torch.Tensor):
+                return _with_twin(exact, _by_twins(func, args, kwargs, exact), name, args)
+            if isinstance(exact, (tuple, list)) and any(
+                    isinstance(part, torch.Tensor) and part.dtype is not torch.bool
+                    for part in exact):
+                first = next(part for part in exact if isinstance(part, torch.Tensor))
+                found = _by_twins(func, args, kwargs, first)
+                if isinstance(found, type(exact)) and len(found) == len(exact):
+                    parts = [_with_twin(part, twin, name, args)
+                             for part, twin in zip(exact, found, strict=True)]
+                    return type(exact)(parts)
+            return exact
+
+
+def with_twin(raw: torch.Tensor, twin: torch.Tensor) -> torch.Tensor:
+    """Integers with a twin."""
+    made: Any = plain(raw).as_subclass(Integers)
+    made.twin = twin
+    return made
+
+
+def twin_of(raw: torch.Tensor) -> torch.Tensor:
+    """What the tape sees of a raw tensor: itself, or of integers their twin."""
+    return raw.twin if type(raw) is Integers else raw
+
+
+def plain(raw: torch.Tensor) -> torch.Tensor:
+    """The raw tensor without a twin."""
+    if type(raw) is not Integers:
+        return raw
+    with torch._C.DisableTorchFunctionSubclass():
+        return raw.as_subclass(torch.Tensor)
+
+
+def _changes(name: str, kwargs: dict[str, Any]) -> bool:
+    """Whether a function changes its first argument."""
+    return (name == "__setitem__" or name.endswith("_") and not name.endswith("__")
+            or name.startswith("__i") and name not in ("__index__", "__invert__", "__int__")
+            or kwargs.get("out") is not None)
+
+
+def _changed(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    target = args[0] if args else None
+    if type(target) is Integers:
+        result = func(*args, **kwargs)
+        try:
+            twin = target.twin.clone()
+            func(twin, *_twins(args[1:]), **_twins(kwargs))
+            target.twin = twin
+        except (TypeError, IndexError, ValueError, RuntimeError):
+            target.twin = plain(target).double()
+        return result
+    try:
+        return func(*_twins(args, getattr(target, "dtype", None)), **_twins(kwargs))
+    except (TypeError, IndexError, ValueError, RuntimeError):
+        return func(*args, **kwargs)  # an index: nothing has been written
+
+
+def _by_twins(func: Any, args: tuple, kwargs: dict[str, Any], exact: torch.Tensor) -> Any:
+    if exact.dtype is torch.bool:
+        return None
+    kind = exact.dtype if is_inexact(exact.dtype) else None
+    try:
+        return func(*_twins(args, kind), **_twins(kwargs, kind))
+    except (TypeError, IndexError, ValueError, RuntimeError):
+        return None
+
+
+def _with_twin(exact: Any, found: Any, name: str, args: tuple) -> Any:
+    """The result of a kernel, with that of the same on twins where a gradient flows through it."""
+    if not isinstance(found, torch.Tensor) or exact.dtype is torch.bool:
+        return exact
+    if name in _CASTS and not is_inexact(exact.dtype) and type(args[0]) is Integers:
+        found = args[0].twin
+    if found.shape != exact.shape or not is_inexact(found.dtype) or not depends(
+            found, state.level):
+        return exact
+    if is_inexact(exact.dtype):
+        return found if found.dtype is exact.dtype else found.to(exact.dtype)
+    return with_twin(exact, found)
+
+
+def _twins(value: Any, kind: torch.dtype | None = None) -> Any:
+    if type(value) is Integers:
+        return value.twin if kind is None else value.twin.to(kind)
+    if isinstance(value, (tuple, list)):
+        return type(value)([_twins(part, kind) for part in value]) if type(value) in (
+            tuple, list) else value
+    if isinstance(value, dict):
+        return {key: _twins(part, kind) for key, part in value.items()}
+    return value

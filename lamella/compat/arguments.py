@@ -1,0 +1,106 @@
+"""Arguments by other names: what another framework calls them, or a misspelling."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Number
+from typing import Any
+
+from ..absent import nearest
+from ..dtype import Type
+
+# what an argument may be called elsewhere -> what it may be called here
+OTHER_NAMES = {
+    "lr": "learning_rate", "learning_rate": "lr", "dim": "axis axes dims", "dims": "axis axes",
+    "axis": "dim axes dims", "axes": "axis dim dims", "bias": "has_bias", "use_bias": "has_bias",
+    "keepdim": "keep_dims keepdims", "keepdims": "keep_dims keepdim",
+    "keep_dims": "keepdims keepdim", "in_features": "in_channels", "out_features": "out_channels",
+    "features": "out_channels", "params": "parameters", "parameters": "params",
+    "input": "x input_x inputs logits", "x": "input input_x", "input_x": "input x",
+    "other": "y x2", "y": "other", "eps": "epsilon", "epsilon": "eps", "betas": "beta1",
+    "num_embeddings": "vocab_size", "embedding_dim": "embedding_size", "size": "shape",
+    "shape": "size", "target": "labels label", "labels": "target label", "label": "labels target",
+    "tensors": "inputs", "requires_grad": "", "device": "", "out": "", "p": "keep_prob",
+    "elementwise_affine": "affine", "nesterov": "use_nesterov", "amsgrad": "use_amsgrad",
+    "epochs": "epoch", "data": "train_dataset", "loss": "loss_fn", "criterion": "loss_fn",
+    "name": "file_name ckpt_file_name", "path": "file_name ckpt_file_name", "f": "file_name",
+    "min": "clip_value_min", "max": "clip_value_max", "dtype": "type"}
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def what_it_is_called(given: str, names: Iterable[str]) -> str:
+    """What a function's message about an unknown argument says besides; "" if nothing is near.
+
+    >>> what_it_is_called("lr", ["params", "learning_rate"])
+    "'lr' is called 'learning_rate' here"
+    """
+    names = [n for n in names if n not in ("self", "args", "kwargs")]
+    known = [n for n in OTHER_NAMES.get(given, "").split() if n in names]
+    if known:
+        return f"'{given}' is called '{known[0]}' here"
+    near = nearest(given, names)
+    return "" if near is None else f"did you mean '{near}'?"
+
+
+def of_mismatch(name: str, function: Callable[..., Any] | inspect.Signature, args: Sequence[Any],
+                mismatch: TypeError) -> TypeError:
+    """The error for a call that doesn't fit a function's signature.
+
+    Args:
+        args: what it was given by position.
+    """
+    signature = _signature(function)
+    taken, said = signature.parameters, str(mismatch)
+    unknown = _UNEXPECTED.search(said)
+    hint = what_it_is_called(unknown[1], taken) if unknown else ""
+    if said == "too many positional arguments":
+        bound = "self" in taken
+        places = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+                     for p in taken.values()) - bound
+        said = (f"at most {places} arguments can be given by position, but got "
+                f"{len(args) - bound}")
+    return TypeError(f"For '{name}', {said}{'; ' + hint if hint else ''}"
+                     f"{'' if hint.endswith('?') else '.'} "
+                     f"It takes {plain_signature(signature)}.")
+
+
+def plain_signature(function: Callable[..., Any] | inspect.Signature) -> inspect.Signature:
+    """What a function takes, without the types."""
+    taken = _signature(function).parameters.values()
+    return inspect.Signature([p.replace(annotation=p.empty) for p in taken if p.name != "self"])
+
+
+def _signature(function: Callable[..., Any] | inspect.Signature) -> inspect.Signature:
+    return function if isinstance(function, inspect.Signature) else inspect.signature(function)
+
+
+def culprit(function: Callable[..., Any], given: dict[str, Any]) -> str:
+    """The argument that a kernel took amiss: a text or an object where a function takes neither.
+
+    Args:
+        given: the arguments by name.
+
+    Returns:
+        The beginning of a message; "" if it can't be told.
+    """
+    parameters = inspect.signature(function).parameters
+    for name, value in given.items():
+        annotation = str(parameters[name].annotation)
+        if any(word in annotation for word in ("Any", "str", "None", "empty", "Callable")):
+            continue  # it may take anything
+        if _is_strange(value) or value is None:
+            return f"'{name}' must not be {_kind(value)}."
+    return ""
+
+
+def _is_strange(value: Any) -> bool:
+    """Whether something is neither a number nor a tensor nor anything that holds some."""
+    return not (value is None or value is ... or isinstance(value, (Number, slice, list, tuple))
+                or hasattr(value, "dtype") or hasattr(value, "_raw") or callable(value)
+                or isinstance(value, Type))
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"

@@ -1,0 +1,59 @@
+"""Names that code looks for where there are none yet: a later call may find them."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import types
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+from .kinds import BY_NAME, names_of, with_inner
+
+Spaces = dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]]
+_ASKING = BY_NAME | {"hasattr", "globals", "eval", "exec"}
+
+
+@functools.lru_cache(4096)
+def sought_by(code: types.CodeType) -> frozenset[str]:
+    """The names that a code object may look for and go on without: all, or none.
+
+    That is code which asks whether a name exists, or which handles exceptions.
+    """
+    names = names_of(code)
+    return names if not _ASKING.isdisjoint(names) or any(map(_handles, with_inner(code))) else (
+        frozenset())
+
+
+def _handles(code: types.CodeType) -> bool:
+    """Whether code has an ``except``; those of ``with`` and ``finally`` raise again."""
+    before = ""
+    for step in dis.get_instructions(code):
+        if "EXC_MATCH" in step.opname or before == "PUSH_EXC_INFO" and step.opname == "POP_TOP" or (
+                step.opname == "SETUP_FINALLY"):  # of Python 3.10
+            return True
+        before = step.opname
+    return False
+
+
+def note_absent(spaces: Spaces, sought: Set[str], modules: Iterable[types.ModuleType],
+                classes: Iterable[type]) -> None:
+    """Add to the names in use, as `Reach.spaces` has them, those that may be there later.
+
+    These are the names sought that modules and the built-in ones lack, and those that classes have
+    or lack; and in each class the names that it inherits, which it may override.
+    """
+    def note(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> None:
+        spaces.setdefault(id(owner), (owner, space, {}))[2].update(dict.fromkeys(names))
+
+    if sought:
+        for space in (*map(vars, modules), vars(builtins)):
+            note(space, space, [name for name in sought if name not in space])
+        for cls in classes:
+            note(cls, vars(cls), sought)
+    for owner, _, names in list(spaces.values()):
+        if isinstance(owner, type):
+            for cls in (*owner.__mro__[1:], *type(owner).mro(type(owner))):
+                if id(cls) in spaces:
+                    names.update(spaces[id(cls)][2])

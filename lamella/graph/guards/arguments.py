@@ -1,0 +1,295 @@
+"""What a call is given, taken apart: objects that a program makes anew for each call.
+
+A graph holds for another function with the same code, for another bound method of the same object,
+for another dataclass object of the same class: what they hold (values of closures, fields) counts
+like further arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...autodiff.reverse import GradOperation, Request
+from ...autodiff.tree import dict_like
+from ...nn.cell_tree import CellTree
+from ...parameter import Parameter
+from ...tensor import Tensor
+from .kinds import (
+    ATOMS,
+    PLAIN,
+    ByIdentity,
+    has_hidden_state,
+    has_value,
+    is_large,
+    is_users,
+    slots_of,
+    with_inner,
+)
+
+DEEPEST = 8  # functions in closures of functions
+_MADE_BY_PYTHON = ("__new__", "__getattribute__", "__setattr__")
+# what counts like an argument where a closure holds it; anything else there is the same object
+_IN_CLOSURES = (*PLAIN, np.generic, tuple, Tensor, types.FunctionType, types.MethodType,
+                functools.partial, Request, GradOperation)
+
+
+class Apart(NamedTuple):
+    """An object taken apart.
+
+    Attributes:
+        key: what a graph holds for, besides the parts.
+        parts: what counts like further arguments; `ByIdentity` around what does not.
+    """
+
+    key: Any
+    parts: list[Any]
+
+
+def apart(value: Any, depth: int = 0) -> Apart | None:
+    """An argument taken apart; None if it counts as a whole, or is a Tensor or a container."""
+    kind = type(value)
+    if kind in ATOMS or isinstance(value, (Tensor, CellTree)):
+        return None
+    if kind is types.FunctionType:
+        return _of_function(value, depth)
+    if kind is types.MethodType:
+        return Apart(kind, [value.__func__, value.__self__])
+    if kind is functools.partial and not vars(value):
+        return Apart((kind, len(value.args), *value.keywords),
+                     [value.func, *value.args, *value.keywords.values()])
+    if kind is Request:
+        return Apart((kind, value.name, value.key()), [value.fn, value.weights])
+    if kind is GradOperation:
+        return Apart((kind, *vars(value).items()), [])
+    if _is_record(kind):
+        held = _fields(value)
+        return Apart((kind, *held), [ByIdentity(part) if is_large(part) else part
+                                     for part in held.values()])
+    return None
+
+
+def _of_function(value: types.FunctionType, depth: int) -> Apart | None:
+    """A function that was defined while another ran."""
+    if "<locals>" not in value.__qualname__ or depth > DEEPEST or value.__dict__ or (
+            not may_be_passed_on(value)):
+        return None
+    closed = [cell.cell_contents for cell in value.__closure__ or ()]
+    named = value.__kwdefaults__ or {}
+    given = value.__defaults__ or ()
+    if any(part is value for part in closed):
+        return None
+    return Apart((value.__code__, ByIdentity(value.__globals__), len(given), *named), [
+        part if isinstance(part, _IN_CLOSURES) or _is_record(type(part)) else ByIdentity(part)
+        for part in (*closed, *given, *named.values())])
+
+
+def put_together(value: Any, parts: list[Any]) -> Any:
+    """An object like one that has been taken apart, with other parts."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        count, given = len(value.__closure__ or ()), len(value.__defaults__ or ())
+        made = with_closure(value, [types.CellType(part) for part in parts[:count]])
+        made.__defaults__ = tuple(parts[count:count + given]) or None
+        made.__kwdefaults__ = dict(zip(value.__kwdefaults__ or (), parts[count + given:],
+                                       strict=True)) or None
+        return made
+    if kind is types.MethodType:
+        return types.MethodType(*parts)
+    if kind is functools.partial:
+        count = 1 + len(value.args)
+        return functools.partial(*parts[:count], **dict(zip(value.keywords, parts[count:],
+                                                            strict=True)))
+    if kind is Request:
+        return value.of(parts[0])
+    if kind is GradOperation:
+        return value
+    return made_of(kind, dict(zip(_fields(value), parts, strict=True)))
+
+
+def made_of(kind: type, held: dict[str, Any]) -> Any:
+    """An object of a dataclass with these attributes."""
+    made = object.__new__(kind)
+    for name, part in held.items():
+        object.__setattr__(made, name, part)
+    return made
+
+
+def is_record(value: Any) -> bool:
+    """Whether an object is one of a dataclass, of which nothing but the attributes matters."""
+    return _is_record(type(value))
+
+
+def holds_values(value: Any) -> bool:
+    """Whether an object is one of a dataclass, or of a program's class that only adds methods."""
+    return _is_record(type(value)) or _is_plain(type(value))
+
+
+@functools.lru_cache(1024)
+def _is_plain(kind: type) -> bool:
+    return (kind is not object and type(kind) is type and not hasattr(kind, "__del__")
+            and not issubclass(kind, (Tensor, CellTree))
+            and all(getattr(kind, name) is getattr(object, name) for name in _MADE_BY_PYTHON)
+            and all(base is object or is_users(base.__module__) and not has_hidden_state(base)
+                    and "__slots__" not in vars(base) for base in kind.__mro__))
+
+
+@functools.lru_cache(1024)
+def _is_record(kind: type) -> bool:
+    return (dataclasses.is_dataclass(kind) and kind.__new__ is object.__new__
+            and kind.__flags__ & (1 << 9) != 0 and not is_ours_class(kind)
+            and not issubclass(kind, (Tensor, CellTree)) and not hasattr(kind, "__del__")
+            and kind.__getattribute__ is object.__getattribute__
+            and all(base is object or "__dict__" in vars(base) or "__slots__" in vars(base)
+                    or dataclasses.is_dataclass(base) or base.__module__ in ("typing", "abc")
+                    for base in kind.__mro__))
+
+
+def is_ours_class(kind: type) -> bool:
+    """Whether a class is one of Lamella's."""
+    return isinstance(kind.__module__, str) and kind.__module__.partition(".")[0] == "lamella"
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object of a dataclass; its own dict, if it has one."""
+    return _fields(value)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    own = getattr(value, "__dict__", None)
+    slots = _slots(type(value))
+    if not slots:
+        return own or {}
+    return {**{name: getattr(value, name) for name in slots if hasattr(value, name)}, **(own or {})}
+
+
+@functools.lru_cache(1024)
+def _slots(kind: type) -> tuple[str, ...]:
+    return tuple([name for cls in kind.__mro__ for name in slots_of(cls)
+                  if name not in ("__dict__", "__weakref__")])
+
+
+def leaves_of(tree: Any, depth: int = 0) -> Iterator[Any]:
+    """The leaves of arguments, in order, also those inside of objects that are taken apart."""
+    kind = type(tree)
+    if kind in ATOMS or isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, (tuple, list)):
+        for branch in tree:
+            yield from leaves_of(branch, depth)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from leaves_of(branch, depth)
+    elif kind is ByIdentity:
+        yield tree.thing
+    else:
+        found = apart(tree, depth)
+        if found is None:
+            yield tree
+        else:
+            for branch in found.parts:
+                yield from leaves_of(branch, depth + 1)
+
+
+def given_tensors(tree: Any) -> Iterator[Tensor]:
+    """The Tensors among arguments other than Parameters, in order."""
+    for leaf in leaves_of(tree):
+        if isinstance(leaf, Tensor) and not isinstance(leaf, Parameter):
+            yield leaf
+
+
+def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
+    """The objects through which a call's arguments lead to others."""
+    if isinstance(tree, Tensor) and not isinstance(tree, Parameter):
+        yield tree.__dict__
+    elif isinstance(tree, (tuple, list)):
+        for branch in tree:
+            yield from roots_of(branch, depth)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from roots_of(branch, depth)
+    elif type(tree) is ByIdentity:
+        yield tree.thing
+    else:
+        found = apart(tree, depth)
+        if found is None:
+            yield tree
+            return
+        if type(tree) is types.FunctionType:
+            yield with_closure(tree, [types.CellType() for _ in tree.__closure__ or ()])
+        elif is_record(tree):
+            yield type(tree)
+        for branch in found.parts:
+            yield from roots_of(branch, depth + 1)
+
+
+def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any:
+    """Arguments with each leaf replaced by what `replace` returns for it; containers are new."""
+    kind = type(tree)
+    if kind in ATOMS or isinstance(tree, Tensor):
+        return replace(tree)
+    if isinstance(tree, tuple):
+        parts = [with_leaves(branch, replace, depth) for branch in tree]
+        return kind(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    if isinstance(tree, list):
+        return [with_leaves(branch, replace, depth) for branch in tree]
+    if isinstance(tree, dict):
+        held = {key: with_leaves(branch, replace, depth) for key, branch in tree.items()}
+        return held if kind is dict else dict_like(tree, held)
+    if kind is ByIdentity:
+        return tree.thing
+    found = apart(tree, depth)
+    if found is None:
+        return replace(tree)
+    return put_together(tree, [with_leaves(part, replace, depth + 1) for part in found.parts])
+
+
+def things_of(tree: Any, depth: int = 0) -> Iterator[Any]:
+    """The objects among arguments that a graph doesn't hold itself, in order.
+
+    These are lists and dicts, and what is taken apart.
+    """
+    if type(tree) in ATOMS or isinstance(tree, Tensor):
+        return
+    if isinstance(tree, (tuple, list, dict)):
+        if not isinstance(tree, tuple):
+            yield tree
+        for branch in tree.values() if isinstance(tree, dict) else tree:
+            yield from things_of(branch, depth)
+        return
+    found = apart(tree, depth)
+    if found is not None:
+        yield tree
+        for branch in found.parts:
+            yield from things_of(branch, depth + 1)
+
+
+def pattern_of(things: list[Any]) -> list[int]:
+    """Which of some objects are the same, as numbers."""
+    first: dict[int, int] = {}
+    return [first.setdefault(id(thing), len(first)) for thing in things]
+
+
+def with_closure(fn: types.FunctionType, cells: list[types.CellType]) -> types.FunctionType:
+    """A function with the same code and other variables in its closure."""
+    made = types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, None, tuple(cells))
+    made.__qualname__, made.__module__ = fn.__qualname__, fn.__module__
+    return made
+
+
+def may_be_passed_on(fn: types.FunctionType) -> bool:
+    """Whether a closure only reads its variables, and each has a value."""
+    return not assigns(fn.__code__) and all(map(has_value, fn.__closure__ or ()))
+
+
+@functools.lru_cache(1024)
+def assigns(code: types.CodeType) -> bool:
+    """Whether code, or a function defined in it, assigns variables of the enclosing functions."""
+    return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in part.co_freevars
+               for part in with_inner(code) for step in dis.get_instructions(part))

@@ -1,0 +1,55 @@
+"""Settings of other libraries' arithmetic, which a run that reaches such numbers depends on."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Arithmetic(NamedTuple):
+    """The settings of one kind of numbers, in this thread.
+
+    Attributes:
+        settings: gives them in a form that can be compared.
+        held: gives what holds as long as they do, in less time.
+    """
+
+    settings: Callable[[], Any]
+    held: Callable[[], Any]
+
+
+def _of_decimals() -> tuple[Any, ...]:
+    now = decimal.getcontext()
+    return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, dict(now.traps)
+
+
+def signals_of_decimals() -> dict[Any, bool]:
+    """The signals that decimal arithmetic has raised in this thread."""
+    return dict(decimal.getcontext().flags)
+
+
+def _of_numpy() -> tuple[Any, ...]:
+    return np.geterr(), np.geterrcall(), np.getbufsize()
+
+
+try:  # NumPy 2 keeps them in one immutable object
+    from numpy._core.umath import _extobj_contextvar  # type: ignore[attr-defined]
+
+    _held_by_numpy: Callable[[], Any] = _extobj_contextvar.get
+except ImportError:
+    _held_by_numpy = _of_numpy
+
+def arithmetic_of(thing: Any) -> Arithmetic | None:
+    """The settings on which numbers depend that code has or makes with an object, if any."""
+    if thing is np or isinstance(thing, (np.ndarray, np.generic)):
+        return NUMPY
+    if thing is decimal or thing is decimal.Decimal or isinstance(thing, decimal.Decimal):
+        return DECIMALS
+    return None
+
+
+DECIMALS = Arithmetic(_of_decimals, _of_decimals)
+NUMPY = Arithmetic(_of_numpy, _held_by_numpy)

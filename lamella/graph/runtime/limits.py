@@ -1,0 +1,99 @@
+"""Limits on recordings: for objects and texts that differ in each call, and for runs that raise."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from ..guards.arguments import with_leaves
+from .keys import form_of_any_size, key_of
+from .recompilations import called
+from .varying import input_kind
+
+MOST_OBJECTS = 32  # different objects or texts as arguments, for each of which there are graphs
+MOST_RAISED = 2  # recorded runs that raised, before such calls run eagerly until one succeeds
+MOST_LEFT = 3  # recorded runs whose graphs hold for no other call
+MOST_OUTLINES = 64  # kinds of calls that are told apart
+
+
+class Limits:
+    """What a function has been recorded for, by the types of its arguments.
+
+    Args:
+        fn: the function.
+    """
+
+    def __init__(self, fn: Callable[..., Any]):
+        self._fn = fn
+        self._kinds: dict[Any, dict[Any, None]] = {}
+        self._raised: Counter[Any] = Counter()
+        self._left: Counter[Any] = Counter()
+
+    def admits(self, args: tuple, kwargs: dict) -> bool:
+        """Whether the function may be recorded for such arguments."""
+        known = self._kinds.get(outline_of(args, kwargs), ())
+        return len(known) < MOST_OBJECTS or kinds_of(args, kwargs) in known
+
+    def note(self, args: tuple, kwargs: dict) -> None:
+        """Note that the function has been recorded for these arguments."""
+        self._kinds.setdefault(outline_of(args, kwargs), {})[kinds_of(args, kwargs)] = None
+        if len(self._kinds) > MOST_OUTLINES:
+            del self._kinds[next(iter(self._kinds))]
+
+    def refusal(self, args: tuple, kwargs: dict) -> str:
+        """Why it isn't recorded for these arguments; it names those that differ each time."""
+        known = self._kinds[outline_of(args, kwargs)]
+        differing = [number for number, kind in enumerate(kinds_of(args, kwargs))
+                     if sum(others[number] != kind for others in known) > MOST_OBJECTS // 2]
+        names = self._names(args, kwargs)
+        which = " and ".join([f"'{names[number]}'" for number in differing])
+        noun = "arguments" if len(differing) > 1 else "argument"
+        return (f"its {noun} {which} had {MOST_OBJECTS} other values so far, each a new object or "
+                f"text, and it has been recorded for each of them. A function that is given the "
+                f"same object each time, or Tensors and numbers, is recorded once")
+
+    def _names(self, args: tuple, kwargs: dict) -> list[str]:
+        names = [str(number) for number in range(len(args))]
+        try:
+            bound = inspect.signature(called(self._fn)).bind(*range(len(args)), **kwargs).arguments
+        except (TypeError, ValueError):
+            bound = {}
+        for name, place in bound.items():
+            for number in place if isinstance(place, tuple) else (place,):
+                if isinstance(number, int) and number < len(names) and name not in kwargs:
+                    names[number] = name
+        return [*names, *kwargs]
+
+    def may_record(self, args: tuple, kwargs: dict) -> bool:
+        """Whether recorded runs with such arguments have not raised again and again."""
+        return not self._raised or self._raised[outline_of(args, kwargs)] < MOST_RAISED
+
+    def raised(self, args: tuple, kwargs: dict) -> None:
+        """Note that a recorded run has raised an error."""
+        if len(self._raised) < MOST_OUTLINES:
+            self._raised[outline_of(args, kwargs)] += 1
+
+    def succeeded(self, args: tuple, kwargs: dict) -> None:
+        """Note that such a run has returned: the next one may be recorded."""
+        if self._raised:
+            self._raised.pop(outline_of(args, kwargs), None)
+
+    def left(self, args: tuple, kwargs: dict) -> bool:
+        """Note that a graph holds for no other call; returns whether there were too many."""
+        outline = outline_of(args, kwargs)
+        self._left[outline] += 1
+        return self._left[outline] > MOST_LEFT
+
+
+def outline_of(args: tuple, kwargs: dict) -> Any:
+    """The types of the arguments, and of what they hold; it keeps none of them alive."""
+    return key_of(*with_leaves((args, kwargs), type))
+
+
+def kinds_of(args: tuple, kwargs: dict) -> tuple[Any, ...]:
+    """The kinds of the arguments, each by itself, without numbers and sizes."""
+    plain = with_leaves([*args, *kwargs.values()],
+                        lambda leaf: leaf if (kind := input_kind(leaf)) is None else kind)
+    return tuple([key_of((value,), {}, form_of_any_size) for value in plain])

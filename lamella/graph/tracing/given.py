@@ -1,0 +1,105 @@
+"""Changes that a run makes to what it was given: lists and dicts, fields of dataclass objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from ..guards.arguments import apart, is_record, leaves_of, pattern_of, things_of
+from ..guards.kinds import ByIdentity
+from ..guards.reach import Reach
+from ..guards.values import kind_of_rule
+from .changes import (
+    WHOLE,
+    Change,
+    GivenThing,
+    assign,
+    compared,
+    copy_of,
+    differences,
+    holder_of,
+)
+from .recorder import CannotTrace
+
+
+class Given:
+    """What a run was given, as it was before the run.
+
+    Args:
+        arguments: those of the call.
+
+    Attributes:
+        things: the objects that the next call may have others of, in order.
+        pattern: which of them are the same.
+    """
+
+    def __init__(self, arguments: Any):
+        self.things = list(things_of(arguments))
+        self.pattern = pattern_of(self.things)
+        self._known = {id(thing) for thing in self.things}
+        self._before = [_content(thing) for thing in self.things]
+        self._rules = [(leaf, kind) for leaf in leaves_of(arguments)
+                       if (kind := kind_of_rule(leaf)) is not None]
+        self._arrays = [(leaf, leaf.copy()) for leaf in leaves_of(arguments)
+                        if type(leaf) is np.ndarray]
+
+    def knows(self, thing: Any) -> bool:
+        """Whether an object is one of the things."""
+        return id(thing) in self._known
+
+    def changes(self, reach: Reach) -> Iterator[tuple[Change, Any]]:
+        """The assignments since then, each with its value.
+
+        Raises:
+            CannotTrace: if something has been changed in a way that a replay can't repeat.
+        """
+        if any(kind_of_rule(rule) != kind for rule, kind in self._rules):
+            raise CannotTrace("changes an object that it was given")
+        if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
+               for array, before in self._arrays):
+            raise CannotTrace("changes a NumPy array that it was given")
+        for number, (thing, before) in enumerate(zip(self.things, self._before, strict=True)):
+            if type(before) is tuple:
+                now = _content(thing)
+                if len(now) != len(before) or not all(map(is_, now, before)):
+                    raise CannotTrace("changes a function that it was given")
+            elif self.pattern[number] == number and not reach.knows(thing):
+                for key, value in differences(compared(thing), before):
+                    yield Change(GivenThing(number), key), value
+
+    def found_elsewhere(self, reach: Reach) -> list[tuple[int, Any]]:
+        """The things that the run also finds otherwise, with their numbers.
+
+        Raises:
+            CannotTrace: if they aren't inspected there.
+        """
+        found = [(number, thing) for number, thing in enumerate(self.things) if reach.knows(thing)]
+        inspected = {id(place.thing) for place in reach.places}
+        if any(type(before := self._before[number]) is not tuple and before is not None
+               and id(compared(thing)) not in inspected for number, thing in found):
+            raise CannotTrace("is given what it may also find elsewhere")
+        return found
+
+    def restore(self) -> None:
+        """Restore what has been changed."""
+        for thing, before in zip(self.things, self._before, strict=True):
+            if type(before) is tuple or not any(differences(compared(thing), before)):
+                continue
+            holder = holder_of(thing)
+            if isinstance(holder, (list, dict)):
+                assign(holder, WHOLE, before)
+            else:
+                for key, _ in list(differences(compared(thing), before)):
+                    assign(holder, key, before[key])
+
+
+def _content(thing: Any) -> Any:
+    """A copy of what a thing holds; the parts of a function or a method, as a tuple."""
+    if isinstance(thing, (list, dict)) or is_record(thing):
+        return copy_of(compared(thing))
+    found = apart(thing)
+    return tuple([part.thing if type(part) is ByIdentity else part
+                  for part in found.parts]) if found is not None else ()

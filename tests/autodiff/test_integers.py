@@ -1,0 +1,135 @@
+"""Derivatives by integers: the function sees integers, runs once, and has 2.10's gradients."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+
+X = Tensor([1.0, 2.0, 3.0])
+I = Tensor(np.array([1, 2, 3], np.int32))  # noqa: E741
+
+# by MindSpore 2.10 in PyNative mode
+RECORDED = {
+    "product": (lambda i: i * i, [2, 4, 6]),
+    "integer quotient": (lambda i: i // 2, [0, 0, 0]),
+    "remainder": (lambda i: i % 2 * i, [2, 2, 4]),
+    "cast": (lambda i: i.astype(ms.float32) * 2, [2, 2, 2]),
+    "power of a cast": (lambda i: i.astype(ms.float32) ** 2 * 0.3, [0, 1, 1]),
+    "product with numbers": (lambda i: (i * X * 0.7).sum(), [0, 1, 2]),
+    "power": (lambda i: i ** 3, [3, 12, 27]),
+    "sum": (lambda i: (i * i).sum() * i, [26, 38, 50]),
+    "index": (lambda i: X[i - 1] * 2, [0, 0, 0]),
+    "index and factor": (lambda i: X[i - 1] * 2 * i, [2, 4, 6]),
+    "condition": (lambda i: ops.where(i > 1, X * i, X), [0, 2, 3]),
+    "reshape": (lambda i: i.reshape(3, 1) * i, [12, 12, 12]),
+    "type": (lambda i: i * (2 if i.dtype == ms.int32 else 3), [2, 2, 2]),
+    "gather": (lambda i: ops.gather(X, i - 1, 0) * i, [1, 2, 3]),
+    "index by a number": (lambda i: X[int(i[0])] * i, [2, 2, 2]),
+    "sine": (lambda i: ops.sin(i * X), [0, -1, -2]),
+    "absolute": (lambda i: ops.abs(i - 2) * i, [0, 0, 4]),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_gradients_are_mindspores(name):
+    f, want = RECORDED[name]
+    gradient = ms.grad(f)(I)
+    assert gradient.dtype == ms.int32 and gradient.asnumpy().tolist() == want
+    assert ms.jit(lambda i: ms.grad(f)(i))(I).asnumpy().tolist() == want
+    value, again = ms.value_and_grad(f)(I)
+    plain = f(I)
+    assert value.dtype == plain.dtype and value.asnumpy().tolist() == plain.asnumpy().tolist()
+    assert again.asnumpy().tolist() == want and type(value._raw) is type(plain._raw)
+    assert I.asnumpy().tolist() == [1, 2, 3]
+
+
+def test_inside_of_vmap():
+    rows = ops.stack([I, I + 1])
+    for name in ("product", "cast", "index and factor", "gather", "type"):
+        f = RECORDED[name][0]
+        if name in ("index and factor", "gather"):
+            rows = ops.stack([I, I])
+        want = [ms.grad(f)(row).asnumpy().tolist() for row in rows]
+        assert ms.vmap(ms.grad(f))(rows).asnumpy().tolist() == want
+
+
+def test_second_derivatives_and_forward_mode():
+    cube = lambda i: i * i * i  # noqa: E731
+    assert ms.grad(ms.grad(cube))(I).asnumpy().tolist() == [6, 12, 18]
+    ones = Tensor(np.ones(3, np.int32))
+    value, tangent = ms.jvp(cube, I, ones)
+    assert value.dtype == tangent.dtype == ms.int32
+    assert value.asnumpy().tolist() == [1, 8, 27] and tangent.asnumpy().tolist() == [3, 12, 27]
+    value, push = ops.linearize(cube, I)
+    assert value.dtype == ms.int32 and push(ones).asnumpy().tolist() == [3, 12, 27]
+    value, tangent = ms.jvp(lambda i: X[i - 1] * i, I, ones)
+    assert tangent.asnumpy().tolist() == [1, 2, 3]
+    assert ms.vmap(lambda i: ms.jvp(cube, i, ones)[1])(ops.stack([I, I])).asnumpy()[1, 2] == 27
+
+
+class Embedded(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.table, self.dense = nn.Embedding(10, 4), nn.Dense(4, 1)
+        self.calls, self.drawn = 0, []
+
+    def construct(self, ids):
+        self.calls += 1
+        self.drawn.append(float(ms.numpy.rand(1)[0]))
+        return self.dense(self.table(ids)).sum()
+
+
+@pytest.mark.parametrize("call", [
+    lambda net, ids: ms.grad(net)(ids),
+    lambda net, ids: ms.value_and_grad(net, 0, net.trainable_params())(ids),
+    lambda net, ids: ms.vjp(net, ids)[1](Tensor(1.0)),
+    lambda net, ids: ops.GradOperation(get_all=True)(net)(ids),
+    lambda net, ids: ms.jvp(net, ids, Tensor(np.ones(2, np.int32))),
+    lambda net, ids: ms.ops.linearize(net, ids),
+])
+def test_the_program_runs_once(call):
+    net = Embedded()
+    ms.set_seed(5)
+    for _ in range(3):
+        call(net, Tensor([1, 2], ms.int32))
+    ms.set_seed(5)
+    assert net.calls == 3 and net.drawn == [float(ms.numpy.rand(1)[0]) for _ in range(3)]
+
+
+@pytest.mark.parametrize("kind", [TypeError, IndexError, ValueError, RuntimeError])
+def test_errors_of_the_program_do_not_start_it_again(kind):
+    calls = []
+
+    def f(i):
+        calls.append(i.dtype)
+        raise kind("by the program")
+
+    with pytest.raises(kind, match="by the program"):
+        ms.grad(f)(I)
+    assert calls == [ms.int32]
+
+
+def test_integers_changed_in_place():
+    def f(i):
+        i = i * 1
+        i += 2
+        i[0] = 7
+        return (i * i).sum()
+
+    assert ms.grad(f)(I).asnumpy().tolist() == [0, 8, 10]
+
+    def g(i):
+        y = X * 1
+        y += i
+        y[0] = i[2] * 2
+        return (y * y).sum()
+
+    assert ms.grad(g)(I).asnumpy().tolist() == [0, 8, 12 + 24]
+
+
+def test_booleans():
+    mask = Tensor([True, False, True])
+    assert ms.grad(lambda m: m * X)(mask).asnumpy().tolist() == [True, True, True]
+    assert not ms.grad(lambda m: ops.where(m, X, X * 2))(mask).any()
+    assert ms.grad(lambda m: X[m].sum())(mask).shape == (3,)
