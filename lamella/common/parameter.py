@@ -1,5 +1,5 @@
 """`common.parameter`: Parameter and ParameterTuple."""
 
-from ..parameter import Parameter, ParameterTuple
+from ..tensors.parameter import Parameter, ParameterTuple
 
 __all__ = ["Parameter", "ParameterTuple"]

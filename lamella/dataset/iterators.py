@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..state import state
+from ..core.state import state
 from .order import Row
 from .rows import as_tensor
 from .state import Run

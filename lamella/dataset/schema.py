@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..dtype import Type
-from ..errors import one_of
+from ..core.dtype import Type
+from ..core.errors import one_of
 from .checks import string
 
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

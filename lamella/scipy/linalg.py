@@ -12,9 +12,9 @@ import torch
 
 from .. import numpy as lnp
 from .. import ops
-from ..dtype import is_inexact
-from ..errors import one_of, op
-from ..tensor import Tensor, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import one_of, op
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq",
            "lu", "lu_factor", "lu_solve", "solve_triangular"]

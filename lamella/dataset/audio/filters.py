@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import one_of
+from ...core.errors import one_of
 from ..checks import boolean, integer, number
 from ..errors import needs
 from .operation import AudioOperation

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import one_of
+from ...core.errors import one_of
 from ..checks import existing_file
 from ..errors import in_pipeline
 from .files import picture
