@@ -365,6 +365,8 @@ def raise_in_all(name: str, error: Exception | None, group: Group) -> None:
     Args:
         error: this process's, or None.
     """
+    if error is not None and group.size == 1:
+        raise error
     flag = torch.tensor([error is not None], dtype=torch.int32, device=context.current_device())
     if not all_reduce(name, flag, "max", group):
         return

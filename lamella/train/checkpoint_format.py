@@ -30,6 +30,7 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from ..core import dtype as mstype
+from ..core import log
 from ..tensors.construction import flat_bytes
 from .atomic_file import replacing
 
@@ -42,6 +43,8 @@ _MAX_DIMS = 32
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 _TYPES = {t.printed: raw for raw, t in mstype.from_raw.items()}
+NO_CHECKSUM = ("For 'load_checkpoint', the file '{}' has no checksum to compare: it was saved "
+               "without 'crc_check'.")
 # how to read a checkpoint of PyTorch's
 FROM_PYTORCH = ("take {name: ms.Parameter(ms.Tensor(value.numpy()), name=name) for name, value in "
                 "torch.load(file, weights_only=True).items()}")
@@ -344,10 +347,10 @@ def _content_end(file: BinaryIO, path: str, check: bool) -> int:
     if end == 0:
         raise CheckpointFileError(path, "it is empty")
     trailer = len(_CRC_MARK) + _CRC_BYTES
-    if end < trailer:
-        return end
-    tail = _read(file, path, end - trailer, trailer)
+    tail = _read(file, path, end - trailer, trailer) if end >= trailer else b""
     if not tail.startswith(_CRC_MARK):
+        if check:
+            log.warning(NO_CHECKSUM.format(path))
         return end
     end -= trailer
     if check:

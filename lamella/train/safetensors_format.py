@@ -17,9 +17,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save_file
 
+from ..core import log
 from ..tensors.construction import flat_bytes
 from .atomic_file import folder_for, put, replacing
-from .checkpoint_format import CheckpointFileError
+from .checkpoint_format import NO_CHECKSUM, CheckpointFileError
 
 __all__ = ["read_safetensors", "write_safetensors"]
 
@@ -121,6 +122,8 @@ def _read_file(path: str, keep: Callable[[str], str | None],
             if new is not None:
                 values[new] = raw.clone()  # apart from the file, which may change
         expected = metadata.get("crc_num")
+    if crc and expected is None:
+        log.warning(NO_CHECKSUM.format(path))
     if crc and expected is not None and expected != str(checksum):
         raise CheckpointFileError(path, "its checksum differs, so it is damaged")
     texts = {k[len(_TEXT):]: v for k, v in metadata.items() if k.startswith(_TEXT)}

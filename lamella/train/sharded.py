@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -64,6 +65,8 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     from torch.distributed.checkpoint.filesystem import FileSystemWriter
     from torch.distributed.checkpoint.state_dict_saver import save
 
+    from .sharded_reader import checksum
+
     _check("save_sharded", folder, network)
     group = group_of(None, "save_sharded")
     held = {name: _held(p, p._data) for name, p in _parameters("save_sharded", network).items()
@@ -71,11 +74,15 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     state = run_state(rows, more)
     number = _agreed(_begin(folder) if group.rank == 0 else 0, group)
     new = os.path.join(folder, str(number))
-    with replacing(_state_file(new, group.rank)) as path, open(path, "w", encoding="utf-8") as file:
-        json.dump({"size": group.size, "state": state}, file)
     with _as_errors("save_sharded", folder):
         save(held, storage_writer=FileSystemWriter(new), process_group=group.process_group,
              no_dist=group.size == 1, planner=DefaultSavePlanner(dedup_save_to_lowest_rank=True))
+    sums = {name: checksum(os.path.join(new, name)) for name in os.listdir(new)
+            if name.startswith(f"__{group.rank}_") or not group.rank and name == ".metadata"}
+    with replacing(_state_file(new, group.rank)) as path, open(path, "w", encoding="utf-8") as file:
+        json.dump({"size": group.size, "state": state, "files": sums,
+                   "crc": zlib.crc32(state.encode())}, file)
+    exchange.barrier("save_sharded", group)
     if group.rank == 0:
         with replacing(os.path.join(folder, _CURRENT)) as path, open(path, "w") as file:
             file.write(str(number))
@@ -102,11 +109,12 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
         TypeError: if `folder` is no path, or `network` no Cell.
         ValueError: if there is no complete checkpoint, or `rows` are given in a world of another
             size.
-        RuntimeError: if the network has other Parameters, or the checkpoint is damaged.
+        RuntimeError: if the network has other Parameters, or the checkpoint is damaged; in some
+            processes ValueError, which names the file.
     """
     from torch.distributed.checkpoint.state_dict_loader import load
 
-    from .sharded_reader import Reader
+    from .sharded_reader import Planner, Reader, check_files
 
     _check("load_sharded", folder, network)
     group = group_of(None, "load_sharded")
@@ -120,6 +128,13 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
     elif rows is not None:
         raise ValueError(f"For 'load_sharded', '{folder}' was written by {size} processes: it has "
                          f"no place in the 'rows' of one of {group.size}.")
+    problem = None
+    try:  # each process looks at its share of the files
+        for rank in range(group.rank, size, group.size):
+            check_files(where, _described(where, rank).get("files", {}))
+    except (ValueError, OSError) as error:
+        problem = error
+    exchange.raise_in_all("load_sharded", problem, group)
     parameters, reader = _parameters("load_sharded", network), Reader(where)
     check_names("load_sharded", folder, set(parameters), set(reader.tensors))
     for name, parameter in parameters.items():
@@ -131,7 +146,8 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
              if not p._data.is_meta}
     with _as_errors("load_sharded", folder):
         load({name: _held(parameters[name], raw) for name, raw in found.items()},
-             storage_reader=reader, process_group=group.process_group, no_dist=group.size == 1)
+             storage_reader=reader, planner=Planner(), process_group=group.process_group,
+             no_dist=group.size == 1)
     for name, raw in found.items():
         parameters[name].set_data(wrap(raw), slice_shape=True)
     return put_back(state, rows) if size == group.size else state["more"]
@@ -172,11 +188,11 @@ def _current(folder: str) -> int:
     path = os.path.join(folder, _CURRENT)
     if not os.path.isfile(path):
         return 0
-    with open(path) as file:
-        text = file.read()
-    if not text.isdigit():
+    with open(path, "rb") as file:
+        text = file.read(40)
+    if not text.isdigit() or len(text) > 18:
         raise ValueError(f"The file '{path}' must hold the number of a checkpoint, but has "
-                         f"{text[:40]!r}.")
+                         f"{text!r}.")
     return int(text)
 
 
@@ -191,9 +207,33 @@ def _state_file(folder: str, rank: int) -> str:
 
 def _state(folder: str, rank: int) -> tuple[int, dict[str, Any]]:
     """How many processes wrote a checkpoint, and the state of one of them."""
-    with open(_state_file(folder, rank), encoding="utf-8") as file:
-        found = json.load(file)
-    return found["size"], state_in(found["state"])
+    found = _described(folder, rank)
+    try:
+        state = state_in(found["state"])
+        if not isinstance(state, dict) or not {"more", "rows", "python", "random"} <= set(state):
+            raise ValueError("it has no state of a run")
+        return int(found["size"]), state
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _damaged(_state_file(folder, rank), repr(error)) from error
+
+
+def _described(folder: str, rank: int) -> dict[str, Any]:
+    """What one of the processes wrote down; `crc` is a checksum of its state."""
+    path = _state_file(folder, rank)
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        if not 0 < found["size"] < 1 << 20:
+            raise ValueError(f"it says that there were {found['size']} processes")
+        if found.get("crc", 0) and found["crc"] != zlib.crc32(found["state"].encode()):
+            raise ValueError("its checksum differs")
+        return found
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: str, why: str) -> ValueError:
+    return ValueError(f"For 'load_sharded', the file '{path}' is damaged: {why}.")
 
 
 @contextmanager

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import zlib
 from typing import Any
 
 import torch
-from torch.distributed.checkpoint.filesystem import FileSystemReader
-from torch.distributed.checkpoint.metadata import Metadata, StorageMeta, TensorStorageMetadata
+from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
+from torch.distributed.checkpoint.filesystem import FileSystemReader, _StorageInfo
+from torch.distributed.checkpoint.metadata import (
+    Metadata,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
 
-__all__ = ["Reader"]
+__all__ = ["Planner", "Reader", "check_files", "checksum"]
 
 _METADATA = "torch.distributed.checkpoint.metadata"
 _KNOWN = {(_METADATA, name) for name in (
@@ -30,6 +38,61 @@ class _Unpickler(pickle.Unpickler):
         if module == "torch" and isinstance(found := getattr(torch, name, None), torch.dtype):
             return found
         raise pickle.UnpicklingError(f"it has '{module}.{name}', which no checkpoint needs")
+
+
+def _problem(found: Any) -> str:
+    """What is wrong with the metadata of a checkpoint, if anything is."""
+    if not isinstance(found, Metadata):
+        return "it has no metadata"
+    entries, places = found.state_dict_metadata, found.storage_data
+    if not isinstance(entries, dict) or not isinstance(places, dict):
+        return "it doesn't say what is where"
+    for name, entry in entries.items():
+        if not isinstance(name, str) or not isinstance(entry, TensorStorageMetadata):
+            return f"{str(name)[:80]!r} is no tensor"
+        if not isinstance(entry.size, torch.Size) or not isinstance(
+                entry.properties, TensorProperties):
+            return f"{name[:80]!r} has no size or no type"
+    for place in places.values():
+        file = getattr(place, "relative_path", None)
+        if not isinstance(place, _StorageInfo) or not isinstance(file, str) or (
+                os.path.basename(file) != file or file in ("", ".", "..")):
+            return f"an entry is in {str(file)[:80]!r}, which is no file of the folder"
+        if getattr(place, "transform_descriptors", None):
+            return "an entry is compressed, which 'save_sharded' never does"
+    return ""
+
+
+def checksum(path: str) -> int:
+    """The CRC-32 of a file."""
+    found = 0
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            found = zlib.crc32(block, found)
+    return found
+
+
+def check_files(folder: str, sums: Any) -> None:
+    """Compare the checksums of files.
+
+    Raises:
+        ValueError: if one differs, or isn't there.
+    """
+    if not isinstance(sums, dict):
+        raise ValueError(f"For 'load_sharded', the checksums in '{folder}' are damaged.")
+    for name, wanted in sums.items():
+        path = os.path.join(folder, os.path.basename(name))
+        if not os.path.isfile(path) or checksum(path) != wanted:
+            raise ValueError(f"For 'load_sharded', the file '{path}' is damaged: its checksum "
+                             f"differs.")
+
+
+class Planner(DefaultLoadPlanner):
+    """Reads tensors only; torch's own would unpickle what isn't one."""
+
+    def load_bytes(self, read_item: Any, value: Any) -> None:
+        """Refuse it."""
+        raise ValueError(f"{read_item.dest_index.fqn!r} is no tensor")
 
 
 class Reader(FileSystemReader):
@@ -55,10 +118,12 @@ class Reader(FileSystemReader):
         try:
             with open(path, "rb") as file:
                 found = _Unpickler(file).load()
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError, TypeError, LookupError,
+                AttributeError, ImportError, OverflowError, MemoryError, RecursionError) as error:
             raise ValueError(f"The checkpoint's file '{path}' can't be read: {error}.") from error
-        if not isinstance(found, Metadata):
-            raise ValueError(f"The checkpoint's file '{path}' has no metadata.")
+        problem = _problem(found)
+        if problem:
+            raise ValueError(f"The checkpoint's file '{path}' is damaged: {problem}.")
         found.storage_meta = found.storage_meta or StorageMeta()
         found.storage_meta.load_id = self.load_id
         return found

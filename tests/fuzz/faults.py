@@ -6,10 +6,12 @@ Each line says how often something was tried, and how often what has to hold did
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import random
 import resource
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -23,6 +25,11 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.dataset.mindrecord import FileWriter
+from lamella.dataset.sources import tfrecord
+from lamella.train.exporting import export, load
+from lamella.train.resume import load_run, save_run
+from lamella.train.sharded import load_sharded, save_sharded
 
 Outcome = tuple[int, int]  # how often it was tried, and how often it held
 FORMATS = ("ckpt", "safetensors")
@@ -152,6 +159,105 @@ def flips(count: int, draw: random.Random, folder: Path) -> Outcome:
     return count // 2 * 2, held
 
 
+def _example(folder: Path) -> Any:
+    """A TFRecord and the files of other sources, each small."""
+    import lamella.dataset as ds
+    draw = np.random.RandomState(0)
+    writer = FileWriter(str(folder / "a.mindrecord"))
+    writer.add_schema({"id": {"type": "int32"}, "v": {"type": "int32", "shape": [-1]},
+                       "b": {"type": "bytes"}})
+    writer.add_index(["id"])
+    writer.set_header_size(16384)
+    writer.set_page_size(32768)
+    writer.write_raw_data([{"id": i, "v": draw.randint(-9, 70000, 5).astype(np.int32),
+                            "b": draw.bytes(9)} for i in range(6)])
+    writer.commit()
+    (folder / "mnist").mkdir()
+    (folder / "mnist/train-images-idx3-ubyte").write_bytes(
+        struct.pack(">IIII", 2051, 3, 4, 4) + draw.bytes(48))
+    (folder / "mnist/train-labels-idx1-ubyte").write_bytes(struct.pack(">II", 2049, 3) + bytes(3))
+    record = b"\x0a\x0e\x0a\x0c\x0a\x01a\x12\x07\x1a\x05\x0a\x03\x01\x02\x03"
+    length = struct.pack("<Q", len(record))
+    whole = b"".join((length, struct.pack("<I", tfrecord._masked(length)), record,
+                      struct.pack("<I", tfrecord._masked(record))))
+    (folder / "a.tfrecord").write_bytes(whole * 3)
+    (folder / "z.tfrecord").write_bytes(gzip.compress(whole * 3))
+    ds.MnistDataset(str(folder / "mnist")).batch(2).to_json(str(folder / "pipeline.json"))
+    net = _damaged_net().set_train(False)
+    export(nn.Dense(3, 2), ops.ones((1, 3)), file_name=str(folder / "a.mindir"),
+           file_format="MINDIR")
+    save_run(str(folder / "run.ckpt"), net, number=3)
+    save_sharded(str(folder / "sharded"), net, number=3)
+    return net
+
+
+def _rows_of(data: Any) -> None:
+    for _ in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
+        pass
+
+
+def formats(count: int, draw: random.Random, folder: Path) -> Outcome:
+    """Each file format, changed `count` times: it is read, or an error names what is wrong."""
+    import lamella.dataset as ds
+    net = _example(folder)
+
+    def read(name: str) -> Callable[[], Any]:
+        return lambda: _rows_of(getattr(ds, name)(str(folder / files[name])))
+
+    files = {"TFRecordDataset": "a.tfrecord"}
+    record, mnist = str(folder / "a.mindrecord"), str(folder / "mnist")
+    readers: dict[str, Callable[[], Any]] = {
+        "a.mindir": lambda: load(str(folder / "a.mindir")),
+        "run.ckpt": lambda: load_run(str(folder / "run.ckpt"), net),
+        "sharded/current": lambda: load_sharded(str(folder / "sharded"), net),
+        "sharded/1/process_0.json": lambda: load_sharded(str(folder / "sharded"), net),
+        "sharded/1/.metadata": lambda: load_sharded(str(folder / "sharded"), net),
+        "sharded/1/__0_0.distcp": lambda: load_sharded(str(folder / "sharded"), net),
+        "a.mindrecord": lambda: _rows_of(ds.MindDataset(record)),
+        "a.mindrecord.db": lambda: _rows_of(ds.MindDataset(record)),
+        "mnist/train-images-idx3-ubyte": lambda: _rows_of(ds.MnistDataset(mnist)),
+        "a.tfrecord": read("TFRecordDataset"),
+        "z.tfrecord": lambda: _rows_of(ds.TFRecordDataset(
+            str(folder / "z.tfrecord"), compression_type="GZIP")),
+        "pipeline.json": lambda: ds.deserialize(json_filepath=str(folder / "pipeline.json")),
+    }
+    held = 0
+    for name, reader in readers.items():
+        path = folder / name
+        whole = path.read_bytes()
+        reader()
+        for number in range(count):
+            path.write_bytes(_changed(whole, draw, number))
+            try:
+                reader()
+                held += 1
+            except Exception as error:  # noqa: BLE001
+                clear = str(folder) in str(error) or "For '" in str(error) or (
+                    "does not exist" in str(error))
+                held += clear
+                if not clear:
+                    print(f"{name}: {type(error).__name__}: {str(error)[:150]}")
+        path.write_bytes(whole)
+    return count * len(readers), held
+
+
+def _changed(whole: bytes, draw: random.Random, number: int) -> bytes:
+    """A file's bytes, cut short, or with some flipped, inserted, overwritten or doubled."""
+    data, at = bytearray(whole), draw.randrange(len(whole))
+    how = number % 5
+    if how == 0:
+        data[at] ^= 1 << draw.randrange(8)
+    elif how == 1:
+        data[at:at] = draw.randbytes(draw.randrange(1, 9))
+    elif how == 2:
+        data[at:at + 8] = draw.choice([b"\xff" * 8, bytes(8), draw.randbytes(8)])
+    elif how == 3:
+        data[at:at] = data[at:at + draw.randrange(64)]
+    else:
+        del data[at:]
+    return bytes(data)
+
+
 def _network() -> tuple[Any, Callable[[Tensor], Any]]:
     net = nn.SequentialCell(nn.Dense(8, 16), nn.Tanh(), nn.Dense(16, 1))
     return net, ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
@@ -270,6 +376,7 @@ def disks(count: int, draw: random.Random, folder: Path) -> Outcome:
 
 
 TRIALS = {"kills": (kills, 120), "truncations": (truncations, 260), "flips": (flips, 13_000),
+          "formats": (formats, 300),
           "threads": (threads, 4_256), "forks": (forks, 100), "signals": (signals, 100),
           "disks": (disks, 100)}
 

@@ -90,7 +90,8 @@ def test_many_calls(seed: int) -> None:
 def test_faults_are_survived(tmp_path) -> None:  # noqa: ANN001
     run = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.faults", "--kills", "2", "--truncations", "20",
-         "--flips", "60", "--threads", "16", "--forks", "1", "--signals", "1", "--disks", "2"],
+         "--flips", "60", "--threads", "16", "--forks", "1", "--signals", "1", "--disks", "2",
+         "--formats", "5"],
         capture_output=True, text=True, timeout=600, env=os.environ | {"LAMELLA_CACHE": "0"})
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.count(" held") == 7
+    assert run.stdout.count(" held") == 8

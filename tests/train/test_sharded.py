@@ -1,5 +1,6 @@
 """Sharded checkpoints: each process writes its shard, worlds of any size read them."""
 
+import dataclasses
 import json
 import os
 import pickle
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torch.distributed.checkpoint.metadata import BytesStorageMetadata
 
 from lamella import load_checkpoint, nn
 from lamella.parallel import (
@@ -18,6 +20,7 @@ from lamella.parallel import (
     transform_checkpoints,
 )
 from lamella.train.sharded import load_sharded, save_sharded
+from lamella.train.sharded_reader import checksum
 from lamella.train.strategy_files import ParameterLayout, write_strategy
 
 from ..worlds import run_world, start_world
@@ -165,6 +168,64 @@ def test_a_damaged_part_changes_nothing(tmp_path):
     part.write_bytes(b"\0" * len(part.read_bytes()))
     net = nn.Dense(2, 3)
     before = net.weight.asnumpy().copy()
-    with pytest.raises(RuntimeError, match="failed in processes"):
+    with pytest.raises(ValueError, match="__0_0.distcp' is damaged: its checksum differs"):
         load_sharded(str(tmp_path), net)
     assert (net.weight.asnumpy() == before).all()
+
+
+def _changed_metadata(folder, change):
+    path = folder / "1" / ".metadata"
+    found = pickle.loads(path.read_bytes())
+    change(found)
+    path.write_bytes(pickle.dumps(found))
+    about = folder / "1" / "process_0.json"
+    said = json.loads(about.read_text())
+    said["files"][".metadata"] = checksum(str(path))
+    about.write_text(json.dumps(said))
+
+
+@pytest.mark.parametrize("where", ["../../elsewhere", "/etc/passwd", "", "..", 3])
+def test_entries_are_in_the_folder(where, tmp_path):
+    save_sharded(str(tmp_path), nn.Dense(2, 3))
+
+    def change(found):
+        for key, place in found.storage_data.items():
+            found.storage_data[key] = dataclasses.replace(place, relative_path=where)
+
+    _changed_metadata(tmp_path, change)
+    with pytest.raises(ValueError, match="no file of the folder"):
+        load_sharded(str(tmp_path), nn.Dense(2, 3))
+
+
+def test_what_is_no_tensor_is_not_unpickled(tmp_path):
+    save_sharded(str(tmp_path), nn.Dense(2, 3))
+    _changed_metadata(tmp_path, lambda found: found.state_dict_metadata.update(
+        weight=BytesStorageMetadata()))
+    with pytest.raises(ValueError, match="'weight' is no tensor"):
+        load_sharded(str(tmp_path), nn.Dense(2, 3))
+
+
+@pytest.mark.parametrize("name", ["current", "1/process_0.json", "1/.metadata", "1/__0_0.distcp"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"null", b"[" * 100_000,
+                                     b"9" * 40,
+                                     b'{"size": "x"}', b'{"size": 1, "state": "[]"}'])
+def test_damaged_files_are_named(name, content, tmp_path):
+    save_sharded(str(tmp_path), nn.Dense(2, 3))
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=os.path.basename(name)):
+        load_sharded(str(tmp_path), nn.Dense(2, 3))
+
+
+def test_each_changed_bit_is_noticed(tmp_path):
+    save_sharded(str(tmp_path), nn.Dense(2, 3), number=7)
+    for path in sorted((tmp_path / "1").iterdir()):
+        whole = path.read_bytes()
+        for place in range(0, len(whole), max(1, len(whole) // 12)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1:])
+            try:
+                assert load_sharded(str(tmp_path), nn.Dense(2, 3)) == {"number": 7}
+            except ValueError as error:
+                assert path.name in str(error)
+            else:
+                assert path.suffix == ".json" and b'"size"' not in whole[place - 9:place]
+        path.write_bytes(whole)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -28,14 +30,17 @@ def read_idx(path: str, rank: int) -> np.ndarray:
         path += ".gz"
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as opened:
-            data = opened.read()
-        zero, kind, found = struct.unpack(">HBB", data[:4])
-        shape = struct.unpack(f">{found}I", data[4:4 + 4 * found])
-        if zero or kind not in _TYPES or found != rank:
-            raise ValueError(f"its first bytes are {data[:4]!r}")
-        array = np.frombuffer(data, _TYPES[kind], offset=4 + 4 * found)
-        return array.reshape(shape)
-    except (OSError, struct.error, ValueError, EOFError) as error:
+            head = opened.read(4)
+            zero, kind, found = struct.unpack(">HBB", head)
+            if zero or kind not in _TYPES or found != rank:
+                raise ValueError(f"its first bytes are {head!r}")
+            shape = struct.unpack(f">{found}I", opened.read(4 * found))
+            size = math.prod(shape) * np.dtype(_TYPES[kind]).itemsize
+            if not path.endswith(".gz") and size != os.path.getsize(path) - 4 - 4 * found:
+                raise ValueError(f"it has no {size} bytes, which the shape {shape} takes")
+            data = opened.read(size)  # what is compressed is unpacked as far as the shape says
+        return np.frombuffer(data, _TYPES[kind]).reshape(shape)
+    except (OSError, struct.error, ValueError, EOFError, zlib.error) as error:
         raise in_pipeline(f"The file {path} can't be read as IDX: {error}") from error
 
 

@@ -23,23 +23,51 @@ def records(path: str, compression: str | None = None) -> Iterator[bytes]:
     Raises:
         RuntimeError: if the file is damaged.
     """
-    if compression == "ZLIB":
-        import io
-        with open(path, "rb") as opened:
-            source: Any = io.BytesIO(zlib.decompress(opened.read()))
-    else:
-        source = (gzip.open if compression == "GZIP" else open)(path, "rb")
-    with source as opened:
-        place = 0
-        while head := opened.read(12):
-            if len(head) < 12 or _masked(head[:8]) != struct.unpack("<I", head[8:])[0]:
-                raise in_pipeline(f"The file {path} is damaged, or no TFRecord: at byte {place}.")
-            size = struct.unpack("<Q", head[:8])[0]
-            body = opened.read(size + 4)
-            if len(body) < size + 4 or _masked(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
-                raise in_pipeline(f"The file {path} is damaged: the record at byte {place}.")
-            place += 16 + size
-            yield body[:-4]
+    source: Any = _Inflated(path) if compression == "ZLIB" else (
+        gzip.open if compression == "GZIP" else open)(path, "rb")
+    place = 0
+    try:
+        with source as opened:
+            while head := opened.read(12):
+                if len(head) < 12 or _masked(head[:8]) != struct.unpack("<I", head[8:])[0]:
+                    raise in_pipeline(f"The file {path} is damaged, or no TFRecord: at byte "
+                                      f"{place}.")
+                size = struct.unpack("<Q", head[:8])[0]
+                body = opened.read(size + 4) if size < _LARGEST else b""
+                if len(body) < size + 4 or _masked(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
+                    raise in_pipeline(f"The file {path} is damaged: the record at byte {place}.")
+                place += 16 + size
+                yield body[:-4]
+    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise in_pipeline(f"The file {path} is damaged: at byte {place} of what it unpacks to: "
+                          f"{error}.") from error
+
+
+_LARGEST = 1 << 31  # bytes of a record: protobuf reads no more
+
+
+class _Inflated:
+    """A file in zlib's format, unpacked as far as is asked for."""
+
+    def __init__(self, path: str):
+        self.file, self.unpack, self.left = open(path, "rb"), zlib.decompressobj(), b""
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes."""
+        parts: list[bytes] = []
+        while size and not self.unpack.eof:
+            packed = self.left or self.file.read(1 << 16)
+            if not packed:
+                break
+            parts.append(self.unpack.decompress(packed, size))
+            self.left, size = self.unpack.unconsumed_tail, size - len(parts[-1])
+        return b"".join(parts)
+
+    def __enter__(self) -> _Inflated:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
 
 
 def _table() -> list[int]:

@@ -1,0 +1,28 @@
+"""TFRecord files that are compressed, or say more than they hold."""
+
+import gzip
+import struct
+import zlib
+
+import pytest
+
+from lamella.dataset.sources import tfrecord
+
+
+def test_compressed_files_are_unpacked_as_far_as_they_say(tmp_path):
+    """A record that says it is larger than any, and what is damaged, are errors."""
+    length = struct.pack("<Q", 1 << 40)
+    whole = length + struct.pack("<I", tfrecord._masked(length)) + bytes(1 << 20)
+    for kind, packed in (("GZIP", gzip.compress(whole)), ("ZLIB", zlib.compress(whole)),
+                         (None, whole), ("GZIP", gzip.compress(whole)[:500]),
+                         ("GZIP", gzip.compress(whole)[:12] + b"\xff" * 99),
+                         ("ZLIB", zlib.compress(whole)[:9] + b"\xff" * 99), ("ZLIB", b"x" * 40)):
+        path = tmp_path / "a.tfrecord"
+        path.write_bytes(packed)
+        with pytest.raises(RuntimeError, match="a.tfrecord is damaged"):
+            list(tfrecord.records(str(path), kind))
+    good = length[:0] + struct.pack("<Q", 3)
+    good += struct.pack("<I", tfrecord._masked(good)) + b"abc" + struct.pack(
+        "<I", tfrecord._masked(b"abc"))
+    path.write_bytes(zlib.compress(good * 5000))
+    assert list(tfrecord.records(str(path), "ZLIB")) == [b"abc"] * 5000
