@@ -302,8 +302,10 @@ class Compiled(Bindable):
         self._limits.succeeded(args, kwargs)
         self._keep(self._varying, kind, varying)
         reason = trace.refused
-        if trace.refused_once:
-            return trace.value
+        if trace.refused_once or trace.draws and not self.fullgraph and varying.may_hold_draws():
+            return trace.value  # the next call is recorded with stand-ins for random numbers
+        if trace.draws and varying.refused:
+            reason = f"{reason} ({varying.refused})"
         self._made += trace.keeps_new
         if trace.keeps_new and self._made <= MOST_NEW and not self.fullgraph:
             return trace.value  # most objects are created only once
@@ -397,7 +399,7 @@ class Compiled(Bindable):
             except BaseException:
                 self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
-            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
+            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")

@@ -35,6 +35,7 @@ from ..passes.pools import pool_channels_last
 from ..tracing import outside
 from ..tracing.arrays import as_input
 from ..tracing.changes import assign
+from ..tracing.draws import Positions
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
@@ -63,6 +64,7 @@ class Path:
         gives_one: whether it returns one Tensor, and has no other effect in Python.
         compute: computes the Python numbers of a replay from those that vary; None if none do.
         spots: where the program keeps such numbers.
+        sources: the generators of Python and NumPy that it draws from.
         expected: the expected values of the guards, with their `lines`.
         codes: the code objects of the program that ran.
         nodes: how many operations were recorded.
@@ -99,6 +101,7 @@ class Path:
         numbers = trace.numbers
         self.compute = None if numbers is None else numbers.function()
         self.spots = [] if numbers is None else numbers.spots
+        self.sources = [] if numbers is None or numbers.draws is None else numbers.draws.sources
         self._number_inputs = [] if numbers is None else [
             (place, which, kind) for place, raw in enumerate(self.constants)
             for own, which, kind in numbers.tensors if own is raw]
@@ -178,7 +181,7 @@ class Path:
         assert self.compute is not None
         try:
             return self.compute(*numbers, *[spot.get() for spot in self.spots])
-        except (ArithmeticError, TypeError, ValueError):
+        except (ArithmeticError, LookupError, TypeError, ValueError):
             return None  # the function itself then raises it at its line
 
     def _inputs(self, given: list[torch.Tensor], computed: Sequence[Any] | None = None
@@ -250,6 +253,17 @@ class Path:
         None if a guard fails; then there were no side effects. If the run computes Python numbers,
         the last result is a list of these.
         """
+        if not self.sources:
+            return self._run(given, numbers)
+        begun, found = Positions(self.sources), None
+        try:
+            found = self._run(given, numbers)
+        finally:
+            if found is None:
+                begun.put_back()
+        return found
+
+    def _run(self, given: list[torch.Tensor], numbers: Sequence[Any]) -> list[Any] | None:
         computed = None
         if self.compute is not None:
             computed = self._computed(numbers)

@@ -78,6 +78,7 @@ class Numbers:
         self.spots = list(spots)
         self.held = [Number(self, spot.get(), f"n{len(given) + i}") for i, spot in enumerate(spots)]
         self.recorder: Any = None  # of the rehearsal
+        self.draws: Any = None  # random numbers that the run draws: see `draws`
         self.conditions: dict[str, None] = {}
         self.computed: list[str] = []
         # the type is None for an array
@@ -136,9 +137,15 @@ class Numbers:
         names = ", ".join(n.text for n in (*self.given, *self.held))
         met = " and ".join(f"({c})" for c in self.conditions) or "True"
         values = "".join(f"{text}, " for text in self.computed)
-        return eval(f"lambda {names}: ({values}) if {met} else None",
-                    {"inf": math.inf, "nan": math.nan, "math": math, "np": np,
-                     **{kind.__name__: kind for kind in NUMBERS}})
+        known = {"inf": math.inf, "nan": math.nan, "math": math, "np": np,
+                 **{kind.__name__: kind for kind in NUMBERS}}
+        if self.draws is None or not self.draws.lines:
+            return eval(f"lambda {names}: ({values}) if {met} else None", known)
+        self.draws.check()
+        known.update(self.draws.given)
+        exec("\n    ".join([f"def computed({names}):", *self.draws.lines, f"return ({values})"]),
+             known)
+        return known["computed"]
 
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
