@@ -371,6 +371,8 @@ class Path:
             if now != form:
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
                         f"{tuple(form[0])} {form[2]}", f"{tuple(now[0])} {now[2]}")
+        if self.sources and (self.plan is None or self.plan.failed is None):
+            return "a random number that decides what it computes", "", ""
         if self.plan is None or self.plan.failed is None:
             return "a number that it computes with, or memory that Tensors share", "", ""
         number, found = self.plan.failed

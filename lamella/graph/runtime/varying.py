@@ -16,6 +16,7 @@ from ..tracing.arrays import kind_of_array, may_be_input
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
+from ..tracing.lines import line_of
 from ..tracing.numbers import (
     NUMBERS,
     Numbers,
@@ -42,6 +43,7 @@ class Varying:
         draws: whether runs draw random numbers of Python or NumPy.
         keys: those of the recorded calls.
         refused: why no graph can have such numbers as inputs; empty if none has failed.
+        refused_draws: the same in words for the program's author, if runs draw random numbers.
     """
 
     def __init__(self) -> None:
@@ -51,7 +53,7 @@ class Varying:
         self.reads: set[int] = set()
         self.draws = False
         self.keys: list[Any] = []
-        self.refused = ""
+        self.refused = self.refused_draws = ""
         self._given: Sequence[Any] | None = None
         self._read: list[Any] = []
         self._reads_refused = False
@@ -110,6 +112,13 @@ class Varying:
             self.reads, self._reads_refused = set(), True
         else:
             self.refused = reason
+
+    def refuse_for(self, error: BaseException) -> None:
+        """Note the error by which a rehearsal failed; one of a run that draws may be its own."""
+        if isinstance(error, CannotTrace) or not self.draws:
+            self.refuse(f"{type(error).__name__}: {error}")
+            self.refused_draws = ("it draws random numbers that are not Lamella's, and "
+                                  f"{error}{'' if '.py:' in str(error) else line_of(error)}")
 
     @property
     def was_recorded_too_often(self) -> bool:
@@ -202,7 +211,7 @@ class Rehearsal:
         if checks_classes(self.trace.outside.codes):
             raise CannotTrace("asks for the class of a number")
         if self.ended.differ() and not self._draws_again(varying.inputs(given), begun):
-            raise CannotTrace("draws random numbers in a way that can't be repeated")
+            raise CannotTrace(f"in a way that can't be repeated{draws.line}")
 
     def _draws_again(self, given: Sequence[Any], begun: Positions) -> bool:
         """Whether the draws that were recorded lead all generators to where the run left them."""

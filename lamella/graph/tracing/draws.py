@@ -10,6 +10,7 @@ is each number whose value the program uses otherwise.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,13 +22,16 @@ from ..guards.reach import Reach
 from ..guards.spots import Spot, kept_in
 from .arrays import GivenArray, may_be_input
 from .changes import differ, position, reposition
+from .lines import NOWHERE, nearest_line
 from .numbers import NUMBERS, Number, Numbers
 from .recorder import CannotTrace
 
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
+_METHODS = frozenset(map(type, (random.random, random.uniform, np.random.rand,
+                                np.random.default_rng(0).random)))  # the types of their methods
 _OWN = (random.getstate.__self__, np.random.get_state.__self__)  # of the two modules
-_SPACES = (vars(random), vars(np.random))
+_SPACES: tuple[Any, ...] = (vars(random), vars(np.random))
 _DRAWING = frozenset("""
     random uniform triangular randint choice randrange sample shuffle choices normalvariate
     lognormvariate expovariate vonmisesvariate gammavariate gauss betavariate binomialvariate
@@ -52,12 +56,14 @@ class Draws:
         sources: the generators that were drawn from, each once.
         lines: the statements by which a replay draws them and checks what was known before.
         given: the values of names in these statements.
+        line: the line of the first draw.
     """
 
     def __init__(self, numbers: Numbers):
         self.sources: list[Any] = []
         self.lines: list[str] = []
         self.given: dict[str, Any] = {}
+        self.line = NOWHERE
         self._numbers, numbers.draws = numbers, self
         self._checked = self._count = 0
         self._standing: dict[int, Source] = {}
@@ -66,9 +72,12 @@ class Draws:
         """The stand-in for a generator, always the same."""
         return self._standing.setdefault(id(own), Source(self, own))
 
-    def spots(self, reach: Reach) -> list[tuple[Spot, Source]]:
-        """Where the program finds generators, with their stand-ins."""
-        return [(spot, self.stand_in(own)) for spot, own in kept_in(reach, GENERATORS).values()]
+    def spots(self, reach: Reach) -> list[tuple[Spot, Any]]:
+        """Where the program finds generators and their methods, with their stand-ins."""
+        return [*((spot, self.stand_in(own)) for spot, own in kept_in(reach, GENERATORS).values()),
+                *((spot, self.stand_in(found.__self__).method(found.__name__, found))
+                  for spot, found in kept_in(reach, _METHODS).values()
+                  if type(getattr(found, "__self__", None)) in GENERATORS)]
 
     def are_recorded(self) -> bool:
         """Whether this thread is in the run."""
@@ -105,6 +114,8 @@ class Draws:
             self.sources.append(source)
         name = f"d{self._count}"
         self.given[f"draw{self._count}"] = function
+        if self.line is NOWHERE:
+            self.line = nearest_line(sys._getframe(1))
         value = function(*[_real(arg) for arg in args],
                          **{key: _real(arg) for key, arg in kwargs.items()})
         self.check()
@@ -204,7 +215,7 @@ def draws_recorded(draws: Draws, reach: Reach) -> Iterator[None]:
              if any(getattr(found, "__self__", None) is own for own in _OWN)}
     spaces = {id(space): space for space in (*_SPACES, *[
         space for _, space, _ in reach.spaces.values() if isinstance(space, dict)])}
-    replaced = [(space, name, value) for space in spaces.values()
+    replaced: list[tuple[Any, str, Any]] = [(space, name, value) for space in spaces.values()
                 for name, value in list(space.items()) if id(value) in table]
     for space, name, value in replaced:
         space[name] = table[id(value)]

@@ -106,6 +106,17 @@ class Numbers:
             self.computed.append(text)
         return self.computed.index(text)
 
+    @staticmethod
+    def holds(value: Any) -> bool:
+        """Whether a value is a number that there are stand-ins for."""
+        return type(value) in NUMBERS
+
+    def standing(self, value: Any, text: str) -> Any:
+        """The stand-in for a number; for nested lists of numbers, lists of stand-ins."""
+        if type(value) is list:
+            return [self.standing(part, f"{text}[{i}]") for i, part in enumerate(value)]
+        return Number(self, value, text)
+
     def guarded(self, value: Any) -> Any:
         """A value that no replay computes: numbers in it are guarded."""
         return without(value)

@@ -71,7 +71,8 @@ _KINDS = (
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
 # methods of these types that are not pure
 _METHODS = frozenset("""
-    tofile dump now utcnow today seed getstate setstate get_state set_state __subclasses__""".split())
+    tofile dump now utcnow today seed getstate setstate get_state set_state
+    __subclasses__""".split())
 _umath = getattr(getattr(np, "_core", np), "umath", None)
 _of_numpy = getattr(_umath, "_get_extobj_dict", None)  # of NumPy 2
 _OF_VARIABLES = frozenset(("get", "name"))  # of a ContextVar
