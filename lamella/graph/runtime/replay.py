@@ -50,7 +50,16 @@ _AS_IT_IS = nullcontext()
 
 
 class GuardTooLate(CannotTrace):
-    """A guard is known only after what it depends on has been changed."""
+    """A guard is known only after what it depends on has been changed.
+
+    Args:
+        what: the reason in words.
+        reads: the numbers that the run has read off tensors.
+    """
+
+    def __init__(self, what: str, reads: list[Any]):
+        super().__init__(what)
+        self.reads = reads
 
 
 class Path:
@@ -145,7 +154,7 @@ class Path:
         except CannotCut as found:
             line: Line = found.guard.meta.get("line", NOWHERE)
             raise GuardTooLate(f"turns a tensor into a Python value after what it depends on "
-                               f"has been changed{line}") from None
+                               f"has been changed{line}", trace.reads) from None
 
     def planned(self, values: list[torch.Tensor]) -> Plan:
         """How it is run now; made by the first replay, since some graphs never run again.

@@ -27,6 +27,7 @@ from ..tracing.numbers import (
 from ..tracing.reads import NumberTrace, conversions_recorded
 from ..tracing.recorder import CannotTrace
 from ..tracing.trace import Trace, run_traced
+from .replay import GuardTooLate
 
 MOST_DRAWN = 6  # runs that drew random numbers and had no graph, before such calls run eagerly
 MOST_RECORDINGS = 24  # for different numbers, before calls with new ones run eagerly
@@ -115,6 +116,8 @@ class Varying:
 
     def refuse_for(self, error: BaseException) -> None:
         """Note the error by which a rehearsal failed; one of a run that draws may be its own."""
+        if isinstance(error, GuardTooLate) and self.may_hold_reads(error.reads):
+            return  # the next one has stand-ins for them
         if isinstance(error, CannotTrace) or not self.draws:
             self.refuse(f"{type(error).__name__}: {error}")
             self.refused_draws = ("it draws random numbers that are not Lamella's, and "

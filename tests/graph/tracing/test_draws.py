@@ -227,8 +227,38 @@ def drawn_bounds():
     return step
 
 
-REPLAYED = [scale, greedy, of_numpy, array, noise, own_python, own_numpy, old_numpy, in_loop,
-            permuted, sampled, chosen, in_gradient, in_hook, raising, after_a_read,
+def training():
+    net = nn.Dense(4, 1, weight_init="ones", has_bias=False)
+    optimizer = nn.SGD(net.trainable_params(), 0.01)
+    gradients = ms.value_and_grad(lambda x: (net(x.reshape(1, 4)) ** 2).sum(), None,
+                                  optimizer.parameters)
+    losses = []
+
+    def step(x):
+        noise = ms.Tensor(np.random.normal(0, 0.1, 4).astype(np.float32))
+        loss, grads = gradients(x + noise if random.random() < 0.7 else x)
+        optimizer(grads)
+        losses.append(float(loss))
+        return float(loss), net.weight * 1
+
+    return step
+
+
+def listed():
+    return lambda x: (x * ms.Tensor([random.random() for _ in range(4)], ms.float32),
+                      x + ms.Tensor([1, random.random(), np.random.rand(), 2]))
+
+
+def reduced():
+    def step(x):
+        noise = np.random.rand(4)
+        return x * noise.mean() + noise[1], noise.tolist() + [noise.max()]
+
+    return step
+
+
+REPLAYED = [training, listed, reduced, scale, greedy, of_numpy, array, noise, own_python,
+            own_numpy, old_numpy, in_loop, permuted, sampled, chosen, in_gradient, in_hook, raising, after_a_read,
             compared_with_tensor, dropping, drawn_bounds, in_cell, beside_lamellas]
 
 
