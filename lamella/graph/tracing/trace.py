@@ -13,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -210,9 +211,13 @@ class Trace:
         frame = sys._getframe(1)
         while frame.f_back is not None and origin_of(frame.f_code.co_filename) == OURS:
             frame = frame.f_back
-        if torch._C._are_functorch_transforms_active() or not can_defer():
+        if torch._C._are_functorch_transforms_active() or not self.only_passes(frame, value):
             return None
-        return marked(value, spec) if is_only_printed(frame) else None
+        return marked(value, spec)
+
+    def only_passes(self, frame: FrameType, value: Any) -> bool:
+        """Whether the program computes nothing with a text that a frame makes of a value."""
+        return can_defer() and is_only_printed(frame)
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""

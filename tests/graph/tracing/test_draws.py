@@ -258,8 +258,8 @@ def reduced():
 
 
 REPLAYED = [training, listed, reduced, scale, greedy, of_numpy, array, noise, own_python,
-            own_numpy, old_numpy, in_loop, permuted, sampled, chosen, in_gradient, in_hook, raising, after_a_read,
-            compared_with_tensor, dropping, drawn_bounds, in_cell, beside_lamellas]
+            own_numpy, old_numpy, in_loop, permuted, sampled, chosen, in_gradient, in_hook, raising,
+            after_a_read, compared_with_tensor, dropping, drawn_bounds, in_cell, beside_lamellas]
 
 
 @pytest.mark.parametrize("make", REPLAYED, ids=lambda make: make.__name__)
