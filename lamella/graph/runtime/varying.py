@@ -113,15 +113,15 @@ class Varying:
             self.reads, self._reads_refused = set(), True
         else:
             self.refused = reason
+            self.refused_draws = f"it draws random numbers that are not Lamella's, and {reason}"
 
     def refuse_for(self, error: BaseException) -> None:
         """Note the error by which a rehearsal failed; one of a run that draws may be its own."""
         if isinstance(error, GuardTooLate) and self.may_hold_reads(error.reads):
             return  # the next one has stand-ins for them
         if isinstance(error, CannotTrace) or not self.draws:
-            self.refuse(f"{type(error).__name__}: {error}")
-            self.refused_draws = ("it draws random numbers that are not Lamella's, and "
-                                  f"{error}{'' if '.py:' in str(error) else line_of(error)}")
+            line = "" if ".py:" in str(error) else line_of(error)
+            self.refuse(f"{error}{line}" if self.draws else f"{type(error).__name__}: {error}")
 
     @property
     def was_recorded_too_often(self) -> bool:

@@ -253,7 +253,7 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
     elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
               or value is _DELETED or knows(value) or _is_settled(value)):
-        raise error(f"{what} a new {type(value).__name__}")
+        raise error(f"{what} a new {value.__class__.__name__}")
 
 
 def _is_settled(value: Any) -> bool:

@@ -138,7 +138,7 @@ class Draws:
             parts = "".join(f"{self._source(part)}, " for part in value)
             return f"[{parts}]" if type(value) is list else f"({parts})"
         if type(value) is not np.ndarray and not isinstance(value, _FIXED):
-            raise CannotTrace(f"draws random numbers from a {type(value).__name__}")
+            raise CannotTrace(f"draws random numbers from a {value.__class__.__name__}")
         name = f"c{len(self.given)}"
         self.given[name] = value.copy() if type(value) is np.ndarray else value
         return name
