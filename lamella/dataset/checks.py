@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 LARGEST = 2**31 - 1
+LARGEST_FLOAT = 2**24  # up to which MindSpore lets floats be
 
 
 def name_of(owner: Any) -> str:
@@ -36,9 +37,26 @@ def string(owner: Any, argument: str, value: Any) -> str:
 
 def _of_type(kind: type, owner: Any, argument: str, value: Any) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a {kind.__name__}, "
-                        f"but got {value!r}.")
+        raise TypeError(f"{of_type(argument, value, kind)} For '{name_of(owner)}', '{argument}' "
+                        f"must be a {kind.__name__}, but got {value!r}.")
     return value
+
+
+def of_type(argument: str, value: Any, *kinds: type) -> str:
+    """MindSpore's sentence about an argument that has none of these types."""
+    shown = '""' if isinstance(value, str) and not value else value
+    wanted = kinds if isinstance(value, bool) and bool not in kinds else list(kinds)
+    return f"Argument {argument} with value {shown} is not of type {wanted}, but got {type(value)}."
+
+
+def in_interval(argument: str, low: Any, high: Any, above: bool = False,
+                below: bool = False) -> str:
+    """MindSpore's sentence about a number outside of an interval.
+
+    `above` and `below` say that the lower, or the upper, end isn't in it.
+    """
+    return (f"Input {argument} is not within the required interval of {'(' if above else '['}{low},"
+            f" {high}{')' if below else ']'}.")
 
 
 def existing_file(path: Any) -> Any:
@@ -64,10 +82,14 @@ def integer(owner: Any, argument: str, value: Any, low: int | None = None,
         ValueError: if it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be an int, but got {value!r}.")
+        raise TypeError(f"{of_type(argument, value, int)} For '{name_of(owner)}', '{argument}' "
+                        f"must be an int, but got {value!r}.")
     if low is not None and value < low or high is not None and value > high:
         wanted = f"an int of {low} or more" if high is None else f"in [{low}, {high}]"
-        raise ValueError(f"For '{name_of(owner)}', '{argument}' must be {wanted}, but got {value}.")
+        sentence = in_interval(argument, -LARGEST - 1 if low is None else low,
+                               LARGEST if high is None else high)
+        raise ValueError(f"{sentence} For '{name_of(owner)}', '{argument}' must be {wanted}, but "
+                         f"got {value}.")
     return value
 
 
@@ -80,14 +102,17 @@ def number(owner: Any, argument: str, value: Any, low: float | None = None,
         ValueError: if it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a number, but got "
-                        f"{value!r}.")
+        raise TypeError(f"{of_type(argument, value, float, int)} For '{name_of(owner)}', "
+                        f"'{argument}' must be a number, but got {value!r}.")
     if (low is not None and (value <= low if above else value < low)) or (
             high is not None and value > high):
         wanted = f"in {'(' if above else '['}{low}, {high}]"
         if high is None:
             wanted = f"above {low}" if above else f"{low} or more"
-        raise ValueError(f"For '{name_of(owner)}', '{argument}' must be {wanted}, but got {value}.")
+        sentence = in_interval(argument, -LARGEST_FLOAT if low is None else low,
+                               LARGEST_FLOAT if high is None else high, above)
+        raise ValueError(f"{sentence} For '{name_of(owner)}', '{argument}' must be {wanted}, but "
+                         f"got {value}.")
     return value
 
 
@@ -116,6 +141,34 @@ def choice(owner: Any, argument: str, value: Any, kind: Any) -> Any:
         TypeError: if it is none.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a {kind.__name__}, but got "
-                        f"{value!r}.")
+        raise TypeError(f"{of_type(argument, value, kind)} For '{name_of(owner)}', '{argument}' "
+                        f"must be a {kind.__name__}, but got {value!r}.")
     return value
+
+
+def rows_at_most(name: str, num_samples: int) -> None:
+    """Check how many rows are read at most.
+
+    Raises:
+        ValueError: if that is below 0.
+    """
+    if not 0 <= num_samples < 2**63:
+        raise ValueError(f"num_samples exceeds the boundary between 0 and {2**63 - 1}(INT64_MAX)! "
+                         f"For '{name}', 'num_samples' must be 0 or more, but got {num_samples}.")
+
+
+def shards(name: str, num_shards: Any, shard_id: Any) -> None:
+    """The two arguments that say which part of the rows is read.
+
+    Raises:
+        TypeError, ValueError: if one is missing, or they fit not together.
+    """
+    if (num_shards is None) is not (shard_id is None):
+        raise ValueError(f"num_shards and shard_id need to be passed in together. For '{name}', got "
+                         f"{num_shards!r} and {shard_id!r}.")
+    if num_shards is not None:
+        integer(name, "num_shards", num_shards, 1, LARGEST)
+        integer(name, "shard_id", shard_id, 0)
+        if shard_id >= num_shards:
+            raise ValueError(f"shard_id should be less than num_shards. For '{name}', got "
+                             f"{shard_id} and {num_shards}.")

@@ -6,11 +6,9 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..state import state
 from .order import Row
-from .rows import as_tensor
+from .rows import as_given, as_tensor
 from .state import Run
 
 if TYPE_CHECKING:
@@ -77,8 +75,8 @@ class _Iterator:
 
     def _values(self, row: Row) -> list[Any]:
         if self.output_numpy:
-            return list(row) if self._fresh else [
-                np.array(v) if v.base is not None else v for v in row]
+            return [v if v.__class__ is not dict and (self._fresh or v.base is None)
+                    else as_given(v, True) for v in row]
         fresh = self._fresh
         return [as_tensor(value, fresh) for value in row]
 

@@ -12,6 +12,7 @@ from .checks import LARGEST, boolean, integer
 from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
+from .rows import dtype_of
 from .samplers import RandomSampler, SequentialSampler
 from .source import MappableDataset
 from .state import Run
@@ -167,7 +168,8 @@ class RenameDataset(_Moved):
 
     def __init__(self, child: Dataset, input_columns: Any, output_columns: Any):
         super().__init__(child)
-        old, new = names("rename", input_columns), names("rename", output_columns)
+        old, new = names("rename", input_columns), names(
+            "rename", output_columns, "output_columns")
         if len(old) != len(new):
             raise ValueError(f"For 'rename', as many names must come out as go in, but got {old} "
                              f"and {new}.")
@@ -197,7 +199,7 @@ class ProjectDataset(_Moved):
 
     def __init__(self, child: Dataset, columns: Any):
         super().__init__(child)
-        self.chosen = names("project", columns)
+        self.chosen = names("project", columns, "columns")
         if not self.chosen:
             raise ValueError("For 'project', 'columns' must not be empty.")
         self._kept: Table | None = None
@@ -278,8 +280,7 @@ class ConcatDataset(Dataset):
         for part in self.children:
             for number, row in enumerate(part._rows(run)):
                 if number == 0:
-                    types = [v.dtype if v.dtype.kind not in "US" else np.dtype(v.dtype.kind)
-                             for v in row]
+                    types = [dtype_of(v) for v in row]
                     if known is not None and types != known:
                         raise in_pipeline(f"For 'concat', all datasets must have the same types, "
                                           f"but got {known} and {types}.")
@@ -389,18 +390,24 @@ def _sizes(total: int, sizes: Any, randomize: Any) -> list[int]:
         raise TypeError(f"For 'split', 'sizes' must be a list, but got {sizes!r}.")
     boolean("split", "randomize", randomize)
     if not sizes:
-        raise ValueError("For 'split', 'sizes' must not be empty.")
+        raise ValueError("sizes cannot be empty. For 'split', 'sizes' must not be empty.")
     if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
         if any(s <= 0 for s in sizes):
-            raise ValueError(f"For 'split', 'sizes' must be positive, but got {sizes}.")
+            raise ValueError(f"sizes is a list of int, but there should be no negative or zero "
+                             f"numbers. For 'split', 'sizes' must be positive, but got {sizes}.")
         if sum(sizes) != total:
-            raise RuntimeError(f"For 'split', 'sizes' must sum up to the {total} rows of the "
-                               f"dataset, but got {sizes}.")
+            raise RuntimeError(f"Sum of split sizes {sum(sizes)} is not equal to dataset size "
+                               f"{total}. For 'split', 'sizes' must sum up to the {total} rows of "
+                               f"the dataset, but got {sizes}.")
         return sizes
     if not all(isinstance(s, float) for s in sizes):
-        raise ValueError(f"For 'split', 'sizes' must be ints, or floats, but got {sizes}.")
-    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-6:
-        raise ValueError(f"For 'split', shares must be in (0, 1] and sum up to 1, but got {sizes}.")
+        raise ValueError(f"sizes should be list of int or list of float. For 'split', 'sizes' must "
+                         f"be ints, or floats, but got {sizes}.")
+    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-5:
+        why = ("there should be no numbers outside the range (0, 1]"
+               if any(not 0 < s <= 1 for s in sizes) else "the percentages do not sum up to 1")
+        raise ValueError(f"sizes is a list of float, but {why}. For 'split', shares "
+                         f"must be in (0, 1] and sum up to 1, but got {sizes}.")
     counts = [round(share * total) for share in sizes]
     if 0 in counts:
         raise RuntimeError(f"For 'split', a part would have no rows: {sizes} of {total} rows.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import one_of
 from ..errors import in_pipeline, needs
-from ..samplers import select_sampler
+from ..sampler_arguments import select_sampler
 from .files import folder
 from .slices import ArraysDataset
 

@@ -284,7 +284,7 @@ class ManifestDataset(FilesDataset):
         with open(self.dataset_file, encoding="utf-8") as opened:
             entries = [json.loads(line) for line in opened if line.strip()]
         for entry in entries:
-            if entry.get("usage") != self.usage:
+            if str(entry.get("usage")).lower() != self.usage:
                 continue
             for annotation in entry.get("annotation", []):
                 name = annotation["name"]
