@@ -105,10 +105,12 @@ _PLACES: dict[str, str] = {
     "parallel.nn": "parallel.nn.parallel_cell_wrapper parallel.nn.parallel_grad_reducer",
     "parallel.function": "parallel.function.reshard_func",
     "dataset": """
-        dataset.engine dataset.engine.datasets dataset.engine.datasets_audio
+        dataset.engine dataset.engine.datasets_audio
         dataset.engine.datasets_standard_format dataset.engine.datasets_text
         dataset.engine.datasets_user_defined dataset.engine.datasets_vision
-        dataset.engine.iterators dataset.engine.samplers dataset.engine.serializer_deserializer""",
+        dataset.engine.samplers dataset.engine.serializer_deserializer""",
+    "dataset,dataset.recovery": "dataset.engine.datasets",
+    "dataset,dataset.iterators": "dataset.engine.iterators",
     "dataset.config": "dataset.core dataset.core.config",
     "dataset.vision": "dataset.vision.transforms dataset.transforms.vision",
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",

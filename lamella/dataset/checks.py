@@ -164,8 +164,8 @@ def shards(name: str, num_shards: Any, shard_id: Any) -> None:
         TypeError, ValueError: if one is missing, or they fit not together.
     """
     if (num_shards is None) is not (shard_id is None):
-        raise ValueError(f"num_shards and shard_id need to be passed in together. For '{name}', got "
-                         f"{num_shards!r} and {shard_id!r}.")
+        raise ValueError(f"num_shards and shard_id need to be passed in together. For '{name}', "
+                         f"got {num_shards!r} and {shard_id!r}.")
     if num_shards is not None:
         integer(name, "num_shards", num_shards, 1, LARGEST)
         integer(name, "shard_id", shard_id, 0)

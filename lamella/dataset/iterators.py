@@ -15,6 +15,24 @@ if TYPE_CHECKING:
     from .node import Dataset
 
 
+# references to the iterators that there are, in the order that they were made
+ITERATORS_LIST: list[weakref.ref[_Iterator]] = []
+
+
+def _cleanup() -> None:
+    """End all iterators, with their threads and processes."""
+    for reference in list(ITERATORS_LIST):
+        iterator = reference()
+        if iterator is not None:
+            iterator.release()
+    ITERATORS_LIST.clear()
+
+
+def _forget(reference: weakref.ref[_Iterator]) -> None:
+    if reference in ITERATORS_LIST:
+        ITERATORS_LIST.remove(reference)
+
+
 class _Iterator:
     """An iterator that gives one epoch after another; each ends with StopIteration.
 
@@ -38,6 +56,30 @@ class _Iterator:
         self._stopped = False
         self._fresh = dataset.fresh
         self._closing = weakref.finalize(self, Run.close, self._run)
+        ITERATORS_LIST.append(weakref.ref(self, _forget))
+        if dataset.get_init_step():
+            self._reset(dataset.get_init_step(), dataset.get_dataset_size())
+
+    def _reset(self, step: int, dataset_size: int) -> None:
+        """Go on after so many steps of training, each a row; an epoch has `dataset_size` of them.
+
+        Raises:
+            RuntimeError: if there are fewer steps.
+        """
+        if dataset_size < 1 or step < 0 or (
+                0 <= self.num_epochs * dataset_size <= step and self.num_epochs > 0):
+            raise RuntimeError(f"Cannot reset the pipeline, reset step must be less than "
+                               f"dataset_size * num_epochs. Got {step}, {dataset_size} and "
+                               f"{self.num_epochs}.")
+        self._closing.detach()
+        self._run.close()
+        self._run, self._rows, self._stopped = Run(self.dataset, self._run.seed), None, False
+        self._closing = weakref.finalize(self, Run.close, self._run)
+        for _ in range(step // dataset_size):
+            self.dataset._advance(self._run)
+            self._run.epoch += 1
+            self._run.begin()
+        self._given = step % dataset_size
 
     def __iter__(self) -> Any:
         return self
@@ -69,7 +111,8 @@ class _Iterator:
         if self._stopped:
             raise StopIteration
         if self._run.epoch == self.num_epochs:
-            raise RuntimeError(f"The iterator was made for {self.num_epochs} epochs, which it has "
+            raise RuntimeError(f"User tries to fetch data beyond the specified number of epochs. "
+                               f"The iterator was made for {self.num_epochs} epochs, which it has "
                                f"given. Make it with a larger 'num_epochs', or -1.")
         self._rows = iter(self.dataset._rows(self._run, self._given))
 

@@ -1,4 +1,4 @@
-"""The sampler that the arguments of a source ask for: `num_samples`, `shuffle`, `sampler`, shards."""
+"""The sampler that the arguments of a source ask for."""
 
 from __future__ import annotations
 

@@ -87,7 +87,8 @@ class NumpySlicesDataset(ArraysDataset):
         if len(given) != len(columns):
             why = "" if isinstance(data, (tuple, dict)) else " as data is list"
             raise ValueError(f"Num of input column names is {len(given)}, but required is "
-                             f"{len(columns)}{why}. For 'NumpySlicesDataset', got 'column_names' {given}.")
+                             f"{len(columns)}{why}. For 'NumpySlicesDataset', "
+                             f"got 'column_names' {given}.")
         chosen = select_sampler("NumpySlicesDataset", num_samples, sampler, shuffle, num_shards,
                                 shard_id)
         if isinstance(chosen, PKSampler):
