@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .checks import LARGEST, boolean, in_interval
+from .checks import LARGEST, boolean, in_interval, of_type
 from .errors import DataError, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import Row, batched
@@ -252,23 +252,32 @@ class BucketBatchByLengthDataset(Dataset):
         self.column_names = names(name, column_names, "column_names")
         for argument, value in (("bucket_boundaries", bucket_boundaries),
                                 ("bucket_batch_sizes", bucket_batch_sizes)):
-            if not isinstance(value, list) or not value:
-                raise TypeError(f"For '{name}', '{argument}' must be a list of ints, but got "
-                                f"{value!r}.")
+            if not isinstance(value, list):
+                raise TypeError(f"{of_type(argument, value, list)} For '{name}', '{argument}' must "
+                                f"be a list of ints, but got {value!r}.")
+            if not value:
+                raise ValueError(f"{argument} cannot be empty. For '{name}', '{argument}' must be "
+                                 f"a list of ints.")
             if any(isinstance(v, bool) or not isinstance(v, int) for v in value):
-                raise TypeError(f"For '{name}', '{argument}' must be a list of ints, but got "
-                                f"{value!r}.")
+                raise TypeError(f"{argument} should be a list of int. For '{name}', '{argument}' "
+                                f"must be a list of ints, but got {value!r}.")
             if any(v <= 0 for v in value):
-                raise ValueError(f"For '{name}', '{argument}' must be positive, but got {value!r}.")
+                positive = ("must only contain positive numbers" if argument == "bucket_boundaries"
+                            else "should be a list of positive numbers")
+                raise ValueError(f"{argument} {positive}. For '{name}', '{argument}' must be "
+                                 f"positive, but got {value!r}.")
         if any(b <= a for a, b in itertools.pairwise(bucket_boundaries)):
-            raise ValueError(f"For '{name}', 'bucket_boundaries' must increase, but got "
+            raise ValueError(f"bucket_boundaries should be strictly increasing. For '{name}', "
+                             f"'bucket_boundaries' must increase, but got "
                              f"{bucket_boundaries}.")
         if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
-            raise ValueError(f"For '{name}', 'bucket_batch_sizes' must have one more than "
-                             f"'bucket_boundaries', but got {bucket_batch_sizes} and "
+            raise ValueError(f"bucket_batch_sizes must contain one element more than "
+                             f"bucket_boundaries. For '{name}', 'bucket_batch_sizes' must have one "
+                             f"more than 'bucket_boundaries', but got {bucket_batch_sizes} and "
                              f"{bucket_boundaries}.")
         if element_length_function is None and len(self.column_names) != 1:
-            raise ValueError(f"For '{name}', 'element_length_function' must be given where there "
+            raise ValueError(f"If element_length_function is not specified, exactly one column name "
+                             f"should be passed. For '{name}', it must be given where there "
                              f"are several 'column_names'.")
         self.boundaries, self.sizes = bucket_boundaries, bucket_batch_sizes
         self.length_function, self.drop_remainder = element_length_function, drop_remainder
@@ -331,7 +340,8 @@ def checked_pad_info(name: str, pad_info: Any) -> dict[str, tuple[Any, Any]] | N
     if pad_info is None:
         return None
     if not isinstance(pad_info, dict):
-        raise TypeError(f"For '{name}', 'pad_info' must be a dict, but got {pad_info!r}.")
+        raise TypeError(f"{of_type('pad_info', pad_info, dict)} For '{name}', 'pad_info' must be "
+                        f"a dict, but got {pad_info!r}.")
     for column, info in pad_info.items():
         if not isinstance(info, tuple) or len(info) != 2 or not isinstance(
                 info[0], (list, type(None))):

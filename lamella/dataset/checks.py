@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from .. import errors
+
 LARGEST = 2**31 - 1
 LARGEST_FLOAT = 2**24  # up to which MindSpore lets floats be
 
@@ -94,8 +96,10 @@ def integer(owner: Any, argument: str, value: Any, low: int | None = None,
 
 
 def number(owner: Any, argument: str, value: Any, low: float | None = None,
-           high: float | None = None, above: bool = False) -> Any:
-    """An int or a float between two bounds; both are included, but with `above` the lower isn't.
+           high: float | None = None, above: bool = False, below: bool = False) -> Any:
+    """An int or a float between two bounds; both are included.
+
+    With `above` the lower isn't, with `below` the upper isn't.
 
     Raises:
         TypeError: if it is no number.
@@ -105,12 +109,12 @@ def number(owner: Any, argument: str, value: Any, low: float | None = None,
         raise TypeError(f"{of_type(argument, value, float, int)} For '{name_of(owner)}', "
                         f"'{argument}' must be a number, but got {value!r}.")
     if (low is not None and (value <= low if above else value < low)) or (
-            high is not None and value > high):
-        wanted = f"in {'(' if above else '['}{low}, {high}]"
+            high is not None and (value >= high if below else value > high)):
+        wanted = f"in {'(' if above else '['}{low}, {high}{')' if below else ']'}"
         if high is None:
             wanted = f"above {low}" if above else f"{low} or more"
         sentence = in_interval(argument, -LARGEST_FLOAT if low is None else low,
-                               LARGEST_FLOAT if high is None else high, above)
+                               LARGEST_FLOAT if high is None else high, above, below)
         raise ValueError(f"{sentence} For '{name_of(owner)}', '{argument}' must be {wanted}, but "
                          f"got {value}.")
     return value
@@ -144,6 +148,23 @@ def choice(owner: Any, argument: str, value: Any, kind: Any) -> Any:
         raise TypeError(f"{of_type(argument, value, kind)} For '{name_of(owner)}', '{argument}' "
                         f"must be a {kind.__name__}, but got {value!r}.")
     return value
+
+
+def one_of(value: Any, allowed: Any, name: str, owner: str) -> Any:
+    """`value`, which must be one of `allowed`: an argument called `name` of `owner`.
+
+    Raises:
+        TypeError: if it is no str, but all that is allowed are.
+        ValueError: if it is another.
+    """
+    allowed = list(allowed)
+    if all(isinstance(one, str) for one in allowed):
+        string(owner, name, value)
+    try:
+        return errors.one_of(value, allowed, name, owner)
+    except ValueError as error:
+        raise ValueError(f"Input {name} is not within the valid set of {allowed}. "
+                         f"{error}") from None
 
 
 def rows_at_most(name: str, num_samples: int) -> None:

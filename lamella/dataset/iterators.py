@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..state import state
+from .checks import of_type
 from .order import Row
 from .rows import as_given, as_tensor
 from .state import Run
@@ -44,11 +45,14 @@ class _Iterator:
 
     def __init__(self, dataset: Dataset, num_epochs: int = -1, output_numpy: bool = False):
         if isinstance(num_epochs, bool) or not isinstance(num_epochs, int):
-            raise TypeError(f"'num_epochs' must be an int, but got {num_epochs!r}.")
+            raise TypeError(f"{of_type('num_epochs', num_epochs, int)} 'num_epochs' must be an "
+                            f"int, but got {num_epochs!r}.")
         if num_epochs != -1 and num_epochs < 1:
-            raise ValueError(f"'num_epochs' must be -1 or positive, but got {num_epochs}.")
+            raise ValueError(f"num_epochs can not be less than -1 or 0. 'num_epochs' must be -1 or "
+                             f"positive, but got {num_epochs}.")
         if not isinstance(output_numpy, bool):
-            raise TypeError(f"'output_numpy' must be a bool, but got {output_numpy!r}.")
+            raise TypeError(f"{of_type('output_numpy', output_numpy, bool)} 'output_numpy' must be "
+                            f"a bool, but got {output_numpy!r}.")
         self.dataset, self.num_epochs, self.output_numpy = dataset, num_epochs, output_numpy
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
@@ -66,7 +70,9 @@ class _Iterator:
         Raises:
             RuntimeError: if there are fewer steps.
         """
-        if dataset_size < 1 or step < 0 or (
+        if step < 0:
+            raise RuntimeError(f"Cannot reset the pipeline, reset step must be >= 0. Got {step}.")
+        if dataset_size < 1 or (
                 0 <= self.num_epochs * dataset_size <= step and self.num_epochs > 0):
             raise RuntimeError(f"Cannot reset the pipeline, reset step must be less than "
                                f"dataset_size * num_epochs. Got {step}, {dataset_size} and "

@@ -367,7 +367,8 @@ class FilterDataset(Dataset):
                  num_parallel_workers: int | None = None):
         super().__init__(child, num_parallel_workers)
         if not callable(predicate):
-            raise TypeError(f"For 'filter', 'predicate' must be a function, but got "
+            raise TypeError(f"Predicate should be a Python function or a callable Python object. "
+                            f"For 'filter', 'predicate' must be a function, but got "
                             f"{type(predicate).__name__}.")
         config.checked_workers("filter", num_parallel_workers)
         self.predicate = predicate

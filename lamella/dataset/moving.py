@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import LARGEST, boolean, integer
+from .checks import LARGEST, boolean, in_interval, integer, of_type
 from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
@@ -34,6 +34,10 @@ class ShuffleDataset(_Moved):
 
     def __init__(self, child: Dataset, buffer_size: int):
         super().__init__(child)
+        # as MindSpore says it, though a buffer of one row is let pass
+        if isinstance(buffer_size, int) and not isinstance(buffer_size, bool) and buffer_size < 1:
+            raise ValueError(f"{in_interval('buffer_size', 2, LARGEST)} For 'shuffle', "
+                             f"'buffer_size' must be in [1, {LARGEST}], but got {buffer_size}.")
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 1, LARGEST)
 
     def _buffer(self, run: Run) -> Any:
@@ -77,9 +81,12 @@ class RepeatDataset(_Moved):
         super().__init__(child)
         if count is not None and count != -1:
             if isinstance(count, bool) or not isinstance(count, int):
-                raise TypeError(f"For 'repeat', 'count' must be an int or None, but got {count!r}.")
+                raise TypeError(f"{of_type('count', count, int, type(None))} For 'repeat', 'count' "
+                                f"must be an int or None, but got {count!r}.")
             if count < 1:
-                raise ValueError(f"For 'repeat', 'count' must be a positive int, -1 or None, but "
+                raise ValueError(f"count should be either -1 or positive integer, range[1, "
+                                 f"INT32_MAX]. For 'repeat', 'count' must be a positive "
+                                 f"int, -1 or None, but "
                                  f"got {count!r}.")
         self.count = -1 if count is None else count
 
@@ -126,7 +133,10 @@ class TakeDataset(_Moved):
         super().__init__(child)
         integer("take", "count", count)
         if count < 1:
-            raise ValueError(f"For 'take', 'count' must be -1 or positive, but got {count}.")
+            raise ValueError(f"count should be either -1 or within the required interval of "
+                             f"(0, "
+                             f"{LARGEST}], got {count}. For 'take', 'count' must be -1 or positive, "
+                             f"but got {count}.")
         self.count = count
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
@@ -171,7 +181,8 @@ class RenameDataset(_Moved):
         old, new = names("rename", input_columns), names(
             "rename", output_columns, "output_columns")
         if len(old) != len(new):
-            raise ValueError(f"For 'rename', as many names must come out as go in, but got {old} "
+            raise ValueError(f"Number of column in input_columns and output_columns is not equal. "
+                             f"For 'rename', as many names must come out as go in, but got {old} "
                              f"and {new}.")
         self.input_columns, self.output_columns = old, new
 

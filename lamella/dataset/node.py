@@ -254,7 +254,8 @@ class Dataset(Described):
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What `apply_func` makes of this dataset."""
         if not callable(apply_func):
-            raise TypeError(f"For 'apply', 'apply_func' must be a function, but got "
+            raise TypeError(f"apply_func must be a function. For 'apply', 'apply_func' must "
+                            f"be one, but got "
                             f"{type(apply_func).__name__}.")
         made = apply_func(self)
         if not isinstance(made, Dataset):
@@ -266,7 +267,7 @@ class Dataset(Described):
         """The rows of the datasets that `func` makes of each row, one after the other."""
         from .moving import ConcatDataset
         if not callable(func):
-            raise TypeError(f"For 'flat_map', 'func' must be a function, but got "
+            raise TypeError(f"func must be a function. For 'flat_map', 'func' must be one, but got "
                             f"{type(func).__name__}.")
         parts = []
         for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):

@@ -20,7 +20,7 @@ from .samplers import (
 
 
 def select_sampler(name: str, num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any,
-                   shard_id: Any) -> BuiltinSampler:
+                   shard_id: Any, in_memory: bool = False) -> BuiltinSampler:
     """The sampler that a source's arguments ask for.
 
     Raises:
@@ -47,14 +47,15 @@ def select_sampler(name: str, num_samples: Any, sampler: Any, shuffle: Any, num_
         return SequentialSampler(None, num_samples)
     given = [n for n, v in (("shuffle", shuffle), ("num_shards", num_shards),
                             ("num_samples", num_samples)) if v is not None]
-    if isinstance(sampler, BuiltinSampler):
+    if isinstance(sampler, BuiltinSampler) and (in_memory or not given):
         if given:
             raise ValueError(f"Conflicting arguments during sampler assignments. num_samples: "
                              f"{num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
                              f"shuffle: {shuffle}. For '{name}', 'sampler' excludes {given[0]!r}.")
         return sampler
-    if shuffle is not None or num_shards is not None:
-        other = "shuffle" if shuffle is not None else "sharding"
+    if shuffle is not None or num_shards is not None or isinstance(sampler, BuiltinSampler):
+        other = "shuffle" if shuffle is not None else (
+            "sharding" if num_shards is not None else "num_samples")
         raise RuntimeError(f"sampler and {other} cannot be specified at the same time. For "
                            f"'{name}', 'sampler' excludes {given[0]!r}.")
     if isinstance(sampler, int):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import one_of
+from ..checks import one_of
 from ..errors import in_pipeline, needs
 from ..sampler_arguments import select_sampler
 from .files import folder

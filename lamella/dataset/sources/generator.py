@@ -123,7 +123,7 @@ class GeneratorDataset(MappableDataset):
                                      f"attribute '__getitem__'. For '{name}', 'shuffle', 'sampler' "
                                      f"and 'num_shards' need a source with __getitem__ and "
                                      f"__len__.")
-        return select_sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
+        return select_sampler(name, num_samples, sampler, shuffle, num_shards, shard_id, True)
 
     def _check_batches(self, batch_sampler: Any, collate_fn: Any, others: dict[str, Any]) -> None:
         name = type(self).__name__

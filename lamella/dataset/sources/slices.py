@@ -90,7 +90,7 @@ class NumpySlicesDataset(ArraysDataset):
                              f"{len(columns)}{why}. For 'NumpySlicesDataset', "
                              f"got 'column_names' {given}.")
         chosen = select_sampler("NumpySlicesDataset", num_samples, sampler, shuffle, num_shards,
-                                shard_id)
+                                shard_id, True)
         if isinstance(chosen, PKSampler):
             raise ValueError("NumpySlicesDataset doesn't support PKSampler.")
         super().__init__(given, chosen, num_parallel_workers)
