@@ -276,8 +276,8 @@ class BucketBatchByLengthDataset(Dataset):
                              f"more than 'bucket_boundaries', but got {bucket_batch_sizes} and "
                              f"{bucket_boundaries}.")
         if element_length_function is None and len(self.column_names) != 1:
-            raise ValueError(f"If element_length_function is not specified, exactly one column name "
-                             f"should be passed. For '{name}', it must be given where there "
+            raise ValueError(f"If element_length_function is not specified, exactly one column "
+                             f"name should be passed. For '{name}', it must be given where there "
                              f"are several 'column_names'.")
         self.boundaries, self.sizes = bucket_boundaries, bucket_batch_sizes
         self.length_function, self.drop_remainder = element_length_function, drop_remainder

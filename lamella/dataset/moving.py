@@ -134,9 +134,8 @@ class TakeDataset(_Moved):
         integer("take", "count", count)
         if count < 1:
             raise ValueError(f"count should be either -1 or within the required interval of "
-                             f"(0, "
-                             f"{LARGEST}], got {count}. For 'take', 'count' must be -1 or positive, "
-                             f"but got {count}.")
+                             f"(0, {LARGEST}], got {count}. For 'take', 'count' must be -1 or "
+                             f"positive, but got {count}.")
         self.count = count
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
