@@ -43,6 +43,9 @@ def as_array(value: Any) -> np.ndarray:
 
 def as_value(value: Any) -> Any:
     """The value of one column: a dict as it is, of all else an array; see `as_array`."""
+    if isinstance(value, (np.ndarray, np.generic, int, float)):  # the most frequent, first
+        array = np.asarray(value)
+        return array if array.dtype.char != "O" else as_array(value)
     return value if isinstance(value, dict) else as_array(value)
 
 
@@ -55,7 +58,7 @@ def as_row(raw: Any) -> Row:
 
 def source_row(raw: Any) -> Row:
     """A row from what a source gave: a single value, or values in any iterable."""
-    if isinstance(raw, tuple):
+    if raw.__class__ is tuple:
         return tuple([as_value(value) for value in raw])
     if isinstance(raw, _SINGLE) or not isinstance(raw, collections.abc.Iterable) or (
             hasattr(raw, "__array__")):
