@@ -105,11 +105,14 @@ _PLACES: dict[str, str] = {
     "parallel.nn": "parallel.nn.parallel_cell_wrapper parallel.nn.parallel_grad_reducer",
     "parallel.function": "parallel.function.reshard_func",
     "dataset": """
-        dataset.engine dataset.engine.datasets dataset.engine.datasets_audio
+        dataset.engine dataset.engine.datasets_audio
         dataset.engine.datasets_standard_format dataset.engine.datasets_text
         dataset.engine.datasets_user_defined dataset.engine.datasets_vision
-        dataset.engine.iterators dataset.engine.samplers dataset.engine.serializer_deserializer""",
+        dataset.engine.samplers dataset.engine.serializer_deserializer""",
+    "dataset,dataset.recovery": "dataset.engine.datasets",
+    "dataset,dataset.iterators": "dataset.engine.iterators",
     "dataset.config": "dataset.core dataset.core.config",
+    "_c_dataengine": "dataset.core.datatypes",
     "dataset.vision": "dataset.vision.transforms dataset.transforms.vision",
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
     "dataset.transforms": "dataset.transforms.transforms",
@@ -148,7 +151,8 @@ SOURCES: dict[str, tuple[str, ...]] = {
 # The rooms, and the files in `ops`, `nn`, `common`, `train` and `amp`, that MindSpore has too. What
 # else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
 SHARED = frozenset("""
-    _c_expression _checkparam _extends amp boost common common._stub_tensor common.generator
+    _c_dataengine _c_expression _checkparam _extends amp boost common common._stub_tensor
+    common.generator
     common.initializer communication communication.comm_func context dataset device_context dtype
     experimental hal log mindrecord mint mint.distributed mint.linalg
     mint.nn mint.nn.functional mint.optim mint.special multiprocessing nn nn.cell nn.dynamic_lr
