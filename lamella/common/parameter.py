@@ -42,7 +42,7 @@ class _Buffer(Tensor, metaclass=_BufferKind):
         if not isinstance(data, Tensor):
             raise TypeError(f"For '_Buffer', 'data' must be a Tensor, but got {data!r}.")
         marked = wrap(data._raw.detach())
-        marked._is_buffer, marked.persistent = True, persistent
+        marked.__dict__.update(_is_buffer=True, persistent=persistent)
         return marked
 
 

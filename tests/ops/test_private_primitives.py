@@ -109,10 +109,14 @@ def test_gradients_of_a_batch():
     ("ScalarAdd()('a', 1)", TypeError, "must be numbers"),
     ("tuple_lt()([1], (1,))", TypeError, "of type tuple"),
     ("SequenceAdd()((1,), [1])", TypeError, "both lists"),
+    ("SparseSegmentSum()(R(3), T([0, 1]), T([1, 0]))", ValueError, "must ascend"),
+    ("SparseSegmentSum()(R(3), T([0, 3]), T([0, 1]))", ValueError, r"in \[0, 3\)"),
+    ("RangeV2(2)(T(0), T(3), T(1))", ValueError, "at most 'maxlen'"),
+    ("PSROIPooling(1.0, 2, 2)(R(1, 3, 4, 4), R(1, 5, 1))", ValueError, "'features' must have"),
 ])
 def test_wrong_calls(call, kind, text):
     with pytest.raises(kind, match=text):
-        eval(call, {**CLASSES, "R": R})  # noqa: S307
+        eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
 
 
 def test_pulled_back_takes_a_loss_of_one_element():

@@ -188,9 +188,9 @@ class Conv3DBackpropFilter(Conv3D):
     def __init__(self, out_channel: int, kernel_size: Any, mode: int = 1, pad_mode: str = "valid",
                  pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1,
                  data_format: str = "NCDHW"):
-        three = (value[2:] if isinstance(value, tuple) and len(value) == 5 else value
-                 for value in (stride, dilation))
-        super().__init__(out_channel, kernel_size, mode, pad_mode, pad, *three, group,
+        steps, gaps = (value[2:] if isinstance(value, tuple) and len(value) == 5 else value
+                       for value in (stride, dilation))
+        super().__init__(out_channel, kernel_size, mode, pad_mode, pad, steps, gaps, group,
                          data_format)
 
     def __call__(self, x: Tensor, out_backprop: Tensor, filter_size: Any) -> Tensor:  # type: ignore[override]
