@@ -62,6 +62,9 @@ _PLACES: dict[str, str] = {
     "mint.nn": """
         mint.nn.layer mint.nn.layer.activation mint.nn.layer.basic mint.nn.layer.conv
         mint.nn.layer.normalization mint.nn.layer.padding mint.nn.layer.pooling""",
+    "scipy.utils": "scipy.utils",
+    "_extends": "_extends.parse",
+    "compat.compile_config": "_extends.parse.compile_config",
     "mint.nn.functional": "mint.functional",
     "mint.optim": "mint.optim.adam mint.optim.adamw mint.optim.fused_adamw mint.optim.sgd",
     "train.metrics,nn": "nn.metrics",
@@ -163,11 +166,20 @@ SHARED = frozenset("""
 ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn", "nn.optim",
                     "ops", "train"])
 
+# Files with Primitive classes that MindSpore shows only in its modules of Primitives
+_PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
+    gradients gradients_layers gradients_positions gradients_norms factorizations fourier scalars
+    python_sequences sparse_segments faces testing
+    """.split())
+
 # Further names of a path, imported only when they are used
 LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
-    ops ops.auto_generate ops.auto_generate.gen_ops_def ops.function ops.function.array_func
+    ops ops.auto_generate.gen_ops_def ops.function ops.function.array_func
     ops.function.math_func ops.function.nn_func ops.function.random_func ops.functional
-    """.split(), ("mint.extended",))}
+    """.split(), ("mint.extended",)),
+    **{path: _PRIMITIVES for path, places in SOURCES.items() if places[:2] == (
+        "ops", "ops.primitive")},
+    "ops.auto_generate": ("mint.extended", *_PRIMITIVES)}
 
 # Functions that MindSpore shows where it has a file of the same name.
 FUNCTIONS = frozenset(
