@@ -84,7 +84,7 @@ wheel: setup
 		|| { cat build.log; exit 1; }
 	rm build.log
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist \
-		dist/lamella-$$($(BIN)/python -c "from lamella.versions import __version__ as v; print(v)").tar.gz
+		dist/lamella-$$($(BIN)/python -c "from lamella.core.versions import __version__ as v; print(v)").tar.gz
 	ls dist
 
 clean:

@@ -1,7 +1,7 @@
 """What pyproject.toml can't say: packages hold the commit that they were built from.
 
 It stands in ``lamella/data/commit.txt`` of a wheel and of a source archive, where
-`lamella.versions.commit` reads it.
+`lamella.core.versions.commit` reads it.
 """
 
 import subprocess

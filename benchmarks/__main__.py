@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from lamella.doctor import facts
+from lamella.commands.doctor import facts
 
 from . import plot, table
 from .harness import CONTESTANTS, IMPORT, Settings, measure, measure_imports

@@ -292,7 +292,7 @@ def check_part_5() -> None:
 
 # ----------------------------------------------------------------------------------------------
 # The same in Lamella: `grad` is `lamella.autodiff.reverse`, the overlay `lamella.autodiff.level`
-# and `lamella.parameter`, rules `lamella.autodiff.custom`, hooks `lamella.autodiff.hooks`. Where
+# and `lamella.tensors.parameter`, rules `lamella.autodiff.custom`, hooks `lamella.autodiff.hooks`. Where
 # the package is installed, its answers are compared with ours.
 # ----------------------------------------------------------------------------------------------
 

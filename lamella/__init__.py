@@ -5,9 +5,9 @@ Rooms that few programs need (`mint`, `numpy`, ...) are imported when they are f
 
 import importlib as _importlib
 
-from . import operators  # isort: skip
+from .tensors import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
-from . import amp, autodiff, common, context, dataset, dtype, nn, train, tree
+from . import amp, autodiff, common, dataset, nn, train
 from .autodiff import (
     _Function,
     derivative,
@@ -27,8 +27,10 @@ from .autodiff import (
     vmap,
 )
 from .autodiff import no_grad as _no_grad
+from .commands.doctor import run_check
 from .compat.missing import name_of as _name_of
-from .context import (
+from .core import context, dtype, tree
+from .core.context import (
     COMPATIBLE,
     GRAPH_MODE,
     LAX,
@@ -40,8 +42,7 @@ from .context import (
     set_device,
     set_recursion_limit,
 )
-from .doctor import run_check
-from .dtype import (
+from .core.dtype import (
     Int,
     QuantDtype,
     TensorType,
@@ -95,49 +96,11 @@ from .dtype import (
     uintp,
     ushort,
 )
-from .graph import (
-    JitConfig,
-    enable_dynamic,
-    jit,
-    jit_class,
-    lazy_inline,
-    ms_memory_recycle,
-    mutable,
-    no_inline,
-)
-from .insight.gradcheck import GradientError, check_grads
-from .insight.gradients import GradientReport, inspect_gradients
-from .log import get_level, get_log_config
-from .machine.memory import keep_freed_memory as _keep_freed_memory
-from .nn import functional_call
-from .parallel.layout import Layout
-from .parallel.search_settings import (
-    get_algo_parameters,
-    get_ps_context,
-    reset_algo_parameters,
-    reset_ps_context,
-    set_algo_parameters,
-    set_ps_context,
-)
-from .parallel.settings import (
-    ParallelMode,
-    get_auto_parallel_context,
-    reset_auto_parallel_context,
-    set_auto_parallel_context,
-)
-from .parameter import Parameter, ParameterTuple
-from .random import (
-    Generator,
-    default_generator,
-    get_rng_state,
-    get_seed,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-    set_seed,
-)
-from .runtime import (
+from .core.log import get_level, get_log_config
+from .core.symbol import Symbol
+from .core.tracebacks import install as _fold_tracebacks
+from .core.versions import __version__
+from .device.runtime import (
     DeviceCtx,
     Event,
     Stream,
@@ -164,13 +127,51 @@ from .runtime import (
     set_memory,
     synchronize,
 )
-from .symbol import Symbol
-from .tensor import Tensor, from_numpy, is_tensor, tensor
-from .tracebacks import install as _fold_tracebacks
-from .versions import __version__
+from .graph import (
+    JitConfig,
+    enable_dynamic,
+    jit,
+    jit_class,
+    lazy_inline,
+    ms_memory_recycle,
+    mutable,
+    no_inline,
+)
+from .insight.gradcheck import GradientError, check_grads
+from .insight.gradients import GradientReport, inspect_gradients
+from .machine.memory import keep_freed_memory as _keep_freed_memory
+from .nn import functional_call
+from .parallel.layout import Layout
+from .parallel.search_settings import (
+    get_algo_parameters,
+    get_ps_context,
+    reset_algo_parameters,
+    reset_ps_context,
+    set_algo_parameters,
+    set_ps_context,
+)
+from .parallel.settings import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
+from .tensors.parameter import Parameter, ParameterTuple
+from .tensors.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    get_seed,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+    set_seed,
+)
+from .tensors.tensor import Tensor, from_numpy, is_tensor, tensor
 
-from .conversion import from_dlpack, to_dlpack  # isort: skip
-from . import inplace_methods  # isort: skip
+from .tensors.conversion import from_dlpack, to_dlpack  # isort: skip
+from .tensors import inplace_methods  # isort: skip
 from .insight.roofline import explain
 from .train.serialization import (
     async_ckpt_thread_status,

@@ -1,5 +1,5 @@
 """``python -m lamella``: the command line."""
 
-from .cli import main
+from .commands.cli import main
 
 main()

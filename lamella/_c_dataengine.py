@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtype import dtype_to_nptype
+from .core.dtype import dtype_to_nptype
 
 _NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64", "string", "bytes")

@@ -7,11 +7,11 @@ import pkgutil
 import subprocess
 import sys
 
+import lamella.alias
 import pytest
 
 import lamella
-import lamella.alias
-from lamella import absent
+from lamella.compat import absent
 
 LAZY = sorted(
     name for name in ["lamella", *(m.name for m in pkgutil.walk_packages(

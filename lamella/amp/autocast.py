@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .. import context, log, ops
-from .. import dtype as mstype
+from .. import ops
+from ..core import context, log
+from ..core import dtype as mstype
 from ..nn.cell import Cell
 
 __all__ = ["AMP_AUTO_BLACK_LIST", "AMP_AUTO_WHITE_LIST", "AMP_PRIM_ARG_TABLE", "AmpDecorator",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtype as mstype
+from ..core import dtype as mstype
 from ..nn.cell import Cell
 from ..nn.optim.optimizer import Optimizer
 from ..nn.wrap import (

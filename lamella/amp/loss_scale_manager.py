@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import explain_construction
+from ..core.errors import explain_construction
 from ..nn.checks import positive_int
 from ..nn.wrap import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 

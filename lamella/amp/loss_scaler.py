@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from ..autodiff.tree import map_tensors
-from ..errors import op
+from ..core import dtype as mstype
+from ..core.errors import op
 from ..nn.checks import of_type, positive_int
 from ..nn.wrap.loss_scale import has_overflow
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
 

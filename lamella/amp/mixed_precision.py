@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtype as mstype
-from .. import log, nn, ops
+from .. import nn, ops
 from ..autodiff.tree import map_tensors
+from ..core import dtype as mstype
+from ..core import log
 from ..nn.cell import Cell
 from ..nn.container import SequentialCell
 from ..ops.primitive import Primitive
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .autocast import autocast, existing
 
 __all__ = ["AMP_BLACK_LIST", "AMP_WHITE_LIST", "auto_mixed_precision", "custom_mixed_precision",

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
+from ..core.state import state
 from ..core.structures import kind_of
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import wrap
 from .level import current, entered, lifted, watched
 from .node import Rule, attach, pushing_only
 from .rules import checked_gradient, rule_name, warn_of_closed_over

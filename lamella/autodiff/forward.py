@@ -18,11 +18,11 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..core.forking import Lock
+from ..core.state import state
 from ..core.structures import agree, aligned, kind_of
-from ..forking import Lock
-from ..random import kept
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..tensors.random import kept
+from ..tensors.tensor import Tensor, wrap
 from .engine import backpropagate, vjp
 from .hooks import attached_hook
 from .integers import Integers, plain, twin_of, with_twin

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..core.structures import kind_of, same_structure
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .custom import leaf_of
 from .level import current, entered, lifted, watched
 from .node import Rule, attach

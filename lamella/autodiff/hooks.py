@@ -16,11 +16,11 @@ import torch
 from torch.autograd.forward_ad import unpack_dual
 
 from ..core.cuts import depends
+from ..core.primitive import Primitive
 from ..core.structures import aligned, kind_of
-from ..parameter import Parameter
-from ..primitive import Primitive
-from ..tensor import Tensor, tensor_methods, wrap
-from ..wrappers import functorch
+from ..core.wrappers import functorch
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .level import Level, current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from ..core.cuts import depends
-from ..dtype import is_inexact
-from ..state import state
+from ..core.dtype import is_inexact
+from ..core.state import state
 
 _RANDOM = ("rand", "normal", "bernoulli", "dropout", "multinomial", "poisson", "empty")
 _CASTS = frozenset("to type type_as long int short char byte".split())

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .forward import Linear, push, split_aux
 from .level import Level, current, entered
 from .reverse import checked_positions

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from ..state import state
-from ..wrappers import functorch, physical
+from ..core.state import state
+from ..core.wrappers import functorch, physical
 from .engine import Raws, backpropagate, vjp
 from .level import Level, batching, current, entered, pushes
 from .tree import differentiable

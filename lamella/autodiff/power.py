@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .. import kernels
+from ..tensors import kernels
 from .hooks import varies
 from .node import Rule, attach
 from .stop import no_grad

@@ -13,9 +13,9 @@ import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.checkpoint import checkpoint, noop_context_fn, set_checkpoint_early_stop
 
-from ..random import kept
-from ..state import state
-from ..tensor import wrap
+from ..core.state import state
+from ..tensors.random import kept
+from ..tensors.tensor import wrap
 from .level import Level, batching, current, entered
 from .tree import check_no_hidden, map_tensors, tensors
 

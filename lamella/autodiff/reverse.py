@@ -13,8 +13,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from .level import current
 from .run import cut, detached, record
 from .tree import check_no_hidden, map_tensors, tensors

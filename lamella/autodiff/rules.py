@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..core.cuts import closed_over, depends
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .level import current
 
 

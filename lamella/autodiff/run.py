@@ -14,11 +14,11 @@ from typing import Any
 import torch
 
 from ..core.cuts import depends, warn_assigned
-from ..errors import of_backward
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import Tensor, wrap
-from ..wrappers import functorch
+from ..core.errors import of_backward
+from ..core.state import state
+from ..core.wrappers import functorch
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .engine import backpropagate, vjp
 from .hooks import attached_hook, raw_hook
 from .integers import Integers, plain, twin_of, with_twin

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 
 
 class saved_tensors_hooks(torch.autograd.graph.saved_tensors_hooks):  # noqa: N801

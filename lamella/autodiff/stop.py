@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ..primitive import primitive
-from ..tensor import Tensor, wrap
+from ..core.primitive import primitive
+from ..tensors.tensor import Tensor, wrap
 from .tree import map_tensors
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from ..dtype import float32, float64, int32, int64
-from ..tensor import Tensor, wrap
+from ..core.dtype import float32, float64, int32, int64
+from ..tensors.tensor import Tensor, wrap
 from .forward import push
 from .tree import differentiable, map_tensors, tensors
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from ..core import structures
+from ..core.dtype import is_inexact
 from ..core.structures import dict_like, kind_of, leaves, same_structure
-from ..dtype import is_inexact
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "argument_names", "check_no_hidden", "container_tensors", "dict_like", "differentiable",

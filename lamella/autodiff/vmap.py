@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from ..construction import NUMBERS
+from ..core.kernel_messages import of_vmap
 from ..core.structures import agree, aligned, kind_of
-from ..kernel_messages import of_vmap
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
-from ..wrappers import functorch
+from ..core.wrappers import functorch
+from ..tensors.construction import NUMBERS
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .level import Level, current, entered
 from .run import as_value, cut, detached
 from .tree import check_no_hidden, map_tensors, tensors

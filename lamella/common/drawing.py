@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..random import drawing_from_numpy
+from ..tensors.random import drawing_from_numpy
 from .philox import philox
 
 __all__ = ["draw_normal", "draw_truncated", "draw_uniform"]

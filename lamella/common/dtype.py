@@ -1,3 +1,3 @@
 """`common.dtype`: the data types of `lamella.dtype`."""
 
-from ..dtype import *  # noqa: F403
+from ..core.dtype import *  # noqa: F403

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import dtype as mstype
-from ..errors import KERNEL_ERRORS, op_error
+from ..core import dtype as mstype
+from ..core.errors import KERNEL_ERRORS, op_error
 
 __all__ = ["Constant", "Dirac", "Identity", "Initializer", "One", "Zero"]
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import dtype as mstype
-from ..errors import op
-from ..random import drawing_from_numpy
-from ..tensor import Tensor
+from ..core import dtype as mstype
+from ..core.errors import op
+from ..tensors.random import drawing_from_numpy
+from ..tensors.tensor import Tensor
 from .drawing import (
     _calculate_correct_fan,
     _calculate_fan_in_and_fan_out,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..parameter import Parameter, ParameterTuple
-from ..parameter import is_generated_name as _is_generated_name
-from ..tensor import Tensor, wrap
+from ..tensors.parameter import Parameter, ParameterTuple
+from ..tensors.parameter import is_generated_name as _is_generated_name
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["Parameter", "ParameterTuple"]
 

@@ -1,5 +1,5 @@
 """`common.tensor`: Tensor."""
 
-from ..tensor import Tensor, tensor
+from ..tensors.tensor import Tensor, tensor
 
 __all__ = ["Tensor", "tensor"]

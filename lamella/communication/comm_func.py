@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import to_raw
-from ..errors import describe
-from ..inplace import in_place
-from ..tensor import Tensor, wrap
+from ..core.dtype import to_raw
+from ..core.errors import describe
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, wrap
 from . import exchange, messages, rules
 from .groups import HCCL_WORLD_COMM_GROUP, Group, group_of
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from .. import context
-from ..construction import flat_bytes
-from ..state import state
+from ..core import context
+from ..core.state import state
+from ..tensors.construction import flat_bytes
 from . import groups, repeated, waiting
 from .groups import Group, world_rank
 from .repeated import repeatable

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch.distributed as dist
 
-from .. import context
+from ..core import context
 from .joining import LOCAL_SIZE, RANK, SIZE, join, join_simulated, number, patience, wait_for
 
 __all__ = [

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.nn  # before `join`: its functions hold the world that is there by then
 
-from .. import context
+from ..core import context
 
 
 def number(*names: str, default: int = 0) -> int:

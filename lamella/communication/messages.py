@@ -15,7 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ..construction import flat_bytes
+from ..tensors.construction import flat_bytes
 from .exchange import (
     Divergence,
     failure,

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ..state import state
+from ..core.state import state
 
 
 class Log:

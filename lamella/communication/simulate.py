@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from . import exchange, groups, joining
 from .exchange import Exchange
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch.distributed as dist
 
-from .. import log
+from ..core import log
 from .groups import Group, ended, world_rank
 from .joining import patience
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from numbers import Number
 from typing import Any
 
-from ..absent import nearest
-from ..dtype import Type
+from ..core.dtype import Type
+from .absent import nearest
 
 # what an argument may be called elsewhere -> what it may be called here
 OTHER_NAMES = {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ..absent import is_mindspores, nearest
+from .absent import is_mindspores, nearest
 
 _ROOMS = ("lamella", *(f"lamella.{room}" for room in "nn ops train dataset amp mint".split()))
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch.autograd.forward_ad import unpack_dual
 
-from ..wrappers import functorch
 from .flow import comes_back
+from .wrappers import functorch
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OTHERS = tuple(os.path.dirname(os.path.abspath(str(sys.modules[name].__file__))) + os.sep

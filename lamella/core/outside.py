@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..state import state
+from .state import state
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..state import state
+from .state import state
 
 FAMILIES: dict[str, Settings] = {}  # all settings of the process, by the names of their families
 

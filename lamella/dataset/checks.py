@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .. import errors
+from ..core import errors
 
 LARGEST = 2**31 - 1
 LARGEST_FLOAT = 2**24  # up to which MindSpore lets floats be

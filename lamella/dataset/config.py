@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..core.settings import Settings
-from ..random import get_seed as _global_seed
-from ..random import when_seeded
+from ..tensors.random import get_seed as _global_seed
+from ..tensors.random import when_seeded
 from .checks import LARGEST, boolean, integer
 
 _DEFAULT_SEED = 5489  # std::mt19937's own; while it stands, orders are not reproducible

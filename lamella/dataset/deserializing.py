@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtype
+from ..core import dtype
 from . import makeable, mindspore_json
 from .node import Dataset
 from .schema import Schema

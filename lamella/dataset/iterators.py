@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..state import state
+from ..core.state import state
 from .checks import of_type
 from .order import Row
 from .rows import as_given, as_tensor

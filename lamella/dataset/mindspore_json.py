@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtype
+from ..core import dtype
 from .makeable import OPERATIONS, SAMPLERS, public
 from .samplers import Shuffle
 from .schema import Schema

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import context
-from ..tensor import Tensor, wrap
+from ..core import context
+from ..tensors.tensor import Tensor, wrap
 from .errors import in_pipeline
 from .order import Row
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import log
-from ..dtype import Type
+from ..core import log
+from ..core.dtype import Type
 from .described import arguments_of
 from .makeable import ENUMERATIONS, OPERATIONS, SAMPLERS, place_of, public
 from .samplers import BuiltinSampler, DistributedSampler

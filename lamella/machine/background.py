@@ -15,8 +15,8 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 
-from .. import log as messages
-from ..forking import Lock
+from ..core import log as messages
+from ..core.forking import Lock
 from . import quiet
 
 PATIENCE_AT_EXIT = 30.0  # seconds

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from .. import log
+from ..core import log
 
 ABANDONED = 3600.0  # seconds after which unfinished work of another process is removed
 RETRY = 86400.0  # seconds after which a failed compilation is tried again

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..state import is_plain_run
+from ..core.state import is_plain_run
 
 aten = torch.ops.aten
 

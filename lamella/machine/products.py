@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..state import is_plain_run, state
+from ..core.state import is_plain_run, state
 from .measured import Key, Measured
 from .timing import GAIN
 

@@ -1,7 +1,7 @@
 """`mint`: functions and layers as PyTorch names and means them, on Lamella's Tensors.
 
 What means the same as in `ops` is the very function of `ops`. What has other argument names,
-defaults or result types is an adapter of it (`lamella.adapters`), or a `def` of a few lines.
+defaults or result types is an adapter of it (`lamella.core.adapters`), or a `def` of a few lines.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ from ..ops import (
     unsqueeze,
     zeros_like,
 )
-from ..tensor import Tensor as Tensor
+from ..tensors.tensor import Tensor as Tensor
 from . import distributed, linalg, nn, optim, special
 from .batch_statistics import *
 from .creation import *

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["batch_norm_elemt", "batch_norm_gather_stats_with_counts", "batch_norm_stats"]
 

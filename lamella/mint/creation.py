@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..adapters import adapted
-from ..construction import device_named
-from ..context import current_device
-from ..errors import op
+from ..core.adapters import adapted
+from ..core.context import current_device
+from ..core.errors import op
 from ..ops.arguments import kind_or
-from ..tensor import Tensor, wrap
+from ..tensors.construction import device_named
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["empty", "empty_like", "full", "linspace", "ones", "zeros"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..adapters import adapted
-from ..errors import op
-from ..tensor import Tensor
+from ..core.adapters import adapted
+from ..core.errors import op
+from ..tensors.tensor import Tensor
 from .forms import with_forms
 
 __all__ = ["add", "addcdiv", "addcmul", "allclose", "bitwise_not", "cdist", "clamp", "clip",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import mint
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .nn import functional
 
 _OF_MINT = frozenset("""

@@ -1,6 +1,6 @@
 """The forms in which MindSpore 2.10 declares functions of `mint`, by the kinds of their arguments.
 
-``?`` behind a parameter says that it may be left out. See `lamella.overloads`.
+``?`` behind a parameter says that it may be left out. See `lamella.tensors.overloads`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..overloads import overloaded
-from ..tensor_forms import read
+from ..tensors.overloads import overloaded
+from ..tensors.tensor_forms import read
 
 _DECLARED = """
 add(input=<number,Tensor>, other=<number>, *, alpha=<number>?)

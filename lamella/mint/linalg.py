@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..adapters import adapted
-from ..tensor import Tensor
+from ..core.adapters import adapted
+from ..tensors.tensor import Tensor
 
 __all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from ..compat.missing import getattr_of
+from ..core import dtype as mstype
 from ..experimental.optim.stepping import Stepping, check_betas, check_range
 from ..ops.primitives.update_rules import Raws, kernels
-from ..parameter import Parameter, ParameterTuple
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter, ParameterTuple
+from ..tensors.tensor import Tensor
 
 __all__ = ["SGD", "Adam", "AdamW", "FusedAdamW"]
 __getattr__ = getattr_of(__name__)

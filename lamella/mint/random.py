@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..context import current_device
-from ..dtype import int64
-from ..errors import op
-from ..random import seeded
-from ..tensor import Tensor, wrap
+from ..core.context import current_device
+from ..core.dtype import int64
+from ..core.errors import op
+from ..tensors.random import seeded
+from ..tensors.tensor import Tensor, wrap
 from .creation import on_device
 
 __all__ = ["bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..adapters import adapted
-from ..dtype import int64, is_inexact
-from ..errors import op
-from ..tensor import Tensor
+from ..core.adapters import adapted
+from ..core.dtype import int64, is_inexact
+from ..core.errors import op
+from ..tensors.tensor import Tensor
 from .forms import with_forms
 
 __all__ = ["all", "amax", "amin", "any", "argmin", "argsort", "bincount", "count_nonzero",

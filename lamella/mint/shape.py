@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..adapters import adapted
-from ..dtype import promote_types
-from ..errors import op
-from ..inplace import in_place
+from ..core.adapters import adapted
+from ..core.dtype import promote_types
+from ..core.errors import op
 from ..ops.arguments import tensors
-from ..tensor import Tensor, wrap
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, wrap
 from .forms import with_forms
 
 __all__ = ["addr_", "baddbmm", "bmm", "cat", "chunk", "concat", "conv_tbc", "diag", "diff",

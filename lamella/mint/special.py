@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ..adapters import adapted
+from ..core.adapters import adapted
 from ..ops import erfc, exp2, expm1, log1p, sinc
 from .nn.functional import log_softmax
 

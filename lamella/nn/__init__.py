@@ -3,7 +3,7 @@
 import importlib as _importlib
 
 from ..compat.missing import name_of as _name_of
-from ..parameter import no_init_parameters
+from ..tensors.parameter import no_init_parameters
 from .activation import *
 from .adaptive_pooling import *
 from .basic import *

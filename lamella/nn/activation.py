@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 from .rectifier import ELU, LeakyReLU, PReLU, PReLUExt, ReLU, ReLU6, RReLU, Threshold

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 

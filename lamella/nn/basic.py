@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import dtype as mstype
 from .. import ops
-from ..errors import one_of
+from ..core import dtype as mstype
+from ..core.errors import one_of
 from ..ops.primitive import Primitive
 from ..ops.windows import same_padding
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 

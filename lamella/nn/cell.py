@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from ..autodiff.custom import call_with_bprop, has_rule
 from ..autodiff.recompute import checkpointed
+from ..core import dtype as mstype
 from ..core.declared import without_caches
-from ..dtype import to_raw
-from ..errors import KERNEL_ERRORS, explain_construction
-from ..state import state
-from ..tensor import Tensor
+from ..core.dtype import to_raw
+from ..core.errors import KERNEL_ERRORS, explain_construction
+from ..core.state import state
+from ..tensors.tensor import Tensor
 from .cell_call import CellHooks, call_in_float, record_run, run_slot
 from .cell_compile import CellCompile
 from .cell_errors import explained_call

@@ -9,8 +9,8 @@ from ..autodiff.hooks import HookHandle, add_hook, raw_structure_rule
 from ..autodiff.level import watched
 from ..autodiff.run import Run
 from ..autodiff.tree import map_tensors, tensors
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core.state import state
+from ..tensors.tensor import Tensor, wrap
 from .cell_tree import CellTree
 
 

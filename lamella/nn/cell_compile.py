@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.declared import COMPILED_FORMS
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import wrap
+from ..core.state import state
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import wrap
 from .cell_tree import CellTree
 
 
@@ -122,7 +122,7 @@ class CellCompile(CellTree):
             >>> net.jit_config_dict["jit_level"]
             'O1'
         """
-        from .. import log
+        from ..core import log
 
         if not isinstance(jit_config, _compiler.JitConfig):
             raise TypeError(f"For 'set_jit_config', 'jit_config' must be a JitConfig, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import explained_in, is_own
+from ..core.errors import explained_in, is_own
 
 _LAYER = "_lamella_layer"
 

@@ -6,7 +6,7 @@ import warnings
 import weakref
 from typing import Any
 
-from ..tracebacks import user_stacklevel
+from ..core.tracebacks import user_stacklevel
 
 _looked_at: weakref.WeakSet[Any] = weakref.WeakSet()
 

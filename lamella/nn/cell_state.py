@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..autodiff.hooks import HookHandle, add_hook
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from .cell_tree import CellTree
 
 _EXTRA = "_extra_state"

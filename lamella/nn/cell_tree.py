@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..compat.missing import attribute_of
-from ..parameter import Parameter, is_generated_name
-from ..primitive import Primitive
-from ..tensor import Tensor
+from ..core.primitive import Primitive
+from ..tensors.parameter import Parameter, is_generated_name
+from ..tensors.tensor import Tensor
 from .cell_lists import warn_of_listed_cells
 
 REGISTRIES = ("_params", "_cells", "_buffers")  # the attributes that hold what a Cell owns

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.windows import LARGEST
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 
 LARGEST_COUNT = 2**14  # of layers or parts that are made or run one by one
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from .. import ops
-from ..errors import one_of
-from ..random import generator
-from ..tensor import Tensor, wrap
+from ..core import dtype as mstype
+from ..core.errors import one_of
+from ..tensors.random import generator
+from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .activation import LogSoftmax, get_activation
 from .cell import Cell

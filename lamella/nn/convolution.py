@@ -7,7 +7,6 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import (
     HeUniform,
@@ -15,10 +14,11 @@ from ..common.initializer import (
     _calculate_fan_in_and_fan_out,
     initializer,
 )
-from ..errors import one_of
+from ..core import dtype as mstype
+from ..core.errors import one_of
 from ..ops.convolution import convolve_transposed, transposed_length
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtype as mstype
 from .. import ops
-from ..tensor import Tensor
+from ..core import dtype as mstype
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 

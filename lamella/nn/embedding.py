@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Normal, initializer
-from ..errors import one_of
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..core import dtype as mstype
+from ..core.errors import one_of
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from . import checks
 from .basic import ClipByNorm
 from .cell import Cell

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from ..autodiff.tree import map_tensors
-from ..errors import KERNEL_ERRORS, describe
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..core.errors import KERNEL_ERRORS, describe
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .cell import Cell
 
 __all__ = ["Graph", "GraphCell"]

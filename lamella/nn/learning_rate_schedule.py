@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .cell import Cell
 from .checks import non_negative_float, of_type, positive_float, positive_int
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import ops
 from ..ops.primitives.loss import softmax_cross_entropy
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from . import checks
 from .loss import LossBase
 

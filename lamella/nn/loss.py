@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from .. import ops
-from ..errors import one_of
-from ..tensor import Tensor
-from ..tracebacks import user_stacklevel
+from ..core import dtype as mstype
+from ..core.errors import one_of
+from ..core.tracebacks import user_stacklevel
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 from .cell_tree import operator

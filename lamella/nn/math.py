@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtype as mstype
 from .. import ops
-from ..tensor import Tensor
+from ..core import dtype as mstype
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import dtype as mstype
 from .. import ops
-from ..tensor import Tensor
+from ..core import dtype as mstype
+from ..tensors.tensor import Tensor
 from .cell import Cell
 
 __all__ = ["Tril", "Triu", "MatrixDiag", "MatrixDiagPart", "MatrixSetDiag"]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Initializer, initializer
-from ..errors import one_of
+from ..core import dtype as mstype
+from ..core.errors import one_of
 from ..ops.normalization import instance_norm, layer_norm_from
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 

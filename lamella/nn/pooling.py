@@ -6,10 +6,10 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from ..errors import one_of
+from ..core.errors import one_of
 from ..machine import planes
 from ..ops.pooling import max_over_windows, mean_over_windows
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
 

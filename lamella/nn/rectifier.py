@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtype as mstype
 from .. import ops
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..core import dtype as mstype
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
 

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import Uniform, initializer
-from ..errors import one_of
-from ..parameter import Parameter, ParameterTuple
-from ..random import drawing_from_numpy
-from ..tensor import Tensor, wrap
+from ..core import dtype as mstype
+from ..core.errors import one_of
+from ..tensors.parameter import Parameter, ParameterTuple
+from ..tensors.random import drawing_from_numpy
+from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
 from .dropout import Dropout

@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from ..communication import rules
 from ..communication.groups import Group, create_group, get_rank, group_of
+from ..core import dtype as mstype
 from ..ops.normalization import move_statistics
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .normalization import _BatchNorm
 

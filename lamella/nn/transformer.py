@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtype as mstype
 from .. import ops
 from ..common.initializer import XavierNormal, XavierUniform, initializer
+from ..core import dtype as mstype
 from ..ops.attention import multi_head_attention
-from ..parameter import Parameter
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from .activation import GELU
 from .cell import Cell
 from .checks import count, positive_int

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..dtype import is_inexact
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .types import (
     as_tensor,
     as_tensors,

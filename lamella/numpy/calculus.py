@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..errors import op
+from ..core.errors import op
 from ..ops.arguments import axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .histograms import searchsorted
 from .join import concatenate
 from .shape import axes_in

@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
-from .. import context, ops
-from ..errors import op
+from .. import ops
+from ..core import context
+from ..core.errors import op
 from ..ops.arguments import as_shape, axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .shape import broadcast_arrays
 from .types import (
     as_tensor,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..dtype import Type
-from ..tensor import Tensor
+from ..core.dtype import Type
+from ..tensors.tensor import Tensor
 from .types import (
     as_tensor,
     as_tensors,

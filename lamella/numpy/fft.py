@@ -1,7 +1,7 @@
 """Fourier transforms: `mindspore.numpy.fft`, which is `ops`'s with ``axis`` and ``axes``."""
 
 from .. import ops
-from ..adapters import adapted
+from ..core.adapters import adapted
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft",
            "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2",

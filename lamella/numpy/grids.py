@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from .. import context, ops
-from ..tensor import Tensor, wrap
+from .. import ops
+from ..core import context
+from ..tensors.tensor import Tensor, wrap
 from .creation import arange, linspace
 from .join import concatenate
 from .types import as_tensor, int32

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .creation import linspace
 from .types import as_tensor, as_tensors, bool_, float32, promoted
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..ops.arguments import axis_in
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .types import as_tensor, cast, promoted
 
 __all__ = ["append", "array_split", "column_stack", "concatenate", "dsplit", "dstack", "hsplit",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .types import as_tensor, as_tensors, bool_, cast, int32, together, typed
 
 __all__ = ["array_equal", "array_equiv", "bitwise_and", "bitwise_not", "bitwise_or",

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 
-from .. import context, ops
-from ..errors import op
+from .. import ops
+from ..core import context
+from ..core.errors import op
 from ..ops.arguments import as_shape
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .types import as_tensor, as_type, bool_, cast, float32, int32
 
 __all__ = ["diag", "diag_indices", "diagflat", "diagonal", "trace", "tri", "tril", "tril_indices",

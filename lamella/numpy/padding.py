@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
+from ..core.errors import op
 from ..ops.arguments import as_ints
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .select import apply_along_axis
 from .types import as_tensor
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .arithmetic import true_divide
 from .products import convolve
 from .types import as_tensor, bool_, cast, float32, int32, promoted, together

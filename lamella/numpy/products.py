@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..dtype import is_inexact
-from ..errors import one_of, op
+from ..core.dtype import is_inexact
+from ..core.errors import one_of, op
 from ..ops.arguments import axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .shape import axes_in
 from .types import (
     as_tensor,

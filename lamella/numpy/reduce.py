@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..dtype import uint8, uint16, uint32
-from ..tensor import Tensor
+from ..core.dtype import uint8, uint16, uint32
+from ..tensors.tensor import Tensor
 from .types import (
     as_tensor,
     as_type,

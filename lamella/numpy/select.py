@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..errors import op
+from ..core.errors import op
 from ..ops.arguments import as_ints, axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .shape import broadcast_shape
 from .types import as_tensor, as_tensors, bool_, cast, float32, together
 

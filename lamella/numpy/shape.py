@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..ops.arguments import as_ints, axis_in
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .types import as_tensor
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..dtype import is_inexact
-from ..tensor import Tensor
+from ..core.dtype import is_inexact
+from ..tensors.tensor import Tensor
 from .join import concatenate
 from .products import dot
 from .reduce import mean

@@ -13,8 +13,7 @@ import numpy as onp
 import torch
 
 from .. import ops
-from ..construction import as_raw
-from ..dtype import (
+from ..core.dtype import (
     Type,
     bool_,
     float16,
@@ -32,8 +31,9 @@ from ..dtype import (
     uint32,
     uint64,
 )
-from ..dtype import promote_types as _promoted_raw
-from ..tensor import Tensor, wrap
+from ..core.dtype import promote_types as _promoted_raw
+from ..tensors.construction import as_raw
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["PINF", "NINF", "all_types", "bool_", "dtype_map", "dtype_tuple", "float16", "float32",
            "float64", "float_", "inf", "int16", "int32", "int64", "int8", "int_", "nan",

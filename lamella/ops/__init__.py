@@ -1,6 +1,6 @@
 """Functions on Tensors, one file per family, and the Primitive classes over them."""
 
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .activation import *
 from .adaptive_pooling import *
 from .added_products import *

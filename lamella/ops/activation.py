@@ -7,10 +7,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from .. import dtype as mstype
-from ..errors import op
-from ..inplace import in_place
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core import dtype as mstype
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .piecewise import above_zero, sloped
 
 __all__ = [

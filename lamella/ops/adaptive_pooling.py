@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..dtype import is_inexact
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .windows import each
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from ..adapters import adapted
-from ..dtype import is_inexact
-from ..errors import op
-from ..inplace import in_place
-from ..tensor import Tensor, tensor_methods, wrap
-from ..unsigned import SIGNED
+from ..core.adapters import adapted
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.unsigned import SIGNED
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 

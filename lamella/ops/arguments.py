@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..dtype import is_integer, to_raw
-from ..state import numbers
-from ..tensor import as_raw
+from ..core.dtype import is_integer, to_raw
+from ..core.state import numbers
+from ..tensors.tensor import as_raw
 
 
 def as_int(value: Any, where: str, name: str = "axis") -> Any:
@@ -145,7 +145,7 @@ def require_values(holds: torch.Tensor, message: str) -> None:
     In a graph the answer is a guard.
     """
     if torch._C._are_functorch_transforms_active():
-        from ..wrappers import of_all_examples
+        from ..core.wrappers import of_all_examples
 
         holds = of_all_examples(holds).all()
     if not holds:

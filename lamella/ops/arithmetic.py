@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from ..adapters import adapted
-from ..errors import op
-from ..inplace import in_place
-from ..kernels import complex_sign, minus, power
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.adapters import adapted
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.kernels import complex_sign, minus, power
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both, factors, sides
 
 __all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",

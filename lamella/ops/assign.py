@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from ..dtype import promote_types
-from ..errors import op
-from ..inplace import in_place
+from ..core.dtype import promote_types
+from ..core.errors import op
+from ..core.primitive import Primitive
+from ..core.state import state
 from ..parallel import stages
-from ..parameter import Parameter
-from ..primitive import Primitive
-from ..state import state
-from ..tensor import Tensor, is_tensor, tensor_methods, wrap
+from ..tensors.inplace import in_place
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, is_tensor, tensor_methods, wrap
 from .arguments import raw_of, raw_or_number
 
 __all__ = ["assign", "assign_add", "assign_sub", "depend", "identity", "is_tensor", "print_"]

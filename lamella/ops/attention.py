@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ..errors import op
-from ..state import numbers, state
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..core.state import numbers, state
+from ..tensors.tensor import Tensor, wrap
 from .arguments import FLOATS, raw_of, require, typed
 
 __all__ = ["multi_scale_deformable_attn_function", "rotary_position_embedding"]

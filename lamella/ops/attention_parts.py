@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .convolution import dense as linear
 from .dropout import dropout
 from .padding import pad as _inner_pad  # noqa: F401  (of masks, too)

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import floating
 
 __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1",

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import from_raw, is_inexact
-from ..errors import op
-from ..kernels import left_shift, right_shift
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import from_raw, is_inexact
+from ..core.errors import op
+from ..tensors.kernels import left_shift, right_shift
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both
 
 __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..state import numbers
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..core.state import numbers
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["iou", "check_valid", "bounding_box_encode", "bounding_box_decode"]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from ..context import current_device
-from ..errors import op
-from ..inplace import in_place
-from ..kernels import STOPS_AT_BOUNDS
+from ..core.context import current_device
+from ..core.errors import op
+from ..core.state import state
 from ..parallel import stages
 from ..parallel.parts import is_part
-from ..state import state
-from ..tensor import Tensor, tensor_methods, wrap
+from ..tensors.inplace import in_place
+from ..tensors.kernels import STOPS_AT_BOUNDS
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
 from .extrema import maximum, minimum
 from .operands import flag

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from ..dtype import is_inexact
-from ..errors import op
-from ..kernels import trunc_quotient
-from ..promotion import promote
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..tensors.kernels import trunc_quotient
+from ..tensors.promotion import promote
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
 from .operands import both, floats
 

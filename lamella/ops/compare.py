@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from ..adapters import adapted
-from ..errors import op
-from ..kernels import comparison
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.adapters import adapted
+from ..core.errors import op
+from ..tensors.kernels import comparison
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both, sides, spelled
 
 _lt, _le = comparison(torch.lt), comparison(torch.le)

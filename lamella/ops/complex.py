@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both
 
 __all__ = ["angle", "conj", "imag", "polar", "real", "view_as_real"]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtype as mstype
 from ..compat.arguments import of_mismatch
-from ..dtype import Type, get_py_obj_dtype, to_raw
-from ..errors import describe, op
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..core import dtype as mstype
+from ..core.dtype import Type, get_py_obj_dtype, to_raw
+from ..core.errors import describe, op
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .primitive import Primitive
 
 __all__ = [

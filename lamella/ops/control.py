@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .primitive import Primitive
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop"]

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
+from ..core.errors import op
 from ..machine import products
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .windows import each, given_padding, pad_mode_of, symmetric, window_padding
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv3d_transpose",

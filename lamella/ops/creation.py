@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
-from ..context import current_device
-from ..dtype import is_inexact, to_raw
-from ..errors import op
-from ..tensor import Tensor, as_raw, tensor_methods, wrap
-from ..unsigned import SIGNED
+from ..core import dtype as mstype
+from ..core.context import current_device
+from ..core.dtype import is_inexact, to_raw
+from ..core.errors import op
+from ..tensors.tensor import Tensor, as_raw, tensor_methods, wrap
+from ..tensors.unsigned import SIGNED
 from .arguments import as_int, as_ints, as_shape, kind_or, raw_of, raw_or_number
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.custom import call_with_bprop
-from ..errors import describe, one_of
-from ..tensor import Tensor
+from ..core.errors import describe, one_of
+from ..tensors.tensor import Tensor
 from .primitive import Primitive
 
 __all__ = ["Custom", "Morph", "PyFunc", "custom_info_register", "kernel", "ms_kernel"]

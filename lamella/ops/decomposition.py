@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ..adapters import adapted
-from ..dtype import is_inexact
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.adapters import adapted
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 
 __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "eig", "eigvals", "geqrf",
            "lu_solve", "lu_unpack", "orgqr", "ormqr", "qr", "svd"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of
 
 __all__ = ["block_diag", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter",

@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from ..adapters import adapted
-from ..dtype import from_raw, is_inexact, is_integer
-from ..errors import op
-from ..inplace import in_place
-from ..kernels import (
+from ..core.adapters import adapted
+from ..core.dtype import from_raw, is_inexact, is_integer
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.kernels import (
     floor_quotient,
     floor_remainder,
     modulo,
@@ -18,7 +18,7 @@ from ..kernels import (
     trunc_quotient,
     trunc_remainder,
 )
-from ..tensor import Tensor, tensor_methods, wrap
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both, factors, floats, sides, spelled
 
 __all__ = ["div", "divide", "floor_div", "floor_divide", "floor_mod", "floordiv", "floormod",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
-from ..random import generator
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.random import generator
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
 

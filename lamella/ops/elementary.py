@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..inplace import in_place
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 
 __all__ = ["ceil", "eps", "exp", "exp2", "expm1", "floor", "frac", "log", "log10", "log1p",
            "log2", "logit", "nan_to_num", "round", "tensor_exp", "tensor_expm1", "trunc"]

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..dtype import is_integer
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.dtype import is_integer
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of
 
 __all__ = ["embedding", "one_hot", "intopk"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..kernels import STOPS_AT_BOUNDS
-from ..state import in_graph
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..core.state import in_graph
+from ..tensors.kernels import STOPS_AT_BOUNDS
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import axes, both, flag, spelled
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "fmax", "fmin", "max", "maximum",

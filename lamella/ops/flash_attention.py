@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .attention import scaled_dot_product
 
 __all__ = ["flash_attention_score", "incre_flash_attention", "prompt_flash_attention",

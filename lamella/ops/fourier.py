@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ..context import current_device
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.context import current_device
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .arguments import kind_or
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor
+from ..core.errors import op
+from ..tensors.tensor import Tensor
 from .fourier import axes_of, transform
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from ..errors import describe, op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import describe, op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, axis_in, indices_of, raw_of
 
 __all__ = ["gather", "gather_d", "gather_elements", "gather_nd", "index_select", "take"]

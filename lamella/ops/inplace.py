@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import inplace_methods as methods
-from ..adapters import adapted
-from ..errors import op
+from ..core.adapters import adapted
+from ..core.errors import op
+from ..tensors import inplace_methods as methods
 from .activation import _tanh_
 from .special import _tensor_erfinv_
 

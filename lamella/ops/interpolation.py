@@ -9,9 +9,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..dtype import is_inexact
-from ..errors import one_of, op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import one_of, op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .windows import each
 
 __all__ = ["interpolate", "upsample", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..dtype import promote_types
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.dtype import promote_types
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .arguments import axis_in, raw_of, tensors
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "cartesian_prod", "cat", "column_stack",

@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from ..dtype import is_inexact
-from ..errors import op
-from ..kernels import power
-from ..state import state
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..core.state import state
+from ..tensors.kernels import power
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, kind_or
 from .operands import flag, floating
 

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
-from ..promotion import promote
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.promotion import promote
+from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
 
 __all__ = [

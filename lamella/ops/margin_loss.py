@@ -7,9 +7,9 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
-from ..promotion import promote
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.promotion import promote
+from ..tensors.tensor import Tensor, wrap
 from .loss import check_reduction, reduced
 from .operands import floating
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..dtype import to_raw
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import to_raw
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import FLOATS, typed
 from .operands import axes, floating, floats
 

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..core.state import state
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["batch_norm", "layer_norm", "group_norm", "rms_norm", "add_layer_norm", "add_rms_norm",
            "lrn"]
@@ -99,7 +99,7 @@ def move_statistics(old: Tensor, new: torch.Tensor, momentum: float) -> None:
     raw = old._raw
     moved = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
     if torch._C._are_functorch_transforms_active() and not isinstance(old, Parameter):
-        from ..wrappers import settled
+        from ..core.wrappers import settled
 
         moved = settled(moved, "batch_norm")
     old._raw = moved

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import is_inexact
-from ..promotion import operand, promote, promote_factors
-from ..state import numbers
-from ..tensor import as_raw
+from ..core.dtype import is_inexact
+from ..core.state import numbers
+from ..tensors.promotion import operand, promote, promote_factors
+from ..tensors.tensor import as_raw
 
 _NUMBERS = frozenset((bool, int, float))
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..errors import one_of, op
-from ..tensor import Tensor, wrap
+from ..core.errors import one_of, op
+from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, raw_of, require
 
 __all__ = ["pad", "padding", "mirror_pad"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .windows import same_padding
 
 __all__: list[str] = []

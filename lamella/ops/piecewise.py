@@ -12,11 +12,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..dtype import is_inexact
-from ..errors import op
-from ..inplace import in_place
-from ..state import state
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..core.state import state
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .clip import clamped
 
 __all__ = [

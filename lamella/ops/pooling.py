@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..errors import op
+from ..core.errors import op
 from ..machine import planes
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .arguments import raw_of
 from .operands import floating
 from .windows import Pairs, each, given_padding, symmetric, window_padding

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from ..dtype import is_inexact
-from ..errors import op
+from ..core.dtype import is_inexact
+from ..core.errors import op
 from ..machine import products
-from ..promotion import promote
-from ..tensor import Tensor, tensor_methods, wrap
-from ..unsigned import SIGNED
+from ..tensors.promotion import promote
+from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.unsigned import SIGNED
 from .arguments import axis_in, indices_of
 from .operands import both, spelled
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
-from ..context import current_device
-from ..dtype import is_integer, promote_types, to_raw
-from ..errors import op
-from ..random import seeded
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core import dtype as mstype
+from ..core.context import current_device
+from ..core.dtype import is_integer, promote_types, to_raw
+from ..core.errors import op
+from ..tensors.random import seeded
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_shape, kind_or, raw_of, raw_or_number
 
 __all__ = [

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
-from ..context import current_device
-from ..dtype import to_raw
-from ..errors import op
-from ..tensor import Tensor, wrap
-from ..wrappers import differs
+from ..core import dtype as mstype
+from ..core.context import current_device
+from ..core.dtype import to_raw
+from ..core.errors import op
+from ..core.wrappers import differs
+from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, as_shape, kind_or, raw_of, raw_or_number
 
 __all__ = [

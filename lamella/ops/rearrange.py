@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..adapters import adapted
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.adapters import adapted
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of, varargs
 
 __all__ = [

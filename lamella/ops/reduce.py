@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import int32, is_inexact, to_raw
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
-from ..unsigned import SIGNED
+from ..core.dtype import int32, is_inexact, to_raw
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.unsigned import SIGNED
 from .arguments import kind_or, varargs
 from .operands import axes, flag, floating, floats, spelled
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
-from ..context import current_device
-from ..dtype import to_raw
-from ..errors import op
-from ..random import seeded
-from ..state import state
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core import dtype as mstype
+from ..core.context import current_device
+from ..core.dtype import to_raw
+from ..core.errors import op
+from ..core.state import state
+from ..tensors.random import seeded
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, raw_or_number, require_values
 from .operands import flag
 from .random import broadcast, draw, parameters, tuple_shape

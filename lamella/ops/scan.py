@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..dtype import int32
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import int32
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, kind_or
 from .operands import floating, spelled
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..parameter import Parameter
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, indices_of, raw_of, raw_or_number
 from .assign import store
 from .scatter_nd import scattered_rows

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import is_inexact
-from ..errors import op
-from ..kernels import trunc_quotient
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import is_inexact
+from ..core.errors import op
+from ..tensors.kernels import trunc_quotient
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_shape, indices_of, raw_of, raw_or_number
 from .assign import store
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import promote_types
-from ..errors import op
-from ..inplace import in_place
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import promote_types
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import indices_of, raw_of, raw_or_number
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "select",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 from .arguments import require_values
 
 __all__: list[str] = []

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ..dtype import Type, from_raw, to_raw
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.dtype import Type, from_raw, to_raw
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of, varargs
 
 __all__ = [

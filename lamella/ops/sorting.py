@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..state import state
-from ..tensor import Tensor, as_raw, tensor_methods, wrap
+from ..core.errors import op
+from ..core.state import state
+from ..tensors.tensor import Tensor, as_raw, tensor_methods, wrap
 from .arguments import as_int, axis_in, raw_of
 
 __all__ = ["argsort", "bucketize", "msort", "searchsorted", "sort", "top_k", "topk", "unique",

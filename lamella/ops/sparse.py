@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..tensor import Tensor, tensor_methods
+from ..tensors.tensor import Tensor, tensor_methods
 
 __all__: list[str] = []
 

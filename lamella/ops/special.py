@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..inplace import in_place
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.inplace import in_place
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, require, typed
 from .operands import floats
 

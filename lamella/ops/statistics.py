@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from ..errors import op
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import axis_in
 from .operands import axes, floating, spelled
 

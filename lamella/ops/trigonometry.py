@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import op
-from ..state import is_nested
-from ..tensor import Tensor, tensor_methods, wrap
+from ..core.errors import op
+from ..core.state import is_nested
+from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import floats
 
 __all__ = ["acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",

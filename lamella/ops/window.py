@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from .. import context
-from ..dtype import to_raw
-from ..errors import op
-from ..tensor import Tensor, wrap
+from ..core import context
+from ..core.dtype import to_raw
+from ..core.errors import op
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window",
            "stft"]

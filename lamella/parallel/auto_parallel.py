@@ -10,7 +10,7 @@ from typing import Any
 from ..autodiff.reverse import trains
 from ..communication.groups import group_of
 from ..nn.cell import Cell
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from . import parts, pipeline, settings, sharding, stages
 
 __all__ = ["AutoParallel", "reshard", "set_op_strategy_config", "shard"]

@@ -14,7 +14,7 @@ import torch
 
 from ..communication import exchange
 from ..communication.groups import Group, beside
-from ..state import state
+from ..core.state import state
 
 __all__ = ["LARGEST", "Reduction", "cut"]
 

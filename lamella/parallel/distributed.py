@@ -15,9 +15,9 @@ from torch.autograd.function import once_differentiable
 
 from ..communication import exchange
 from ..communication.groups import group_of
+from ..core.state import state
 from ..nn.cell import Cell
-from ..parameter import Parameter
-from ..state import state
+from ..tensors.parameter import Parameter
 from .buckets import Reduction, cut
 
 __all__ = ["DistributedDataParallel"]

@@ -19,7 +19,7 @@ import torch
 
 from ..communication import exchange
 from ..communication.groups import beside
-from ..state import state
+from ..core.state import state
 
 if TYPE_CHECKING:
     from .parts import PartParameter, Placement

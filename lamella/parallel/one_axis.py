@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..autodiff.tree import map_tensors
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["in_one_axis", "refused"]
 

@@ -19,11 +19,11 @@ import torch
 from ..communication import exchange, rules
 from ..communication.functional import install, joined
 from ..communication.groups import Group, create_group, group_of
-from ..construction import Waiting
-from ..errors import describe
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core.errors import describe
+from ..core.state import state
+from ..tensors.construction import Waiting
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from . import settings
 from .buckets import cut
 from .on_use import uses_in

@@ -22,8 +22,8 @@ from ..autodiff.level import lifted
 from ..autodiff.tree import map_tensors, tensors
 from ..communication import exchange
 from ..communication.groups import group_of
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core.state import state
+from ..tensors.tensor import Tensor, wrap
 from . import settings, sharding
 from .chunks import Chunks
 from .stage_plan import Plan, plan

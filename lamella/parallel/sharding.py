@@ -17,15 +17,15 @@ from typing import Any
 
 import torch
 
-from .. import primitive
 from ..autodiff import reverse
 from ..autodiff.tree import map_tensors
 from ..communication.functional import install, joined
 from ..communication.groups import ended, group_of
-from ..errors import add_fallback
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core import primitive
+from ..core.errors import add_fallback
+from ..core.state import state
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from . import settings
 from .axes import arranged, counts_of, subset
 from .layout import Layout

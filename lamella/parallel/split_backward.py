@@ -14,7 +14,7 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 
 from ..autodiff.run import Run, starts_of
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["SplitBackward"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..parameter import Parameter
-from ..tensor import wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import wrap
 
 __all__ = ["SpreadParameter"]
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import torch
 
 from ..autodiff.tree import differentiable, map_tensors, tensors
-from ..errors import describe
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core.errors import describe
+from ..core.state import state
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .chunks import Chunks
 from .schedule import Message, Move, Step, orders, timetable
 from .sharding import mixed

@@ -12,8 +12,8 @@ from ..autodiff.run import record
 from ..autodiff.tree import differentiable, map_tensors, tensors
 from ..communication import exchange, messages
 from ..communication.groups import group_of
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .buckets import Reduction
 from .schedule import Action, Message, Move, Step, run
 from .sharding import whole_region

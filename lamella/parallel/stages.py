@@ -15,9 +15,9 @@ import torch
 
 from ..communication import exchange
 from ..communication.groups import Group, create_group, ended, group_of
-from ..parameter import Parameter
-from ..state import state
-from ..tensor import Tensor, wrap
+from ..core.state import state
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from . import parts, settings
 from .parts import PartParameter, Placement, as_whole, stays_whole
 from .spread import SpreadParameter

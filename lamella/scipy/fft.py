@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from ..dtype import is_inexact
-from ..errors import op
+from ..core.dtype import is_inexact
+from ..core.errors import op
 from ..ops.arguments import as_ints, axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 

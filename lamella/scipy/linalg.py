@@ -12,10 +12,10 @@ import torch
 
 from .. import numpy as lnp
 from .. import ops
-from ..dtype import is_inexact
-from ..errors import one_of, op
+from ..core.dtype import is_inexact
+from ..core.errors import one_of, op
 from ..ops.primitives.factorizations import solve_triangular as _solve_triangular
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq",
            "lu", "lu_factor", "lu_solve", "solve_triangular"]

@@ -8,7 +8,7 @@ import torch
 
 from .. import ops as _ops
 from ..ops.primitive import Primitive
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .linalg import solve_triangular
 from .optimize.linear_sum_assignment import assigned
 

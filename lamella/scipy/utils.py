@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["_nd_transpose"]
 

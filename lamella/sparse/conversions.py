@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..errors import op
+from ..core.errors import op
 from ..ops.arguments import raw_of
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .coo import COOTensor
 from .csr import CSRTensor, rows_of
 from .row import RowTensor

@@ -8,7 +8,7 @@ import torch
 
 from .. import ops
 from ..autodiff.stop import stop_gradient
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .held import Held, checked_parts, meet, summed
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ..errors import op
+from ..core.errors import op
 from ..ops.arguments import as_ints, axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .conversions import need
 from .coo import COOTensor
 from .held import meet, summed

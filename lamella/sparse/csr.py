@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..autodiff.stop import stop_gradient
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .held import Held, checked_parts
 
 if TYPE_CHECKING:

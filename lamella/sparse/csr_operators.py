@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..dtype import Type, to_raw
-from ..errors import op
+from ..core.dtype import Type, to_raw
+from ..core.errors import op
 from ..ops.arguments import as_ints, axis_in
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .conversions import coo2csr, need
 from .csr import CSRTensor, rows_of
 from .held import meet, multiplied, summed

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..dtype import Type
-from ..dtype import promote_types as _promoted
-from ..tensor import Tensor, wrap
+from ..core.dtype import Type
+from ..core.dtype import promote_types as _promoted
+from ..tensors.tensor import Tensor, wrap
 
 
 class Held:

@@ -9,7 +9,7 @@ import torch
 from .. import ops
 from ..ops.arguments import as_ints
 from ..ops.primitive import Primitive, primitive
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .coo import COOTensor
 from .coo_operators import coalesce
 from .held import meet, multiplied

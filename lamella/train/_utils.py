@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .._checkparam import check_value_type
+from ..core.checks import check_value_type
 
 __all__ = ["check_value_type"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from .. import log
-from ..forking import Lock
+from ..core import log
+from ..core.forking import Lock
 
 __all__ = ["busy", "future", "start", "wait"]
 

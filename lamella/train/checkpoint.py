@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import context
+from ..core import context
 from ..nn.cell import Cell
-from ..parameter import Parameter, parameter_around
-from ..tensor import Tensor
+from ..tensors.parameter import Parameter, parameter_around
+from ..tensors.tensor import Tensor
 from . import background
 from .checkpoint_format import FROM_PYTORCH, read_ckpt, write_ckpt
 from .checkpoint_net import load_param_into_net

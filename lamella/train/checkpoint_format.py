@@ -29,9 +29,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import torch
 
-from .. import dtype as mstype
-from .. import log
-from ..construction import flat_bytes
+from ..core import dtype as mstype
+from ..core import log
+from ..tensors.construction import flat_bytes
 from .atomic_file import replacing
 
 __all__ = ["CheckpointFileError", "Record", "read_ckpt", "read_content", "records", "write_ckpt"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .checkpoint import save_checkpoint
 
 __all__ = ["_exec_save", "_get_merged_param_data"]

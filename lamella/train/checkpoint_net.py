@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
-from .. import log
+from ..core import dtype as mstype
+from ..core import log
 from ..nn.cell import Cell
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["load_param_into_net"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..nn.cell import Cell
 from ..parallel import settings
-from ..parameter import Parameter, parameter_around
+from ..tensors.parameter import Parameter, parameter_around
 from .checkpoint import load_checkpoint
 from .checkpoint_net import load_param_into_net
 from .resharding import cut_slice, merged, place_of, stage_size

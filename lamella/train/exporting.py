@@ -16,16 +16,16 @@ from typing import Any
 
 import torch
 
-from .. import dtype as mstype
 from ..autodiff.tree import map_tensors
 from ..compat.arguments import plain_signature
+from ..core import dtype as mstype
 from ..graph.tracing.lines import line_of
 from ..machine.products import routes
 from ..nn.cell import Cell
 from ..nn.graph_cell import Graph
 from ..nn.wrap import functional_call
-from ..parameter import Parameter
-from ..tensor import Tensor, wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
 from .atomic_file import replacing
 from .network_file import Unwritable, read_network, write_network
 from .onnx_operators import LinesOf, sorted_in_onnx

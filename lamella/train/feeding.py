@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import _checkparam as check
-from ..errors import describe
+from ..core import checks as check
+from ..core.errors import describe
 from ..graph import JitConfig, jit
 from ..nn.cell import Cell
 from ..nn.checks import of_type
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
 
@@ -147,7 +147,7 @@ class DatasetHelper:
 
     def types_shapes(self) -> tuple[list[Any], list[Any]]:
         """The data types and shapes of the columns."""
-        from ..dtype import pytype_to_dtype
+        from ..core.dtype import pytype_to_dtype
 
         types = [pytype_to_dtype(t) if isinstance(t, type) else t
                  for t in self.dataset.output_types()]

@@ -8,10 +8,10 @@ import weakref
 from typing import Any
 
 from ..compat.arguments import plain_signature
-from ..errors import describe
+from ..core.errors import describe
+from ..core.tracebacks import user_stacklevel
 from ..nn.cell import Cell
 from ..nn.optim import Optimizer
-from ..tracebacks import user_stacklevel
 
 _warned: weakref.WeakSet[Any] = weakref.WeakSet()
 

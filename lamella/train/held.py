@@ -11,7 +11,7 @@ from ..parallel import settings, stages
 from ..parallel.auto_parallel import AutoParallel
 from ..parallel.parts import PartParameter
 from ..parallel.stages import StageParameter
-from ..tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .strategy_files import ParameterLayout, write_strategy
 
 __all__ = ["held_part", "layout_of", "write_layouts"]

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _checkparam as check
-from .. import context
 from ..amp.build import build_train_network
+from ..core import checks as check
+from ..core import context
 from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
 from ..parallel.settings import get_auto_parallel_context
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own

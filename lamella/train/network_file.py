@@ -18,9 +18,9 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from .. import dtype as mstype
+from ..core import dtype as mstype
 from ..nn.graph_cell import Graph
-from ..parameter import Parameter, parameter_around
+from ..tensors.parameter import Parameter, parameter_around
 from .safetensors_format import read_safetensors, write_safetensors
 
 __all__ = ["read_network", "write_network"]

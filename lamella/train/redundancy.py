@@ -8,7 +8,7 @@ from ..communication import exchange
 from ..communication.groups import create_group, group_of
 from ..nn.cell import Cell
 from ..parallel import stages
-from ..parameter import Parameter
+from ..tensors.parameter import Parameter
 from .held import held_part, layout_of
 
 __all__ = ["parameter_broadcast", "sync_pipeline_shared_parameters"]

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from ..parameter import Parameter, parameter_around
-from ..tensor import wrap
+from ..tensors.parameter import Parameter, parameter_around
+from ..tensors.tensor import wrap
 from .checkpoint import load_checkpoint, save_checkpoint
 from .strategy_files import ParameterLayout, layouts_of
 

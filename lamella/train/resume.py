@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import log
-from .. import random as streams
+from ..core import log
 from ..nn.cell import Cell
 from ..nn.checks import of_type
+from ..tensors import random as streams
 from .checkpoint import load_checkpoint, save_checkpoint
 from .checkpoint_net import load_param_into_net
 

@@ -17,8 +17,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save_file
 
-from .. import log
-from ..construction import flat_bytes
+from ..core import log
+from ..tensors.construction import flat_bytes
 from .atomic_file import folder_for, put, replacing
 from .checkpoint_format import NO_CHECKSUM, CheckpointFileError
 

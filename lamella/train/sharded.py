@@ -24,8 +24,8 @@ from ..communication.groups import Group, group_of
 from ..nn.cell import Cell
 from ..nn.checks import of_type
 from ..parallel.parts import PartParameter
-from ..parameter import Parameter
-from ..tensor import wrap
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import wrap
 from .atomic_file import replacing
 from .resume import check_names, put_back, run_state, state_in
 

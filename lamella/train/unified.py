@@ -16,8 +16,8 @@ import torch
 
 from ..nn.cell import Cell
 from ..parallel import settings
-from ..parameter import parameter_around
-from ..tensor import wrap
+from ..tensors.parameter import parameter_around
+from ..tensors.tensor import wrap
 from .atomic_file import replacing
 from .checkpoint import save_checkpoint
 from .checkpoint_net import load_param_into_net

@@ -6,7 +6,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.state import state
+from lamella.core.state import state
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.standard_normal(3), RNG.standard_normal((2, 3))

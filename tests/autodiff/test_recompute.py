@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.state import state
+from lamella.core.state import state
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((16, 64))

@@ -7,7 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, ops
-from lamella.random import kept
+from lamella.tensors.random import kept
 
 X = np.random.default_rng(5).standard_normal((4, 8))
 

@@ -10,7 +10,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.state import state
+from lamella.core.state import state
 from tests.contracts import check_gradient
 
 

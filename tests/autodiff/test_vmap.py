@@ -6,7 +6,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.state import state
+from lamella.core.state import state
 
 from .arrays import arrays
 

@@ -3,8 +3,8 @@
 import pytest
 
 import lamella as ms
-from lamella._c_expression import CreationType, security
 from lamella.common.parameter import _Buffer, _is_parameter_generated
+from lamella.compat._c_expression import CreationType, security
 from lamella.ops.primitives.testing import ConvertToDynamic, TopTypeof
 
 

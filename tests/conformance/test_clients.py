@@ -1,8 +1,8 @@
 """The comparison of whole programs: what counts as agreement; it continues after an error."""
 
+import lamella.alias
 import pytest
 
-import lamella.alias
 from lamella import Tensor, nn
 from tests.conformance import clients
 

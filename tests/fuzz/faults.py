@@ -25,8 +25,8 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.dataset.mindrecord import FileWriter
 from lamella.dataset.sources import tfrecord
-from lamella.mindrecord import FileWriter
 from lamella.train.exporting import export, load
 from lamella.train.resume import load_run, save_run
 from lamella.train.sharded import load_sharded, save_sharded

@@ -9,7 +9,7 @@ import sys
 import torch
 
 from lamella import Tensor, ops
-from lamella.errors import op
+from lamella.core.errors import op
 
 from .surface import Target
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import lamella as ms
 from lamella import Tensor
-from lamella.errors import describe
+from lamella.core.errors import describe
 
 from . import judge
 from .arguments import Arguments

@@ -31,8 +31,8 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, context
+from lamella.core.tracebacks import shown_folded
 from lamella.ops.primitive import Primitive
-from lamella.tracebacks import shown_folded
 
 from . import judge
 from .seeds import Call, examples

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.autograd import forward_ad
 
+from lamella.core.state import state
 from lamella.machine import products
 from lamella.machine.products import Routes
-from lamella.state import state
 
 needed = pytest.mark.skipif(not products.available(), reason="this PyTorch has no oneDNN")
 

@@ -2,9 +2,9 @@
 
 import importlib
 
+import lamella.alias
 import pytest
 
-import lamella.alias
 from lamella import mint
 
 

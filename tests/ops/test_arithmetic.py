@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import lamella as ms
 from lamella import Tensor, ops
-from lamella.kernels import complex_sign
+from lamella.tensors.kernels import complex_sign
 from tests.contracts import check_op
 
 RNG = np.random.default_rng(1)

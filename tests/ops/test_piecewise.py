@@ -7,7 +7,7 @@ import torch
 
 import lamella as ms
 from lamella import ops
-from lamella.tensor import wrap
+from lamella.tensors.tensor import wrap
 
 KINKS = {"relu6": (0.0, 6.0), "leaky_relu": (0.0,), "hardswish": (-3.0, 3.0),
          "hardsigmoid": (-3.0, 3.0), "selu": (0.0,)}

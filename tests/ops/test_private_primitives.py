@@ -11,7 +11,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor as T
 from lamella import ops
-from lamella.alias_paths import LATER, SOURCES
+from lamella.compat.alias_paths import LATER, SOURCES
 from lamella.ops.primitives.gradients import pulled_back
 
 from ..contracts import check_op

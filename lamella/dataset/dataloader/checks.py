@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import describe
+from ...core.errors import describe
 
 
 def check_type(name: str, value: Any, kind: Any, optional: bool = False) -> None:

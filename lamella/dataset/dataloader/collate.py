@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...dtype import float64
-from ...tensor import Tensor
+from ...core.dtype import float64
+from ...tensors.tensor import Tensor
 
 
 def _mapping_like(given: Mapping, values: dict[Any, Any]) -> Any:

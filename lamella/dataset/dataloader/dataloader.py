@@ -13,9 +13,9 @@ import numpy as np
 import torch
 import torch.utils.data
 
-from ... import context, log
-from ...state import state
-from ...tensor import Tensor
+from ...core import context, log
+from ...core.state import state
+from ...tensors.tensor import Tensor
 from .checks import check_not_negative, check_positive, check_type
 from .dataset import IterableDataset
 from .fetching import Fetcher

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from ...errors import explain_construction
-from ...tensor import Tensor
+from ...core.errors import explain_construction
+from ...tensors.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ...errors import describe
+from ...core.errors import describe
 from .checks import check_positive, check_type, length_of
 
 T_co = TypeVar("T_co", covariant=True)

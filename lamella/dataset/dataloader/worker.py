@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch.utils.data
 
-from ...random import manual_seed, set_seed
+from ...tensors.random import manual_seed, set_seed
 from .fetching import Fetcher
 
 

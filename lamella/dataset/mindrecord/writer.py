@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import log
+from ...core import log
 from . import format
 from .exceptions import MRMDefineIndexError, MRMInvalidSchemaError, ParamTypeError, ParamValueError
 

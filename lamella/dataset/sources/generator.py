@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtype import dtype_to_nptype
+from ...core.dtype import dtype_to_nptype
 from .. import config
 from ..checks import boolean, shards
 from ..errors import DataError, in_pipeline, in_user_code

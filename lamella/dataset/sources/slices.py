@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..node import names
 from ..order import ArrayTable, Table
 from ..sampler_arguments import select_sampler

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtype import Type, dtype_to_nptype
+from ...core.dtype import Type, dtype_to_nptype
 from ..checks import boolean, integer, string
 from ..errors import needs
 from ..transforms.operation import Streams, Values
@@ -126,7 +126,7 @@ class Lookup(TextTensorOperation):
     """
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
-        from ... import dtype as types
+        from ...core import dtype as types
         if not isinstance(vocab, Vocab):
             raise TypeError(f"For 'Lookup', 'vocab' must be a Vocab, but got "
                             f"{type(vocab).__name__}.")

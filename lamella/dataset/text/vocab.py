@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import op
+from ...core.errors import op
 from ..checks import existing_file
 from ..node import Dataset
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtype import Type, dtype_to_nptype
+from ...core.dtype import Type, dtype_to_nptype
 from ..checks import boolean, choice, number, string
 from ..errors import DataError
 from ..transforms.operation import PyTensorOperation, is_pillow

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...forking import Lock
+from ...core.forking import Lock
 from .enums import Border, Inter
 from .image import cv, cv_border, cv_filter, pillow
 

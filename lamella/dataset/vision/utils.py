@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..checks import number
 from ..transforms.operation import is_pillow
 from .conversion import decoded

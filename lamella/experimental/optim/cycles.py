@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import dtype as mstype
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
 from .schedule import LRScheduler, assign, each_group
 

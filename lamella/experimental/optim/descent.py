@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from ...ops.primitives.update_rules import Raws, damped_sgd, sgd
-from ...parameter import Parameter, ParameterTuple
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor
 from .stepping import Stepping, check_range
 
 __all__ = ["ASGD", "SGD", "Rprop"]

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...nn import Cell
-from ...parameter import Parameter, ParameterTuple
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor
 
 
 class Optimizer(Cell):

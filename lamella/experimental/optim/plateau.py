@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
-from ...errors import explain_construction
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...core.errors import explain_construction
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
 from .schedule import check_optimizer, each_group, snapshot
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-from ... import dtype as mstype
-from ...errors import explain_construction
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...core.errors import explain_construction
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
 from .schedule import assign, snapshot
 

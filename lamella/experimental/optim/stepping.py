@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.update_rules import Raws, add_decay, held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates
-from ...parameter import Parameter, ParameterTuple
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
 
 __all__ = ["Stepping", "check_betas", "check_range"]

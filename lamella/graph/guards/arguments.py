@@ -19,8 +19,8 @@ import numpy as np
 from ...autodiff.reverse import GradOperation, Request
 from ...autodiff.tree import dict_like
 from ...nn.cell_tree import CellTree
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .kinds import (
     ATOMS,
     PLAIN,

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 
 MOST_PARTS = 1000  # of a container; a larger one is compared only if the code read it
 MOST_READS = 1000  # attempts to read a container that other threads change

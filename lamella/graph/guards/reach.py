@@ -19,8 +19,8 @@ import numpy as np
 
 from ...core.declared import caches_of
 from ...nn.cell_tree import REGISTRIES, CellTree
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from . import arguments
 from .absent import Spaces, note_absent, sought_by
 from .arithmetic import Arithmetic, arithmetic_of

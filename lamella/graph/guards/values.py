@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.declared import caches_of
+from ...core.primitive import Primitive
 from ...nn.cell_tree import CellTree
-from ...parameter import Parameter
-from ...primitive import Primitive
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .kinds import (
     ATOMS,
     BUFFERS,

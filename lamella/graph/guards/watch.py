@@ -7,7 +7,7 @@ from operator import attrgetter, is_
 from typing import Any
 
 from ...nn.cell_tree import REGISTRIES
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .identity import Identities
 from .kinds import ATOMS, parts_of
 from .reach import Reach

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from ...dtype import is_inexact
+from ...core.dtype import is_inexact
 
 UNITS = 256.0  # in the last place: allowed between kernels that add in different orders
 FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes

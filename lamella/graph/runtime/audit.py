@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..guards.reach import Reach
 from ..tracing.copies import copied, copies_of
 from ..tracing.lines import NOWHERE

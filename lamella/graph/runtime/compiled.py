@@ -10,10 +10,10 @@ from typing import Any
 import torch
 
 from ...communication.repeated import started_over
-from ...forking import Lock
+from ...core.forking import Lock
+from ...core.state import state
+from ...core.tracebacks import user_stacklevel
 from ...machine.collector import not_collecting
-from ...state import state
-from ...tracebacks import user_stacklevel
 from ..guards.kinds import compares_identities, form_of
 from ..guards.reach import Reach
 from ..guards.spots import Free

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ... import context
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...core import context
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..guards.arguments import apart, given_tensors, with_leaves
 from ..guards.kinds import ATOMS, ByIdentity, form_of
 from ..guards.values import comparable, kind_of_rule

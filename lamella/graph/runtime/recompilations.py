@@ -13,9 +13,9 @@ import torch
 
 from ...autodiff.reverse import Request
 from ...core.structures import container_leaves as leaves
+from ...core.tracebacks import user_stacklevel
 from ...nn.cell_tree import CellTree
-from ...tensor import Tensor
-from ...tracebacks import user_stacklevel
+from ...tensors.tensor import Tensor
 from ..guards.kinds import has_value, is_ours_function
 from ..guards.values import difference
 from ..guards.watch import Watch

@@ -12,14 +12,14 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from ...forking import Lock
+from ...core.forking import Lock
 from ...machine import background
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
-from ...parameter import Parameter
-from ...random import restart
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.random import restart
+from ...tensors.tensor import Tensor, wrap
 from ..guards import identity
 from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.kinds import compares_identities, form_of

@@ -8,7 +8,7 @@ choice (a `Compiled`, as in `train.Model`) that of eager mode.
 
 from __future__ import annotations
 
-from ...state import as_graph
+from ...core.state import as_graph
 from ..runtime.compiled import Compiled
 
 

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ... import context
-from ...errors import one_of
-from ...tensor import Tensor
+from ...core import context
+from ...core.errors import one_of
+from ...tensors.tensor import Tensor
 
 AUTOMATIC = "O1"  # the level where none is given
 LEVELS = ("O0", "O1", "O2")

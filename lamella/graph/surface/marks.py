@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...nn.cell_tree import CellTree
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..runtime.compiled import Compiled
 from .config import declared, declared_arguments, varies
 

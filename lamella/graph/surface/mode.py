@@ -12,10 +12,10 @@ import types
 from functools import partial
 from typing import Any
 
-from ... import context
 from ...autodiff import reverse
+from ...core import context
+from ...core.state import state
 from ...nn.cell import Cell
-from ...state import state
 from ..runtime.compiled import Compiled
 from ..runtime.kept import Kept
 from .as_asked import CompiledAsAsked

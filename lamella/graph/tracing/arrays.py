@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import context
-from ...construction import holds
+from ...core import context
+from ...tensors.construction import holds
 from .recorder import CannotTrace
 
 LONGEST = 400  # characters of an expression of arrays

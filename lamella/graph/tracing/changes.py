@@ -14,9 +14,9 @@ import torch
 
 from ...core.declared import caches_of
 from ...nn.cell_tree import CellTree
-from ...parameter import Parameter
-from ...random import is_as_before, kept, place_of_numpy
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.random import is_as_before, kept, place_of_numpy
+from ...tensors.tensor import Tensor
 from ..guards.arguments import DEEPEST, fields_of, holds_values, is_record
 from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.kinds import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...autodiff.tree import map_container_tensors as map_tensors
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import with_leaves
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...state import state
+from ...core.state import state
 from ..guards.reach import Reach
 from ..guards.spots import Spot, kept_in
 from .arrays import GivenArray, may_be_input

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...autodiff.tree import container_tensors as tensors
-from ...forking import Lock
-from ...parameter import Parameter
-from ...state import state
+from ...core.forking import Lock
+from ...core.state import state
+from ...tensors.parameter import Parameter
 from .copies import copied
 from .texts import forget, parts_of_text, printing, texts_of
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...parameter import Parameter
-from ...state import state
+from ...core.state import state
+from ...tensors.parameter import Parameter
 from ..guards.kinds import is_no_parameter
 from ..guards.reach import Reach
 

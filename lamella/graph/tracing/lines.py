@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...tracebacks import PACKAGE, origin
+from ...core.tracebacks import PACKAGE, origin
 
 _OPTIMIZERS = os.path.join(PACKAGE, "nn", "optim") + os.sep
 _ENGINE = os.path.join("torch", "autograd", "graph.py")

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 
 from ...autodiff.tree import dict_like
-from ...state import state
-from ...tensor import Tensor
+from ...core.state import state
+from ...tensors.tensor import Tensor
 from ..guards.reach import Reach
 from ..guards.spots import Spot
 from .arrays import GivenArray, may_be_input

@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 
-from ...state import state
-from ...tensor import Tensor
+from ...core.state import state
+from ...tensors.tensor import Tensor
 from ..guards.reach import Reach
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function

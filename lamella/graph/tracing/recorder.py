@@ -17,7 +17,7 @@ from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...communication.functional import IMPLEMENTATIONS
-from ...state import state
+from ...core.state import state
 from ..guards.kinds import form_of
 from ..ir.draft import Draft, Kernels
 from ..ir.forms import Form, form_of_value

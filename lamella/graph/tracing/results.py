@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ...autodiff.tree import dict_like
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import fields_of, holds_values, made_of
 from ..guards.kinds import PLAIN
 from ..guards.reach import Reach

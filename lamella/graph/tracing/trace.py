@@ -22,11 +22,11 @@ from torch.fx import GraphModule
 from ...autodiff.tree import container_tensors as tensors
 from ...autodiff.tree import map_container_tensors as map_tensors
 from ...communication.groups import ended
+from ...core.state import in_graph, state
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory
-from ...parameter import Parameter
-from ...state import in_graph, state
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
 from ..guards.kinds import compares_identities
 from ..guards.reach import Reach

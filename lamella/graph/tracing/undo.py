@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..guards.reach import Reach
 from .changes import Snapshot
 from .trace import data_of, set_data

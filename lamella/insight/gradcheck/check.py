@@ -17,10 +17,10 @@ import torch
 from ...autodiff.forward import push
 from ...autodiff.reverse import checked_weights, differentiate
 from ...autodiff.tree import argument_names, differentiable, map_tensors, paths, tensors
+from ...core.state import state
 from ...graph import Compiled
-from ...parameter import Parameter
-from ...state import state
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from .rehearsal import Rehearsal
 
 Raw = torch.Tensor

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from ...graph.guards.reach import Reach
-from ...parameter import Parameter
-from ...random import kept
+from ...tensors.parameter import Parameter
+from ...tensors.random import kept
 
 
 class Rehearsal:

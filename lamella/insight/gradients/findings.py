@@ -8,8 +8,8 @@ import statistics
 from typing import Any
 
 from ...autodiff.tree import differentiable
-from ...errors import describe
-from ...parameter import Parameter
+from ...core.errors import describe
+from ...tensors.parameter import Parameter
 from .causes import LEAST, Causes
 from .naming import Names
 from .record import Recorder, Step, Value

@@ -8,10 +8,10 @@ from typing import Any
 from ...autodiff.reverse import checked_weights, differentiate
 from ...autodiff.tree import argument_names, differentiable, paths, tensors
 from ...core.cuts import silenced
+from ...core.state import state
 from ...nn.cell import Cell
-from ...parameter import Parameter
-from ...state import state
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..gradcheck.rehearsal import Rehearsal
 from .naming import Names
 from .record import Recorder, Value

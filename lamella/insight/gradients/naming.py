@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...nn.cell import Cell
-from ...parameter import Parameter
+from ...tensors.parameter import Parameter
 
 
 class Names:

@@ -11,9 +11,9 @@ from torch.autograd.graph import get_gradient_edge
 from torch.overrides import TorchFunctionMode
 
 from ...autodiff.tree import leaves
-from ...parameter import Parameter
-from ...state import state
-from ...wrappers import physical
+from ...core.state import state
+from ...core.wrappers import physical
+from ...tensors.parameter import Parameter
 from .places import Place, here
 from .rules import SeenRule, rule_of_node
 from .statistics import Numbers, measure

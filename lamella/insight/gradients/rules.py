@@ -12,7 +12,7 @@ import torch
 
 from ...autodiff.rules import rule_name
 from ...nn.cell import Cell
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .statistics import Numbers, measure
 
 

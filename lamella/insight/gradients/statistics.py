@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...dtype import from_raw
-from ...wrappers import physical
+from ...core.dtype import from_raw
+from ...core.wrappers import physical
 
 
 class Numbers(NamedTuple):

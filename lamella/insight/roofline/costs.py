@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...dtype import is_inexact
+from ...core.dtype import is_inexact
 
 aten = torch.ops.aten
 

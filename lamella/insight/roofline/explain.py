@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from ... import context
+from ...core import context
+from ...core.state import state
 from ...graph.guards.reach import Reach
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
@@ -26,7 +27,6 @@ from ...graph.tracing.copies import copied
 from ...graph.tracing.trace import CannotTrace, run_traced
 from ...graph.tracing.undo import undone
 from ...nn.cell import Cell
-from ...state import state
 from .kernels import Record, Replayed, Watched, seconds_of
 from .report import Report
 

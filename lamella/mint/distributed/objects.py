@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
-from ... import context
 from ...communication import exchange, messages
 from ...communication.comm_func import member
 from ...communication.groups import Group, group_of
-from ...tensor import Tensor
+from ...core import context
+from ...tensors.tensor import Tensor
 
 __all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list",
            "scatter_object_list", "send_object_list"]

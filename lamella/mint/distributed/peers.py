@@ -8,7 +8,7 @@ import torch
 
 from ...communication import comm_func
 from ...communication.comm_func import CommHandle, isend, send, write_into
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 

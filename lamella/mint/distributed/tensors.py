@@ -13,8 +13,8 @@ import torch
 from ...communication import exchange, rules
 from ...communication.comm_func import CommHandle, as_handle, member, raw_of, write_into
 from ...communication.groups import Group, group_of
-from ...errors import describe
-from ...tensor import Tensor
+from ...core.errors import describe
+from ...tensors.tensor import Tensor
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_reduce",
            "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather",

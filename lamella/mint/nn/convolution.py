@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import dtype as mstype
 from ... import ops
 from ...common.initializer import HeUniform, Uniform, _calculate_fan_in_and_fan_out, initializer
-from ...errors import one_of
+from ...core import dtype as mstype
+from ...core.errors import one_of
 from ...nn import Cell, checks
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from . import functional as F
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...nn import Cell
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 
 
 class FunctionLayer(Cell):

@@ -7,9 +7,8 @@ from typing import Any
 import torch.nn.functional as torch_functional
 
 from ... import ops
-from ...adapters import adapted
-from ...errors import one_of, op
-from ...inplace import in_place
+from ...core.adapters import adapted
+from ...core.errors import one_of, op
 from ...ops import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -42,7 +41,8 @@ from ...ops import inplace_sigmoid as sigmoid_
 from ...ops.convolution import convolve
 from ...ops.loss import check_reduction
 from ...ops.pooling import mean_over_windows
-from ...tensor import Tensor, wrap
+from ...tensors.inplace import in_place
+from ...tensors.tensor import Tensor, wrap
 from ..shape import flatten
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
 from ... import ops
 from ...common.initializer import initializer
+from ...core import dtype as mstype
 from ...nn import Cell, checks
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from . import functional as F
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "SyncBatchNorm"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops.primitives.optimizer_adaptive import ApplyAdadelta
 from ...ops.primitives.update_rules import adadelta
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..checks import float_within, non_negative_float
 from .optimizer import Optimizer, opt_init_args_register
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.update_rules import adafactor
-from ...parameter import Parameter, ParameterTuple
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor
 from ..checks import float_within, non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 

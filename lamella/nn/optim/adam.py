@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
 from ...compat.arguments import what_it_is_called
+from ...core import dtype as mstype
 from ...ops.primitives.optimizer_adaptive import Adam as AdamPrimitive
 from ...ops.primitives.optimizer_adaptive import AdamWeightDecay as AdamWeightDecayPrimitive
 from ...ops.primitives.update_rules import adam, adam_weight_decay, nesterov_adam, single
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..checks import float_within, of_type, positive_float
 from .optimizer import Optimizer, opt_init_args_register
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.update_rules import adamax, single
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .adam import check_adam
 from .optimizer import Optimizer, opt_init_args_register
 

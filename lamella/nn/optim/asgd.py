@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...parameter import Parameter, ParameterTuple
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor
 from ..checks import of_type
 from .optimizer import Optimizer, opt_init_args_register
 

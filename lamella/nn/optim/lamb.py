@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.update_rules import lamb, single
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .adam import check_adam
 from .optimizer import Optimizer, opt_init_args_register
 

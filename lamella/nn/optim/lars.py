@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.optimizer import LARSUpdate
 from ...ops.primitives.update_rules import lars
 from ...parallel import parts
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..checks import of_type
 from .optimizer import Optimizer, opt_init_args_register
 

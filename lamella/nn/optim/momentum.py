@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch.utils._mode_utils import no_dispatch
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
+from ...core.state import state
 from ...ops.primitives.optimizer import ApplyMomentum
 from ...ops.primitives.update_rules import sgd
-from ...parameter import Parameter
-from ...state import state
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 

@@ -14,16 +14,15 @@ from typing import Any
 
 import torch
 
-from ... import context
-from ... import dtype as mstype
-from ...core import cuts
-from ...errors import describe
+from ...core import context, cuts
+from ...core import dtype as mstype
+from ...core.errors import describe
+from ...core.state import state
 from ...ops.primitives.update_rules import held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates, Shapes
 from ...parallel import parts, settings, stages
-from ...parameter import Parameter, ParameterTuple
-from ...state import state
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 from ..cell_tree import operator
 from ..checks import non_negative_float, of_type, positive_float

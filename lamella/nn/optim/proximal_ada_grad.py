@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.optimizer_adaptive import ApplyProximalAdagrad
 from ...ops.primitives.update_rules import proximal_adagrad
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..checks import non_negative_float, of_type
 from .optimizer import Optimizer, opt_init_args_register
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...compat.arguments import of_mismatch
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 from ..checks import of_type
 from ..learning_rate_schedule import LearningRateSchedule

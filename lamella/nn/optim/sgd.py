@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
+from ...core import dtype as mstype
 from ...ops.primitives.optimizer import SGD as SGDPrimitive
 from ...ops.primitives.update_rules import damped_sgd, kernels, sgd
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..checks import non_negative_float, of_type
 from .momentum import HeldNumber
 from .optimizer import Optimizer, opt_init_args_register

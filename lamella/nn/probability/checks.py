@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import dtype as mstype
-from ...dtype import Type
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...core.dtype import Type
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 
 WHOLE = (*mstype.int_type, *mstype.uint_type)
 FLOATING = mstype.float_type

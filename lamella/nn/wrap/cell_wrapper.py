@@ -14,8 +14,8 @@ from ...communication import exchange
 from ...communication.groups import group_of
 from ...parallel import parts, pipeline, sharding, stages
 from ...parallel.settings import get_auto_parallel_context
-from ...parameter import Parameter, ParameterTuple
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter, ParameterTuple
+from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 from ..checks import of_type
 from .grad_reducer import DistributedGradReducer

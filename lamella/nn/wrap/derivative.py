@@ -9,10 +9,10 @@ import torch
 
 from ...autodiff.forward import jvp
 from ...autodiff.pullback import vjp
-from ...errors import op
-from ...parameter import Parameter
-from ...state import state
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...core.state import state
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 
 __all__ = ["Jvp", "Vjp", "functional_call", "stack_parameters"]

@@ -11,8 +11,8 @@ from ...communication.groups import HCCL_WORLD_COMM_GROUP, group_of
 from ...parallel import parts
 from ...parallel.buckets import Reduction
 from ...parallel.settings import get_auto_parallel_context
-from ...parameter import Parameter
-from ...tensor import wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import wrap
 from ..cell import Cell
 
 __all__ = ["DistributedGradReducer", "PipelineGradReducer"]

@@ -6,17 +6,17 @@ from typing import Any
 
 import torch
 
-from ... import context
-from ... import dtype as mstype
 from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
-from ...dtype import is_inexact
+from ...core import context
+from ...core import dtype as mstype
+from ...core.dtype import is_inexact
 from ...ops.primitives.update_rules import kernels
 from ...parallel import stages
 from ...parallel.parts import is_part, local
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 from ..cell_tree import operator
 from .cell_wrapper import TrainOneStepCell, loss_and_gradients

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...parallel import pipeline, stages
-from ...tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap
 from .. import checks
 from ..cell import Cell
 from ..checks import count, of_type

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import op
-from ...state import numbers
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...core.state import numbers
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import as_int, as_ints, axis_in, raw_of
 from ..composite import prim_attr_register
 from ..diagonal import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..attention import rotary_position_embedding, scaled_dot_product
 from ..flash_attention import flash_attention_score
 from ..primitive import primitive

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compat.arguments import of_mismatch
-from ...primitive import Primitive, examples_with
+from ...core.primitive import Primitive, examples_with
 
 
 def with_attributes(name: str, function: Callable[..., Any], *required: str,

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...primitive import primitive
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...core.primitive import primitive
+from ...tensors.tensor import Tensor, wrap
 
 __all__ = ["AdjustHue", "AdjustSaturation", "HSVToRGB", "RGBToHSV"]
 

@@ -11,7 +11,7 @@ import torch
 
 from ...communication import exchange, rules
 from ...communication.groups import HCCL_WORLD_COMM_GROUP, GlobalComm, Group, group_of
-from ...tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive
 
 __all__ = [

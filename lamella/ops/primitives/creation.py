@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...tensors.tensor import Tensor
 from ..composite import prim_attr_register
 from ..creation import (
     cast,

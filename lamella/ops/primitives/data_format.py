@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ...tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
 __all__ = ["DataFormatDimMap", "DataFormatVecPermute"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import dtype as mstype
-from ...errors import op
-from ...state import state
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...core.errors import op
+from ...core.state import state
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive, primitive
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ...errors import one_of
-from ...state import numbers, state
-from ...tensor import Tensor, wrap
+from ...core.errors import one_of
+from ...core.state import numbers, state
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import FLOATS, as_int, require, typed
 from ..boxes import chosen, combined_nms, overlap_of_corners
 from ..composite import prim_attr_register

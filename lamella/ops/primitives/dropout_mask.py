@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 from .random import own_stream
 

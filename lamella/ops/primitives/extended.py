@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ...context import current_device
-from ...errors import op
-from ...random import fresh_generator
-from ...tensor import Tensor, wrap
+from ...core.context import current_device
+from ...core.errors import op
+from ...tensors.random import fresh_generator
+from ...tensors.tensor import Tensor, wrap
 from ..activation import swiglu
 from ..arithmetic import add, mul, sub
 from ..clip import clamp

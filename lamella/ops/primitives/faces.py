@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...dtype import to_raw
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...core.dtype import to_raw
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..activation import softmax
 from ..arithmetic import add
 from ..bitwise import bitwise_and

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ...dtype import to_raw
-from ...errors import one_of, op
-from ...tensor import Tensor, wrap
+from ...core.dtype import to_raw
+from ...core.errors import one_of, op
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import primitive
 from .attributes import with_attributes
 from .gradients import pulled_back

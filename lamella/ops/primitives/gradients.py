@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..activation import fast_gelu, gelu, glu, softplus
 from ..arithmetic import abs as absolute
 from ..elementary import logit

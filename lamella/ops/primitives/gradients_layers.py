@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive, primitive
 from .attributed import Attributed
 from .attributes import with_attributes

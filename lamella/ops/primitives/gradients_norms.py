@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import primitive
 from .attributes import with_attributes
 from .gradients import pulled_back

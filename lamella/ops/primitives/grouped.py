@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive
 from .attributed import Attributed
 from .update_rules import held

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ...errors import one_of
-from ...primitive import primitive
-from ...tensor import Tensor, wrap
+from ...core.errors import one_of
+from ...core.primitive import primitive
+from ...tensors.tensor import Tensor, wrap
 from .. import image, interpolation
 from ..arguments import FLOATS, as_ints, as_shape, require, require_values, typed
 from ..operands import flag

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from .. import loss as fn
 from .. import margin_loss
 from ..arguments import indices_of, raw_of, require_values

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...kernels import lowest, trunc_remainder
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...tensors.kernels import lowest, trunc_remainder
+from ...tensors.tensor import Tensor, wrap
 from .. import (
     arithmetic,
     bessel,

@@ -9,8 +9,8 @@ import torch
 
 from ...communication import rules
 from ...communication.groups import Group
-from ...dtype import to_raw
-from ...tensor import Tensor, wrap
+from ...core.dtype import to_raw
+from ...tensors.tensor import Tensor, wrap
 from .communication import _WORLD, _Collective, _ranked
 
 __all__ = ["BatchISendIRecv", "NeighborExchange", "Receive", "Send"]

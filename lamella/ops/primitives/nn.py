@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap
 from .. import convolution, normalization
 from ..dropout import keep_mask
 from ..embedding import intopk, one_hot

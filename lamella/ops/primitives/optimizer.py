@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...errors import describe
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
-from ...wrappers import differs, of_all_examples
+from ...core.errors import describe
+from ...core.wrappers import differs, of_all_examples
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive
 from . import update_rules as rules
 from .update_states import fit_states

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import raw_or_number, require
 from . import update_rules as rules
 from .optimizer import Locking, Update, number, rate

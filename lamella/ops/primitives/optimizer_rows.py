@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ...parameter import Parameter
-from ...tensor import Tensor, wrap
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import indices_of, raw_of
 from . import update_rules as rules
 from .optimizer import Update, number, rate

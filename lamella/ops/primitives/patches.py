@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ...errors import one_of
-from ...tensor import Tensor, wrap
+from ...core.errors import one_of
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import FLOATS, require, typed
 from ..composite import prim_attr_register
 from ..convolution import deformable_columns

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ...errors import one_of, op
-from ...primitive import primitive
-from ...random import fresh_generator
-from ...tensor import Tensor, wrap
+from ...core.errors import one_of, op
+from ...core.primitive import primitive
+from ...tensors.random import fresh_generator
+from ...tensors.tensor import Tensor, wrap
 from .. import adaptive_pooling, pooling
 from ..arguments import FLOATS, require, require_values, typed
 from ..operands import flag

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...dtype import to_raw
-from ...random import fresh_generator, seeded
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...core.dtype import to_raw
+from ...tensors.random import fresh_generator, seeded
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import (
     FLOATS,
     as_int,

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
 __all__ = ["CudnnGRU", "DynamicGRUV2", "DynamicRNN", "LSTM"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ...dtype import int32, to_raw
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core.dtype import int32, to_raw
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import as_int
 from ..extrema import amax, amin, max, min
 from ..operands import axes, floating

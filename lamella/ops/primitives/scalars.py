@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..primitive import Primitive, primitive
 
 __all__ = [

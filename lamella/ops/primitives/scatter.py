@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ...errors import op
-from ...primitive import examples_of
-from ...tensor import Tensor, wrap
+from ...core.errors import op
+from ...core.primitive import examples_of
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import indices_of
 from ..composite import prim_attr_register
 from ..primitive import Primitive, primitive

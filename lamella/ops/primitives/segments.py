@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...dtype import to_raw
-from ...errors import op
-from ...primitive import primitive
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...core.dtype import to_raw
+from ...core.errors import op
+from ...core.primitive import primitive
+from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
 __all__ = ["LowerBound", "NthElement", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",

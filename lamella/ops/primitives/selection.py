@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import as_int, as_ints, indices_of, raw_of
 from ..composite import prim_attr_register
 from ..creation import cast

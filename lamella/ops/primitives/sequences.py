@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...dtype import to_raw
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...core.dtype import to_raw
+from ...tensors.tensor import Tensor, wrap
 from ..arguments import FLOATS, as_int, raw_of, require, require_values, typed
 from ..composite import prim_attr_register
 from ..operands import flag

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ... import dtype as mstype
-from ...dtype import Type
-from ...errors import op
-from ...tensor import Tensor, wrap
+from ...core import dtype as mstype
+from ...core.dtype import Type
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
 from ..window import bartlett_window, blackman_window, hamming_window, stft
 from .attributed import Attributed
 from .attributes import with_attributes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtype as mstype
-from ...tensor import Tensor
+from ...core import dtype as mstype
+from ...tensors.tensor import Tensor
 from .attributed import Attributed
 
 __all__ = ["ConvertToDynamic", "TopTypeof"]

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from ...parameter import Parameter
-from ...state import state
+from ...core.state import state
+from ...tensors.parameter import Parameter
 
 Raws = list[torch.Tensor]
 

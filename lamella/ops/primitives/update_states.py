@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from ...parameter import Parameter
-from ...state import state
+from ...core.state import state
+from ...tensors.parameter import Parameter
 from .update_rules import held
 
 Shapes = Sequence[tuple[int, ...]]

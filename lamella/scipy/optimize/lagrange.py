@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import log, ops
+from ... import ops
 from ...autodiff import value_and_grad
+from ...core import log
 from ...nn import Adam
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 
 _GROWTH, _TIGHTEN, _KEEP = 1.1, 0.9, 0.1
 

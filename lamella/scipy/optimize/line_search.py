@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...autodiff import grad
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = ["LineSearch", "line_search"]
 

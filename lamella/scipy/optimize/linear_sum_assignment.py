@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import op
+from ...core.errors import op
 from ...ops.arguments import as_int
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 
 
 @op

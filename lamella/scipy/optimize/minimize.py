@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...ops.arguments import raw_of
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .lagrange import minimize_lagrange
 from .quasi_newton import minimize_bfgs, minimize_lbfgs
 

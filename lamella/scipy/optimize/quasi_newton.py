@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ... import ops
 from ...autodiff import grad
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .line_search import LineSearch
 
 __all__ = ["minimize_bfgs", "minimize_lbfgs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ... import _checkparam as check
+from ...core import checks as check
 from .._utils import _make_directory
 from ..checkpoint import load_checkpoint, save_checkpoint
 from .base import Callback, RunContext, parameters_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import describe
-from ...tensor import Tensor
+from ...core.errors import describe
+from ...tensors.tensor import Tensor
 
 __all__ = ["Callback", "CallbackManager", "InternalCallbackParam", "RunContext"]
 

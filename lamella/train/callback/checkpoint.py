@@ -8,11 +8,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ... import _checkparam as check
+from ...core import checks as check
+from ...core.tracebacks import user_stacklevel
 from ...nn.cell import Cell
-from ...random import Generator
-from ...tensor import Tensor
-from ...tracebacks import user_stacklevel
+from ...tensors.random import Generator
+from ...tensors.tensor import Tensor
 from .. import background
 from .._utils import _make_directory
 from ..checkpoint import save_checkpoint

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 
-from ... import log
+from ...core import log
 
 __all__ = ["CheckpointManager", "age", "free_prefix"]
 

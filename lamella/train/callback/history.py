@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .base import Callback, RunContext, parameters_of
 
 __all__ = ["History"]

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _checkparam as check
-from ... import dtype as mstype
-from ... import log
-from ...parameter import Parameter
-from ...tensor import Tensor
+from ...core import checks as check
+from ...core import dtype as mstype
+from ...core import log
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from .base import Callback, RunContext, parameters_of
 from .monitored import Monitored
 

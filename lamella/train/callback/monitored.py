@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import _checkparam as check
-from ... import log
-from ...tensor import Tensor
+from ...core import checks as check
+from ...core import log
+from ...tensors.tensor import Tensor
 from .base import Callback, _handle_loss
 
 __all__ = ["Monitored"]

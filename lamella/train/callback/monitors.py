@@ -6,7 +6,7 @@ import math
 import time
 from typing import Any
 
-from ... import _checkparam as check
+from ...core import checks as check
 from .base import Callback, RunContext, _handle_loss, parameters_of
 
 __all__ = ["LossMonitor", "TimeMonitor"]

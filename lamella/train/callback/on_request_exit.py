@@ -7,8 +7,8 @@ import os
 import signal
 from typing import Any
 
-from ... import _checkparam as check
-from ... import log
+from ...core import checks as check
+from ...core import log
 from .._utils import _make_directory
 from ..checkpoint import load_checkpoint, save_checkpoint
 from .base import Callback, RunContext, parameters_of

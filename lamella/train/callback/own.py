@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ... import log
+from ...core import log
 
 __all__ = ["as_list", "check_methods", "is_own"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ... import _checkparam as check
-from ...errors import describe
+from ...core import checks as check
+from ...core.errors import describe
 from .base import Callback, RunContext, _handle_loss, parameters_of
 
 __all__ = ["ProgressBar"]

@@ -6,7 +6,7 @@ import itertools
 import os
 from typing import Any
 
-from ... import _checkparam as check
+from ...core import checks as check
 from ...machine.products import routes
 from .._utils import _make_directory
 from ..resume import latest_run, run_files, save_run

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _checkparam as check
+from ...core import checks as check
 from ..checkpoint_net import load_param_into_net
 from .base import RunContext, parameters_of
 from .monitored import Monitored

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ... import _checkparam as check
-from ...tensor import Tensor
+from ...core import checks as check
+from ...tensors.tensor import Tensor
 from ..summary import SummaryRecord
 from .base import Callback, RunContext, _handle_loss, parameters_of
 

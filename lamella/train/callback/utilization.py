@@ -7,12 +7,12 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ... import _checkparam as check
+from ...core import checks as check
+from ...core.state import state
 from ...graph.guards.reach import Reach
 from ...graph.tracing.undo import undone
 from ...insight.roofline.costs import cost_of
 from ...insight.roofline.figures import ARITHMETIC
-from ...state import state
 from .base import Callback, RunContext, parameters_of
 
 __all__ = ["FlopsUtilizationCollector"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _checkparam as check
+from ...core import checks as check
 from .metric import Metric, class_indices, no_samples, rearrange_inputs
 
 __all__ = ["F1", "Accuracy", "Fbeta", "Precision", "Recall", "Top1CategoricalAccuracy",

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import describe, explain_construction, op
-from ...tensor import Tensor
+from ...core.errors import describe, explain_construction, op
+from ...tensors.tensor import Tensor
 
 __all__ = ["Metric", "class_indices", "no_samples", "rearrange_inputs"]
 

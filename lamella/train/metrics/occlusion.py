@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import _checkparam as check
+from ...core import checks as check
 from ...nn.cell import Cell
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .metric import Metric, no_samples, rearrange_inputs
 
 __all__ = ["OcclusionSensitivity"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _checkparam as check
+from ...core import checks as check
 from .metric import Metric, no_samples, rearrange_inputs
 
 __all__ = ["ROC", "auc"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import _checkparam as check
-from ... import log
-from ...errors import one_of
+from ...core import checks as check
+from ...core import log
+from ...core.errors import one_of
 from ...nn.cell import Cell
 from ...ops.primitives.debug import take_summaries
-from ...tensor import Tensor
+from ...tensors.tensor import Tensor
 from .._utils import _make_directory
 
 __all__ = ["SummaryRecord"]

@@ -4,8 +4,8 @@ import pytest
 
 import lamella.dataset as ds
 from lamella.dataset import Shuffle
+from lamella.dataset.mindrecord import FileWriter
 from lamella.dataset.sources.record_order import _Congruential
-from lamella.mindrecord import FileWriter
 
 GLOBAL = [[7, 3, 0, 6, 10, 5, 11, 9, 8, 4, 1, 2], [3, 9, 6, 5, 8, 4, 1, 0, 10, 7, 11, 2]]
 FILES = [[8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3]]

@@ -19,7 +19,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, Tensor, amp, boost, jit, mint, nn, ops
 from lamella.autodiff.tree import tensors
-from lamella.primitive import Primitive
+from lamella.core.primitive import Primitive
 
 SHARES = 12  # of all classes, each a test
 MOST = 2  # attributes of each object

@@ -7,7 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
-from lamella.state import state
+from lamella.core.state import state
 
 
 class Net(nn.Cell):

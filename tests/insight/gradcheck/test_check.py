@@ -7,7 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import GradientError, Tensor, check_grads, nn, ops
-from lamella.random import kept
+from lamella.tensors.random import kept
 
 
 class Scaled(nn.Cell):

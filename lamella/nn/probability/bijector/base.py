@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....dtype import Type
-from ....tensor import Tensor
+from ....core.dtype import Type
+from ....tensors.tensor import Tensor
 from ...cell import Cell
 from ..checks import FLOATING, batch_shape, require_type, scalar_batch
 

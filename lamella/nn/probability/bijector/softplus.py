@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .... import ops
-from ....tensor import Tensor
+from ....tensors.tensor import Tensor
 from .base import Bijector
 
 _THRESHOLD = float(np.log(np.finfo(np.float32).eps) + 1)  # below it log(1 + x) is x in float32

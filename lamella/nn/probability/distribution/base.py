@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import ops
-from ....dtype import Type, float32
-from ....tensor import Tensor
+from ....core.dtype import Type, float32
+from ....tensors.tensor import Tensor
 from ...cell import Cell
 from ..checks import WHOLE, as_parameter, batch_shape, require_type, scalar_batch
 

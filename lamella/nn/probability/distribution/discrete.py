@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from .... import ops
-from ....dtype import Type, float32, int32
-from ....tensor import Tensor
+from ....core.dtype import Type, float32, int32
+from ....tensors.tensor import Tensor
 from ..checks import (
     FLOATING,
     WHOLE,

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from .... import ops
-from ....dtype import Type, float32
-from ....tensor import Tensor
+from ....core.dtype import Type, float32
+from ....tensors.tensor import Tensor
 from ..checks import FLOATING, require_positive, require_same_family
 from .base import Distribution, made_with
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .... import ops
-from ....dtype import Type, float32
-from ....tensor import Tensor
+from ....core.dtype import Type, float32
+from ....tensors.tensor import Tensor
 from ..bijector import Bijector, Exp, GumbelCDF, Invert
 from ..checks import FLOATING, require_same_family, require_type
 from .base import Distribution

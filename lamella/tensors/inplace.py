@@ -1,0 +1,83 @@
+"""Changing a tensor in place, also while a gradient is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..core.state import state
+
+# what PyTorch says if a tensor that all examples of a `vmap` share can't take what differs
+_DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
+
+
+def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+    """Run `change` on the tensor's raw data, which it changes in place; returns the tensor.
+
+    While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
+    record may need the value as it was, and the alias that a gradient is taken for must keep it. A
+    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it.
+    """
+    if state.level is not None:
+        state.level.changed.append(tensor)
+    raw = tensor._raw
+    recorded = (raw.requires_grad and torch.is_grad_enabled()
+                or state.level is not None and state.level.forward)
+    if recorded and not _is_part(raw) or _has_alias(tensor, raw) or _is_assigned(tensor):
+        tensor._raw = _changed(raw.clone(), change)
+        return tensor
+    try:
+        after = _changed(raw, change)
+        if after is not raw:
+            tensor._raw = after
+    except RuntimeError as error:
+        if "view of a leaf" not in str(error):
+            raise
+        raise RuntimeError(
+            "Inside a gradient call, a part of an input that the gradient is taken for can't be "
+            "changed in place. Change the input itself (x[0, 1] = value instead of x[0][1] = "
+            "value), or a copy of it (x.copy()).") from None
+    return tensor
+
+
+def _changed(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> torch.Tensor:
+    """The tensor after `change`: itself, or inside `vmap` one that differs between the examples."""
+    try:
+        change(raw)
+    except RuntimeError as error:
+        if state.level is None or not any(words in str(error) for words in _DIFFERS):
+            raise
+        varied = raw
+        for mark in state.level.marks:
+            varied = torch.where(mark, varied, varied)
+        varied = varied.clone()
+        change(varied)  # raises what has nothing to do with `vmap`
+        if raw._base is not None:
+            raise RuntimeError(
+                "Inside 'vmap', a part of a tensor that all examples share can't be changed in "
+                "place to what differs between them. Change the whole (x[0, 1] = value instead of "
+                "x[0][1] = value).") from None
+        return varied
+    return raw
+
+
+def _is_part(raw: torch.Tensor) -> bool:
+    """Whether `raw` is a view of another tensor, but no alias made by a nested gradient call."""
+    base = raw._base
+    if base is None or (state.level is not None and state.level.forward
+                        and base.shape == raw.shape):
+        return False
+    node = raw.grad_fn
+    return not (node is not None and node.name() == "ViewBackward0" and base.shape == raw.shape)
+
+
+def _is_assigned(tensor: Any) -> bool:
+    """Whether `tensor` is a Parameter inside a gradient call, where its data are replaced."""
+    return state.level is not None and hasattr(tensor, "_data")
+
+
+def _has_alias(tensor: Any, raw: torch.Tensor) -> bool:
+    """Whether `tensor` is a Parameter that a gradient or a trace has put an alias in place of."""
+    return getattr(tensor, "_data", raw) is not raw

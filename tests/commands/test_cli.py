@@ -1,0 +1,158 @@
+"""``lamella run`` does what ``python`` does, with the alias; ``lamella doctor`` reports."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lamella import __version__
+from lamella.commands import cli
+
+
+def lamella(*args, **kwargs):
+    return subprocess.run([sys.executable, "-m", "lamella", *map(str, args)], text=True,
+                          capture_output=True, timeout=300, **kwargs)
+
+
+def python(*args, **kwargs):
+    return subprocess.run([sys.executable, *map(str, args)], text=True, capture_output=True,
+                          timeout=300, **kwargs)
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text, name="program.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+    return write
+
+
+def test_run_is_like_python(script):
+    path = script("import sys, helper\n"
+                  "print(__name__, __file__, sys.argv, sys.path[0], helper.x, sys.stdin.read())\n"
+                  "import __main__; print(__main__.__dict__ is globals())\n"
+                  "class A: pass\nimport pickle; print(pickle.loads(pickle.dumps(A)) is A)\n")
+    script("x = 3\n", "helper.py")
+    arguments = [path, "--epochs", "3", "-v", "run"]
+    result = lamella("run", *arguments, input="from stdin")
+    assert result.stdout == python(*arguments, input="from stdin").stdout
+    assert result.stderr == ""
+
+
+def test_run_installs_the_alias_and_imports_no_command_line_library(script):
+    path = script("import sys, mindspore\n"
+                  "print(mindspore.Tensor([1.0]) + 1, mindspore.__version__)\n"
+                  "print([m for m in ('typer', 'click', 'rich') if m in sys.modules])\n")
+    assert lamella("run", path).stdout == "[2.] 2.10.0\n[]\n"
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_not_forked_have_the_alias_too(script, tmp_path, method):
+    path = script("import multiprocessing, sys\n"
+                  "import mindspore as ms\n"
+                  "def doubled(x):\n"
+                  "    return x.asnumpy() * 2, ms.__version__, ms.Tensor.__module__\n"
+                  "if __name__ == '__main__':\n"
+                  "    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:\n"
+                  "        print(pool.apply(doubled, [ms.Tensor([1.0, 2.0])]))\n")
+    result = lamella("run", path, method, cwd=tmp_path)
+    assert "2.10.0', 'lamella.tensor')" in result.stdout, result.stderr
+    assert "array([2., 4.]" in result.stdout and result.stderr == ""
+
+
+@pytest.mark.parametrize("text", [
+    "def f():\n    return 1 / 0\nf()\n",
+    "x = = 1\n",
+    "raise SystemExit(7)\n",
+    "raise SystemExit('a message')\n",
+    "import sys; sys.exit()\n",
+    "raise KeyboardInterrupt\n",
+    "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('second') from e\n",
+])
+def test_exit_codes_and_tracebacks_are_pythons(script, text):
+    path = script(text)
+    ours, pythons = lamella("run", path), python(path)
+    assert ours.returncode == pythons.returncode
+    assert ours.stderr == pythons.stderr
+
+
+def test_run_a_module_and_a_folder(script, tmp_path):
+    text = "import sys, mindspore\nprint(__name__, sys.argv[1:], mindspore.__version__)\n"
+    script(text, "__main__.py")
+    assert lamella("run", tmp_path, "a").stdout == "__main__ ['a'] 2.10.0\n"
+    script(text, "mod.py")
+    assert lamella("run", "-m", "mod", "-x", cwd=tmp_path).stdout == "__main__ ['-x'] 2.10.0\n"
+
+
+@pytest.fixture
+def main(capsys, monkeypatch):
+    """Calls the command in this process; gives its exit status and what it printed."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # which `lamella run` changes
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as end:
+            cli.main(arguments)
+        printed = capsys.readouterr()
+        return end.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["run", "no_such_file.py"], "can't open file 'no_such_file.py'"),
+    (["run", "-x", "a.py"], "no option '-x'"),
+    (["run", "-m"], "needs the name of a module"),
+    (["run"], "Missing argument"),
+])
+def test_wrong_calls(main, arguments, message):
+    status, _, error = main(*arguments)
+    assert status == 2 and message in error
+
+
+def test_the_status_of_a_wrong_call():
+    result = lamella("run", "no_such_file.py")
+    assert result.returncode == 2
+    assert result.stderr.startswith("lamella: can't open file 'no_such_file.py'")
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_the_commands(main, option):
+    status, out, _ = main(option)
+    assert status == 0
+    assert "run" in out and "doctor" in out
+
+
+def test_the_version(main):
+    at = subprocess.run(["git", "-C", os.path.dirname(cli.__file__), "rev-parse", "HEAD"],
+                        capture_output=True, text=True).stdout[:10]
+    expected = f"lamella {__version__} (commit {at})\n" if at else f"lamella {__version__}\n"
+    for option in ("--version", "-V"):
+        assert main(option)[:2] == (0, expected)
+    assert main()[0] == 2  # no command: help
+
+
+def test_doctor_json():
+    found = json.loads(lamella("doctor", "--json").stdout)
+    assert found["packages"]["lamella"] == __version__
+    assert found["python"]["executable"] == sys.executable
+    assert all(isinstance(sentence, str) for sentence in found["advice"])
+
+
+def test_doctor_table(capsys):
+    cli._doctor(as_json=False)
+    shown = capsys.readouterr().out
+    for word in ("python", "torch", "threads", "gpu", "compiler"):
+        assert word in shown
+
+
+def test_names_are_counted(main):
+    done = lamella("names", env={**os.environ, "COLUMNS": "100"})
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("│") for line in done.stdout.splitlines() if "mindspore.nn " in line]
+    there, of = (int(text) for text in rows[0][2:4])
+    assert 0.9 * of < there <= of
+    assert "has no room 'nonsense'" in main("names", "--missing", "nonsense")[2]

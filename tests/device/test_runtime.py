@@ -1,0 +1,113 @@
+import os
+
+import pytest
+import torch
+
+import lamella as ms
+from lamella import device_context, hal, runtime
+from lamella.device.device_context.ascend import op_precision
+
+
+def test_streams_of_a_cpu_have_nothing_to_wait_for():
+    stream = runtime.Stream()
+    with runtime.StreamCtx(stream):
+        x = ms.Tensor([1.0]) + 1
+    event = stream.record_event()
+    stream.wait_event(event)
+    stream.wait_stream(runtime.current_stream())
+    stream.synchronize()
+    assert stream.query() and event.query() and x.asnumpy() == 2.0
+    assert str(runtime.default_stream()) == "Stream(device_name=CPU, device_id:0, stream id:0)"
+    runtime.set_cur_stream(stream)
+    runtime.synchronize()
+
+
+def test_events_measure_time():
+    begin, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+    begin.record()
+    ms.ops.ones((50, 50)).matmul(ms.ops.ones((50, 50)))
+    end.record()
+    assert begin.elapsed_time(end) > 0
+    with pytest.raises(RuntimeError, match="enable_timing=True"):
+        begin.elapsed_time(runtime.Event())
+
+
+def test_memory_of_a_cpu_is_not_counted():
+    assert runtime.memory_allocated() == runtime.max_memory_reserved() == 0
+    assert runtime.memory_stats()["total_idle_memory"] == 0
+    assert "total allocated memory" in runtime.memory_summary()
+    runtime.empty_cache()
+    runtime.reset_peak_memory_stats()
+    runtime.set_memory(init_size="1GB", max_size="2.5GB")
+    assert hal.memory_allocated("CPU") == 0
+
+
+def test_threads_and_cores():
+    before = torch.get_num_threads()
+    runtime.dispatch_threads_num(1)
+    assert torch.get_num_threads() == 1
+    device_context.cpu.op_tuning.threads_num(before)
+    assert torch.get_num_threads() == before
+    cores = os.sched_getaffinity(0)
+    first = min(cores)
+    try:
+        runtime.set_cpu_affinity(True, [f"{first}-{first}"])
+        assert os.sched_getaffinity(0) == {first}
+    finally:
+        os.sched_setaffinity(0, cores)
+    runtime.set_cpu_affinity(False)
+    runtime.set_kernel_launch_group(2, 8)
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: runtime.set_memory(max_size="x"), ValueError, "'max_size' must be a number"),
+    (lambda: runtime.set_memory(max_size=1), TypeError, "'max_size' must be"),
+    (lambda: runtime.set_memory(optimize_level="O3"), ValueError, "but got O3"),
+    (lambda: runtime.dispatch_threads_num(0), ValueError, "at least 1"),
+    (lambda: runtime.dispatch_threads_num("2"), TypeError, "must be an int"),
+    (lambda: runtime.set_cpu_affinity(3), TypeError, "'enable_affinity' must be"),
+    (lambda: runtime.set_cpu_affinity(True, ["0"]), ValueError, "written as '0-3'"),
+    (lambda: runtime.set_cpu_affinity(True, ["9998-9999"]), ValueError, "no core 9998"),
+    (lambda: runtime.set_cur_stream(3), TypeError, "must be a Stream"),
+    (lambda: runtime.Stream("high"), TypeError, "'priority' must be an int"),
+    (lambda: hal.is_available("TPU"), ValueError, "must be one of"),
+    (lambda: hal.get_device_name(7, "CPU"), ValueError, "there are 1 devices"),
+    (lambda: device_context.ascend.device_count(), RuntimeError, "Ascend not exist"),
+    (lambda: op_precision.matmul_allow_hf32("yes"), ValueError, "must be one of"),
+    (lambda: device_context.gpu.op_precision.matmul_allow_tf32(1), TypeError, "must be a bool"),
+], ids=range(15))
+def test_wrong_arguments(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_devices():
+    assert hal.is_available("CPU") and not hal.is_available("Ascend")
+    assert hal.device_count("CPU") == 1 and hal.get_device_name(0, "CPU") == "CPU"
+    assert hal.get_device_properties(0, "CPU") is hal.get_device_capability(0, "CPU") is None
+    assert device_context.cpu.is_available() and not device_context.ascend.is_available()
+    op_precision.precision_mode("force_fp16")
+    assert op_precision.precision_mode.value == "force_fp16"
+
+
+def test_a_block_on_another_device():
+    assert tuple(ms.get_current_device()) == ("CPU", 0)
+    with ms.DeviceCtx("CPU"):
+        assert ms.Tensor([1.0]).to_torch().device.type == "cpu"
+    for name, text in (("meta", "no device 'meta'"), ("TPU", "must be")):
+        with pytest.raises(ValueError, match=text), ms.DeviceCtx(name):
+            pass
+
+
+def test_a_gpu_is_queried_where_there_is_one():
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    with ms.DeviceCtx("GPU"):
+        x = ms.ops.ones((1000, 1000))
+        assert runtime.memory_allocated() >= 4e6 and hal.get_device_properties(0).total_memory > 0
+        with runtime.StreamCtx(runtime.Stream()):
+            event = runtime.current_stream().record_event()
+        event.synchronize()
+        runtime.synchronize()
+        assert event.query() and x.sum() == 1e6
+    assert runtime.memory_allocated() == 0

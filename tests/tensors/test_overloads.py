@@ -1,0 +1,61 @@
+"""Errors of calls that match no overload of a method: the texts are MindSpore 2.10's."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, mint
+from lamella.tensors.overloads import overloaded, parse
+
+TEXTS = json.loads((Path(__file__).parent / "data" / "messages_of_forms.json").read_text())
+
+
+@pytest.mark.parametrize("call", TEXTS)
+def test_text(call):
+    names = {"x": Tensor(np.array([[1.0, 5, 3], [4, 2, 9]], np.float32)), "mint": mint, "np": np,
+             "i": Tensor([0, 1]), "Tensor": Tensor}
+    with pytest.raises(TypeError) as caught:
+        eval(call, names)
+    assert str(caught.value).rstrip() == TEXTS[call]
+
+
+def example(self, axis=None, keep=False):
+    if not isinstance(keep, bool):
+        raise ValueError("no bool")
+    return axis, keep
+
+
+FORMS = (parse("example(axis=<int,None>?, keep=<bool>?)"),
+         parse("example(dim=<int>, keep=<bool>?)"))
+METHOD = overloaded("example", example, FORMS, {"dim": "axis"})
+
+
+@pytest.mark.parametrize(("args", "given", "expected"), [
+    ((), {}, (None, False)), ((1, True), {}, (1, True)), ((), {"dim": 2}, (2, False)),
+    ((), {"dim": 2, "keep": True}, (2, True)), ((3,), {"keep": True}, (3, True)),
+], ids=["nothing", "places", "other_name", "names", "mixed"])
+def test_calls_that_fit(args, given, expected):
+    for _ in range(2):
+        assert METHOD(None, *args, **given) == expected
+
+
+@pytest.mark.parametrize(("args", "given"), [
+    ((1, True, 2), {}), ((1,), {"axis": 2}), ((), {"dim": 1, "axis": 2}), ((), {"keep": 3}),
+    ((), {"other": 1}), ((1,), {"dim": 1}),
+], ids=["many", "twice", "both", "kind", "unknown", "place_and_name"])
+def test_calls_that_do_not(args, given):
+    for _ in range(2):
+        with pytest.raises(TypeError, match='^Failed calling example with "example'):
+            METHOD(None, *args, **given)
+
+
+def test_an_error_of_the_function_stays():
+    with pytest.raises(ValueError, match="5 is out of|must be in|Dimension out of range"):
+        Tensor([1.0]).sum(5)
+
+
+def test_compiled_too():
+    assert ms.jit(lambda x: x.sum(axis=0, keepdims=True))(Tensor([1.0, 2.0])).shape == (1,)
