@@ -23,6 +23,7 @@ from ...autodiff.tree import container_tensors as tensors
 from ...autodiff.tree import map_container_tensors as map_tensors
 from ...communication.groups import ended
 from ...core.state import in_graph, state
+from ...core.wrappers import physical
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory
 from ...tensors.parameter import Parameter
@@ -120,7 +121,7 @@ class Trace:
         """The Python value of a one-element tensor, which becomes a guard."""
         value = self.peek(raw)
         self.observed.append(value)
-        self.note_guard(raw.detach(), value)
+        self.note_guard(physical(raw.detach()), value)
         return value
 
     def read(self, raw: torch.Tensor) -> Any:

@@ -14,7 +14,9 @@ from ...nn.cell import Cell
 
 _OURS = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
 _OPERATORS = tuple(_OURS + name for name in (
-    "ops" + os.sep, "mint" + os.sep, "numpy" + os.sep, "scipy" + os.sep, "tensors" + os.sep,
+    "ops" + os.sep, "mint" + os.sep, "numpy" + os.sep, "scipy" + os.sep,
+    *(os.path.join("tensors", name) for name in (
+        "tensor.py", "operators.py", "indexing.py", "conversion.py", "inplace_methods.py")),
     os.path.join("machine", "products.py"),
     os.path.join("autodiff", "stop.py"), os.path.join("autodiff", "hooks.py")))
 _ENGINE = _OURS + "autodiff" + os.sep

@@ -212,7 +212,7 @@ def test_a_function_that_changes_by_itself_is_refused():
 
 def test_compiled_must_be_as_eager():
     def fn(x):
-        factor = 1.0 if ms.state.state.trace is None else 2.0
+        factor = 1.0 if ms.core.state.state.trace is None else 2.0
         return x * factor
 
     assert "compiled is not what it is eagerly" in told(fn, X)

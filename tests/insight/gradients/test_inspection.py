@@ -105,8 +105,8 @@ def test_nothing_comes_of_it_when_the_function_raises():
     with pytest.raises(KeyError, match="mine"):
         inspect_gradients(fn, X)
     np.testing.assert_array_equal(net.first[1].moving_mean.asnumpy(), mean)
-    assert ms.state.state.level is None and ms.state.state.overlay is None
-    assert not ms.state.state.whole
+    assert ms.core.state.state.level is None and ms.core.state.state.overlay is None
+    assert not ms.core.state.state.whole
     assert "is not zero" in inspect_gradients(net, X).why("last.bias")
 
 
@@ -116,7 +116,7 @@ def test_nothing_comes_of_it_when_a_rule_raises():
 
     with pytest.raises(KeyError, match="rule"):
         inspect_gradients(lambda x: ops.InsertGradientOf(bad)(x * 2), X)
-    assert ms.state.state.level is None
+    assert ms.core.state.state.level is None
 
 
 def test_rules_and_what_they_did():
