@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 
 from ..core.dtype import is_inexact
 from ..core.errors import op_error
+from ..core.tracebacks import PACKAGE
 from . import narrow as narrow
 from . import unsigned
 from .construction import NUMBERS, WIDE_UNSIGNED
@@ -96,6 +98,8 @@ def _of_pytorchs(cls: type, function: Any, types: Any, args: Any = (), kwargs: A
     name = getattr(function, "__name__", str(function))
     if name.startswith("__"):
         return NotImplemented  # an operator, which Tensor has itself
+    if sys._getframe(1).f_code.co_filename.startswith(PACKAGE):  # an operator of ours calls it
+        raise TypeError(f"an argument of '{name}' is a Tensor that must be a Python value")
     raise TypeError(f"For 'torch.{name}', PyTorch's functions don't take Tensors of Lamella: use "
                     f"ops, or x.to_torch(), and Tensor.from_torch for the result.")
 

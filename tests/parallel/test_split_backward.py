@@ -34,6 +34,7 @@ def _assigned(x, w):
     return ops.matmul(x, w[0]),
 
 
+@pytest.mark.filterwarnings("ignore:The gradient doesn't flow through the assignment:UserWarning")
 @pytest.mark.parametrize("function", [_layered, _apart, _again, _assigned])
 @pytest.mark.parametrize("count", [0, 1])
 def test_gradients_are_those_of_one_pass(function, count):

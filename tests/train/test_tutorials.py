@@ -104,7 +104,7 @@ again = Network()
 missing, _ = ms.load_param_into_net(again, ms.load_checkpoint("model.ckpt"))
 assert missing == [] and accuracy(again) == accuracy(model)
 ms.export(model, Tensor(np.zeros((1, 2), np.float32)), file_name="model", file_format="MINDIR")
-assert ms.onnx.export.__module__ == "lamella.onnx"
+assert ms.onnx.export.__module__ == "lamella.train.onnx"
 graph = nn.GraphCell(ms.load("model.mindir"))
 assert np.allclose(graph(ops.ones((1, 2))).asnumpy(), model(ops.ones((1, 2))).asnumpy())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import torch
@@ -16,6 +15,9 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..checks import float_within, of_type, positive_float
 from .optimizer import Optimizer, opt_init_args_register
+
+_ARGUMENTS = ("learning_rate", "beta1", "beta2", "eps", "use_locking", "use_nesterov",
+              "weight_decay", "loss_scale", "use_amsgrad", "use_lazy", "use_offload")
 
 
 def check_adam(where: str, beta1: float, beta2: float, eps: float) -> None:
@@ -72,7 +74,7 @@ class Adam(Optimizer):
             raise KeyError(f"For '{where}', the keywords can be 'use_lazy' and 'use_offload', "
                            f"but got {unknown}."
                            + "".join(f" {hint}." for name in unknown if (hint := what_it_is_called(
-                               name, inspect.signature(type(self)).parameters))))
+                               name, _ARGUMENTS))))
         use_lazy, use_offload = kwargs.get("use_lazy", False), kwargs.get("use_offload", False)
         check_adam(where, beta1, beta2, eps)
         flags = {"use_locking": use_locking, "use_nesterov": use_nesterov,

@@ -205,7 +205,7 @@ def test_files(tmp_path):
      "number of channels, 3, is not that of 'mean', 2"),
     (lambda: vision.Crop((0, 0), 50)(IMAGE), RuntimeError, "is not inside of the image"),
     (lambda: vision.RandomCrop(50)(IMAGE), RuntimeError, "must not be larger than the image"),
-    (lambda: vision.RandomHorizontalFlip(2), ValueError, r"'prob' must be in \[0, 1\], but got 2"),
+    (lambda: vision.RandomHorizontalFlip(2), ValueError, r"'prob' must be in \[0.0, 1.0\], but got 2"),
     (lambda: vision.GaussianBlur(4), ValueError, "must be odd, but got 4"),
     (lambda: vision.Invert()("x"), TypeError, "Input should be NumPy or PIL image"),
     (lambda: vision.Grayscale()(IMAGE), TypeError, "img should be PIL image"),

@@ -176,6 +176,7 @@ def test_programs_that_need_the_value_agree_with_eager_calls():
     same(lambda: step, [tensor(12, seed=i) for i in range(CALLS)])
 
 
+@pytest.mark.filterwarnings("ignore:The gradient doesn't flow through:UserWarning")
 def test_a_gradient_through_a_factor_that_was_read():
     def step(x):
         return ms.grad(lambda x: (x * float(ops.stop_gradient(x).sum()) + x.max().item()).sum())(x)
