@@ -20,7 +20,8 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shi
 
 def _both_integers(input: Any, other: Any, where: str) -> tuple[Any, Any]:
     a, b = operands(input, other)
-    kind = torch.result_type(a, b)
+    tensors = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+    kind = a.dtype if tensors else torch.result_type(a, b)
     if is_inexact(kind):
         raise TypeError(f"For '{where}', the tensors must hold integers or booleans, "
                         f"but got {from_raw.get(kind, kind)}.")

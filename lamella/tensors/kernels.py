@@ -147,7 +147,8 @@ def _comparison(kernel: Callable[[Any, Any], Any], mirrored: Callable[[Any, Any]
 
 
 less, less_equal = _comparison(operator.lt, operator.gt), _comparison(operator.le, operator.ge)
-greater, greater_equal = _comparison(operator.gt, operator.lt), _comparison(operator.ge, operator.le)
+greater = _comparison(operator.gt, operator.lt)
+greater_equal = _comparison(operator.ge, operator.le)
 equal, not_equal = _comparison(operator.eq, operator.eq), _comparison(operator.ne, operator.ne)
 
 

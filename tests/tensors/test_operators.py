@@ -13,27 +13,27 @@ from lamella import Tensor, ops
 
 TYPES = (ms.bool_, ms.int8, ms.int16, ms.int32, ms.int64, ms.uint8, ms.uint16, ms.uint32, ms.uint64,
          ms.float16, ms.float32, ms.float64, ms.bfloat16, ms.complex64, ms.complex128)
-# by sign: the operator of Python's syntax, the function, the method
+# by sign: the operator of Python's syntax, the function, the method's name
 OPERATORS = {
-    "+": (operator.add, ops.add, Tensor.add),
-    "-": (operator.sub, ops.sub, Tensor.sub),
-    "*": (operator.mul, ops.mul, Tensor.mul),
-    "/": (operator.truediv, ops.div, Tensor.div),
-    "//": (operator.floordiv, ops.floor_divide, Tensor.floor_divide),
+    "+": (operator.add, ops.add, "add"),
+    "-": (operator.sub, ops.sub, "sub"),
+    "*": (operator.mul, ops.mul, "mul"),
+    "/": (operator.truediv, ops.div, "div"),
+    "//": (operator.floordiv, ops.floor_divide, "floor_divide"),
     "%": (operator.mod, ops.floor_mod, None),
-    "**": (operator.pow, ops.pow, Tensor.pow),
-    "@": (operator.matmul, ops.matmul, Tensor.matmul),
-    "&": (operator.and_, ops.bitwise_and, Tensor.bitwise_and),
-    "|": (operator.or_, ops.bitwise_or, Tensor.bitwise_or),
-    "^": (operator.xor, ops.bitwise_xor, Tensor.bitwise_xor),
-    "<<": (operator.lshift, ops.bitwise_left_shift, Tensor.bitwise_left_shift),
-    ">>": (operator.rshift, ops.bitwise_right_shift, Tensor.bitwise_right_shift),
-    "<": (operator.lt, ops.less, Tensor.less),
-    "<=": (operator.le, ops.less_equal, Tensor.less_equal),
-    ">": (operator.gt, ops.greater, Tensor.greater),
-    ">=": (operator.ge, ops.greater_equal, Tensor.greater_equal),
-    "==": (operator.eq, ops.equal, Tensor.equal),
-    "!=": (operator.ne, ops.not_equal, Tensor.not_equal),
+    "**": (operator.pow, ops.pow, "pow"),
+    "@": (operator.matmul, ops.matmul, "matmul"),
+    "&": (operator.and_, ops.bitwise_and, "bitwise_and"),
+    "|": (operator.or_, ops.bitwise_or, "bitwise_or"),
+    "^": (operator.xor, ops.bitwise_xor, "bitwise_xor"),
+    "<<": (operator.lshift, ops.bitwise_left_shift, "bitwise_left_shift"),
+    ">>": (operator.rshift, ops.bitwise_right_shift, "bitwise_right_shift"),
+    "<": (operator.lt, ops.less, "less"),
+    "<=": (operator.le, ops.less_equal, "less_equal"),
+    ">": (operator.gt, ops.greater, "greater"),
+    ">=": (operator.ge, ops.greater_equal, "greater_equal"),
+    "==": (operator.eq, ops.equal, "equal"),
+    "!=": (operator.ne, ops.not_equal, "not_equal"),
 }
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow,
@@ -89,7 +89,7 @@ def test_syntax_function_and_method_agree(sign):
         wanted = _outcome(function, a, b)
         found = {"syntax": _outcome(syntax, a, b)}
         if method is not None and isinstance(a, Tensor):
-            found["method"] = _outcome(method, a, b)
+            found["method"] = _outcome(getattr(a, method), b)
         if sign in IN_PLACE and isinstance(a, Tensor):
             found["in place"] = _outcome(IN_PLACE[sign], a, b)
         differing += [(way, a, b, got, wanted) for way, got in found.items() if got != wanted]
@@ -142,3 +142,13 @@ def test_half_times_complex_is_complex64():
     for right in (1 + 2j, Tensor(1 + 2j, ms.complex64)):
         out = Tensor([1.0, 2.0], ms.float16) * right
         assert out.dtype == ms.complex64 and out.tolist() == [1 + 2j, 2 + 4j]
+
+
+@pytest.mark.parametrize("number", [300, -300, 2**40, 2**63, -2**63])
+@pytest.mark.parametrize("dtype", TYPES[1:8], ids=str)
+def test_comparison_is_by_value(dtype, number):
+    values = [3, 0, 44]
+    x = Tensor(values, dtype)
+    for compare in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+        assert compare(x, number).tolist() == [compare(v, number) for v in values]
+        assert compare(number, x).tolist() == [compare(number, v) for v in values]
