@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 
 from ...machine import cache
 from ...machine.memory import release
+from ..ir import logs
 from ..ir.draft import copied
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
@@ -77,6 +78,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     better = graph if in_place else copied(graph)
     if reshapes_in_place(better.graph):
         return better
+    recorded = len(better.graph.nodes)
     simplify(better)
     relu_after_pools(better)
     recompute_casts(better.graph)
@@ -86,6 +88,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
     better.recompile()
+    logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
+              logs.kernels(better.graph))
     return better
 
 
@@ -180,6 +184,8 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
             tried, known[name] = True, pays(best, other, inputs)
             if known[name]:
                 best = other
+    logs.show("passes", "rewritings that were tried on copies of the data", (
+        f"{name}: {'kept' if paid else 'left out'}" for name, paid in known.items()))
     known.keep()
     search.best = None
     best.meta["open"] = False

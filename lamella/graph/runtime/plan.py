@@ -13,6 +13,7 @@ from torch.fx import GraphModule, Node
 from ...communication.repeated import Attempt
 from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
+from ..ir import logs
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.shapes import ShapeGuard
@@ -74,6 +75,10 @@ class Plan:
                              compile and number < cut.changing and number not in cut.exchanges
                              and not self._gives_shapes(number))
                        for number, (part, takes) in enumerate(cut.stages)]
+        logs.show("schedule", f"{len(self.stages)} stages", (
+            f"{number}: {len(stage.part.nodes)} operations, "
+            f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
+            for number, stage in enumerate(self.stages)))
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
@@ -283,6 +288,8 @@ class Stage:
         self.run = run or self.replay
         self.backend = fastest if run else "replay"
         self.native.remember(self.backend)
+        logs.show("schedule", f"a stage of {len(self.part.nodes)} operations is run by "
+                  f"{self.backend} from now on")
         self.settled = True
 
 

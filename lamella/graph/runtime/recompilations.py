@@ -19,6 +19,7 @@ from ...tensors.tensor import Tensor
 from ..guards.kinds import has_value, is_ours_function
 from ..guards.values import difference
 from ..guards.watch import Watch
+from ..ir import logs
 from ..tracing.lines import NOWHERE, Line, line_reading
 from .replay import Path
 
@@ -97,6 +98,7 @@ class Recompilations:
         if failed is None:
             return
         self.noted.append(failed)
+        logs.show("guards", f"{self.name} is recorded again, since a guard failed: {failed}")
         values = self._values.setdefault(failed.guard, set())
         if len(values) < OFTEN and failed.now[:1] not in _QUOTES:
             values.add(failed.now)

@@ -25,6 +25,7 @@ from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.kinds import compares_identities, form_of
 from ..guards.reach import Reach
 from ..guards.spots import found_at
+from ..ir import logs
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
 from ..ir.sharing import Sharing
@@ -143,6 +144,9 @@ class Path:
             line: Line = found.guard.meta.get("line", NOWHERE)
             raise GuardTooLate(f"turns a tensor into a Python value after what it depends on "
                                f"has been changed{line}") from None
+        logs.show("trace", f"{self.nodes} operations", logs.kernels(graph.graph))
+        logs.show("guards", f"{len(self.expected)} numbers were read off tensors", (
+            f"{value!r}{line}" for value, line in zip(self.expected, self.lines, strict=True)))
 
     def planned(self, values: list[torch.Tensor]) -> Plan:
         """How it is run now; made by the first replay, since some graphs never run again.

@@ -1,0 +1,55 @@
+"""``LAMELLA_LOGS``: the program of the page on the compiler, and what the compiler says of it."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from lamella.graph.ir import logs
+
+PAGE = (pathlib.Path(__file__).parents[3] / "docs" / "compiler.md").read_text(encoding="utf-8")
+PROGRAM = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    assert PROGRAM is not None
+    path = tmp_path_factory.mktemp("logs") / "program.py"
+    path.write_text(PROGRAM[1])
+
+    def run(parts):
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True,
+                              env={**os.environ, "LAMELLA_LOGS": parts}, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return done.stderr.replace(str(path), "program.py")
+
+    return run
+
+
+def test_everything(said):
+    found = said("all")
+    lines = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    for line in "".join(lines).splitlines():
+        start, *_ = line.split("...")  # the page leaves out the middle of long lines
+        assert start.rstrip(", ") in found, line
+
+
+def test_one_part(said):
+    found = said("guards")
+    assert found.startswith("[guards] 1 numbers were read off tensors\n    True (program.py:15)\n")
+    assert "[trace]" not in found and "[schedule]" not in found
+    assert "recorded again, since a guard failed" in found
+
+
+def test_nothing(said):
+    assert said("") == ""
+
+
+def test_unknown_parts(capsys):
+    assert logs.parts_of("guards,nothing") == {"guards"}
+    assert capsys.readouterr().err == (
+        "LAMELLA_LOGS: there is no part 'nothing'; there are trace, guards, passes, schedule "
+        "and all.\n")
