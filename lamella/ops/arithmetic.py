@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
@@ -10,8 +11,9 @@ from ..core.adapters import adapted
 from ..core.errors import op
 from ..tensors.inplace import in_place
 from ..tensors.kernels import complex_sign, minus, power
+from ..tensors.operators import python_syntax
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .operands import both, factors, sides
+from .operands import both, factors, operands, sides
 
 __all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",
            "positive", "pow", "pows", "reciprocal", "rsqrt", "sgn", "sign", "signbit", "sqrt",
@@ -38,8 +40,8 @@ def add(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.add(ms.Tensor([1, 2]), 0.5))
         [1.5 2.5]
     """
-    a, b = sides(input, other)
-    return wrap(torch.add(a, b))
+    a, b = operands(input, other)
+    return wrap(a + b)
 
 
 tensor_add = add
@@ -64,7 +66,7 @@ def sub(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.sub(ms.Tensor([1, 2]), ms.Tensor([0.5, 1.0])))
         [0.5 1. ]
     """
-    a, b = sides(input, other)
+    a, b = operands(input, other)
     return wrap(minus(a, b))
 
 
@@ -117,7 +119,7 @@ def mul(input: Tensor, other: Tensor | float) -> Tensor:
         [1.5 3. ]
     """
     a, b = factors(input, other)
-    return wrap(torch.mul(a, b))
+    return wrap(a * b)
 
 
 multiply = mul
@@ -369,7 +371,7 @@ def pow(input: Tensor, exponent: Tensor | float) -> Tensor:
         >>> print(ms.ops.pow(ms.Tensor([1.0, 2.0, 4.0]), 3))
         [ 1.  8. 64.]
     """
-    a, b = sides(input, exponent)
+    a, b = operands(input, exponent)
     return wrap(power(a, b))
 
 
@@ -409,6 +411,10 @@ def _tensor_add(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Ten
     return wrap(torch.add(a, b, alpha=alpha))
 
 
+def _tensor_sub(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    return sub(self, other) if alpha == 1 else subtract(self, other, alpha=alpha)
+
+
 def _tensor_add_(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     return in_place(self, lambda raw: raw.add_(_value(other), alpha=alpha))
 
@@ -429,10 +435,12 @@ def _value(other: Any) -> Any:
     return getattr(other, "_raw", other)
 
 
-tensor_methods(add=_tensor_add, sub=subtract, subtract=subtract, mul=mul,
+tensor_methods(add=_tensor_add, sub=_tensor_sub, subtract=_tensor_sub, mul=mul,
                multiply=adapted(mul, "self:input, value:other", "multiply"), neg=neg,
                negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,
                signbit=signbit, square=square, sqrt=sqrt, rsqrt=rsqrt, reciprocal=reciprocal,
                inv=inv, pow=pow, float_power=adapted(float_power, "self:input, other:exponent"),
                add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
                sign_=_tensor_sign_)
+python_syntax(add=(operator.add, add), sub=(minus, sub), mul=(operator.mul, mul),
+              pow=(power, pow))

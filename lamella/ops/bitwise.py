@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
@@ -9,18 +10,21 @@ import torch
 from ..core.dtype import from_raw, is_inexact
 from ..core.errors import op
 from ..tensors.kernels import left_shift, right_shift
+from ..tensors.operators import python_syntax
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .operands import both
+from .operands import operands
 
 __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
            "bitwise_xor", "invert", "population_count"]
 
 
-def _both_integers(input: Any, other: Any, where: str) -> tuple[torch.Tensor, torch.Tensor]:
-    a, b = both(input, other)
-    if is_inexact(a.dtype):
+def _both_integers(input: Any, other: Any, where: str) -> tuple[Any, Any]:
+    a, b = operands(input, other)
+    tensors = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+    kind = a.dtype if tensors else torch.result_type(a, b)
+    if is_inexact(kind):
         raise TypeError(f"For '{where}', the tensors must hold integers or booleans, "
-                        f"but got {from_raw.get(a.dtype, a.dtype)}.")
+                        f"but got {from_raw.get(kind, kind)}.")
     return a, b
 
 
@@ -44,7 +48,7 @@ def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_and(ms.Tensor([12, 10]), 6))
         [4 2]
     """
-    return wrap(torch.bitwise_and(*_both_integers(input, other, "bitwise_and")))
+    return wrap(operator.and_(*_both_integers(input, other, "bitwise_and")))
 
 
 @op
@@ -67,7 +71,7 @@ def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_or(ms.Tensor([12, 10]), 6))
         [14 14]
     """
-    return wrap(torch.bitwise_or(*_both_integers(input, other, "bitwise_or")))
+    return wrap(operator.or_(*_both_integers(input, other, "bitwise_or")))
 
 
 @op
@@ -90,7 +94,7 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.bitwise_xor(ms.Tensor([12, 10]), 6))
         [10 12]
     """
-    return wrap(torch.bitwise_xor(*_both_integers(input, other, "bitwise_xor")))
+    return wrap(operator.xor(*_both_integers(input, other, "bitwise_xor")))
 
 
 @op
@@ -188,3 +192,6 @@ def population_count(input_x: Tensor) -> Tensor:
 tensor_methods(bitwise_and=bitwise_and, bitwise_or=bitwise_or, bitwise_xor=bitwise_xor,
                bitwise_not=invert, invert=invert, bitwise_left_shift=bitwise_left_shift,
                bitwise_right_shift=bitwise_right_shift)
+python_syntax(**{"and": (operator.and_, bitwise_and), "or": (operator.or_, bitwise_or)},
+              xor=(operator.xor, bitwise_xor), lshift=(left_shift, bitwise_left_shift),
+              rshift=(right_shift, bitwise_right_shift))

@@ -6,12 +6,10 @@ import torch
 
 from ..core.adapters import adapted
 from ..core.errors import op
-from ..tensors.kernels import comparison
+from ..tensors import kernels
+from ..tensors.operators import python_syntax
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .operands import both, sides, spelled
-
-_lt, _le = comparison(torch.lt), comparison(torch.le)
-_gt, _ge = comparison(torch.gt), comparison(torch.ge)
+from .operands import both, operands, spelled
 
 __all__ = ["approximate_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose",
            "le", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
@@ -37,7 +35,7 @@ def equal(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.equal(ms.Tensor([1, 2]), 2))
         [False  True]
     """
-    return wrap(torch.eq(*sides(input, other)))
+    return wrap(kernels.equal(*operands(input, other)))
 
 
 eq = equal
@@ -62,7 +60,7 @@ def not_equal(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.not_equal(ms.Tensor([1, 2]), 2))
         [ True False]
     """
-    return wrap(torch.ne(*sides(input, other)))
+    return wrap(kernels.not_equal(*operands(input, other)))
 
 
 ne = not_equal
@@ -87,7 +85,7 @@ def less(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.less(ms.Tensor([1, 2]), 2))
         [ True False]
     """
-    return wrap(_lt(*sides(input, other)))
+    return wrap(kernels.less(*operands(input, other)))
 
 
 lt = less
@@ -113,7 +111,7 @@ def less_equal(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.less_equal(ms.Tensor([1, 2]), 1))
         [ True False]
     """
-    return wrap(_le(*sides(input, other)))
+    return wrap(kernels.less_equal(*operands(input, other)))
 
 
 le = less_equal
@@ -139,7 +137,7 @@ def greater(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.greater(ms.Tensor([1, 2]), 1))
         [False  True]
     """
-    return wrap(_gt(*sides(input, other)))
+    return wrap(kernels.greater(*operands(input, other)))
 
 
 gt = greater
@@ -165,7 +163,7 @@ def greater_equal(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.greater_equal(ms.Tensor([1, 2]), 2))
         [False  True]
     """
-    return wrap(_ge(*sides(input, other)))
+    return wrap(kernels.greater_equal(*operands(input, other)))
 
 
 ge = greater_equal
@@ -321,3 +319,6 @@ tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=le
                logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
                isclose=spelled(isclose, x2="other"), allclose=_tensor_allclose,
                approximate_equal=adapted(approximate_equal, "self:x, other:y, tolerance=1e-05"))
+python_syntax(eq=(kernels.equal, equal), ne=(kernels.not_equal, not_equal),
+              lt=(kernels.less, less), le=(kernels.less_equal, less_equal),
+              gt=(kernels.greater, greater), ge=(kernels.greater_equal, greater_equal))

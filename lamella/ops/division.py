@@ -14,12 +14,14 @@ from ..tensors.kernels import (
     floor_quotient,
     floor_remainder,
     modulo,
+    quotient,
     saturated,
     trunc_quotient,
     trunc_remainder,
 )
+from ..tensors.operators import python_syntax
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .operands import both, factors, floats, sides, spelled
+from .operands import both, factors, floats, operands, sides, spelled
 
 __all__ = ["div", "divide", "floor_div", "floor_divide", "floor_mod", "floordiv", "floormod",
            "fmod", "gcd", "lcm", "remainder", "tensor_div", "tensor_floordiv", "tensor_mod",
@@ -53,18 +55,12 @@ def div(input: Tensor, other: Tensor | float, *, rounding_mode: str | None = Non
         raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', "
                          f"but got {rounding_mode!r}.")
     if rounding_mode is None:
-        return wrap(_quotient(input, other))
+        return wrap(quotient(*factors(input, other)))
     a, b = factors(input, other)
     return wrap((trunc_quotient if rounding_mode == "trunc" else floor_quotient)(a, b))
 
 
 divide = div
-
-
-def _quotient(a: Any, b: Any) -> torch.Tensor:
-    if type(a) is int and not getattr(b, "_raw", torch.empty(())).dtype.is_signed:
-        a = float(a)  # unsigned types don't hold numbers below 0
-    return torch.div(*factors(a, b))
 
 
 @op
@@ -86,7 +82,7 @@ def true_divide(dividend: Tensor, divisor: Tensor | float) -> Tensor:
         >>> print(ms.ops.true_divide(ms.Tensor([4, 5]), 2))
         [2.  2.5]
     """
-    return wrap(_quotient(dividend, divisor))
+    return wrap(quotient(*factors(dividend, divisor)))
 
 
 @op
@@ -108,7 +104,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.floor_divide(ms.Tensor([7.0, -7.0]), 2))
         [ 3. -4.]
     """
-    return wrap(floor_quotient(*sides(input, other)))
+    return wrap(floor_quotient(*operands(input, other)))
 
 
 floor_div = adapted(floor_divide, "x:input, y:other", "floor_div")
@@ -159,7 +155,7 @@ def floor_mod(x: Tensor, y: Tensor | float) -> Tensor:
         >>> print(ms.ops.floor_mod(ms.Tensor([7.0, -7.0]), 3))
         [1. 2.]
     """
-    return wrap(modulo(*sides(x, y)))
+    return wrap(modulo(*operands(x, y)))
 
 
 floormod = floor_mod
@@ -366,3 +362,5 @@ tensor_methods(div=div, divide=div, true_divide=true_divide, floor_divide=floor_
                remainder=spelled(remainder, divisor="other"), fmod=fmod, gcd=gcd, lcm=lcm,
                xdivy=xdivy, div_=_tensor_div_, remainder_=_tensor_remainder_,
                floor_divide_=_tensor_floor_divide_)
+python_syntax(truediv=(quotient, div), floordiv=(floor_quotient, floor_divide),
+              mod=(modulo, floor_mod))

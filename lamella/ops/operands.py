@@ -11,18 +11,20 @@ import torch
 
 from ..core.dtype import is_inexact
 from ..core.state import numbers
-from ..tensors.promotion import operand, promote, promote_factors
+from ..tensors.kernels import of_rank_0
+from ..tensors.promotion import LEAST, MOST, operand, promote, promote_factors
 from ..tensors.tensor import as_raw
 
 _NUMBERS = frozenset((bool, int, float))
 
 
-def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
+def operands(input: Any, other: Any) -> tuple[Any, Any]:
     """Both sides of a binary operator: raw tensors of one type, or a tensor and a number.
 
-    Two tensors of different types are promoted; a number has no say in the type's width.
+    Two tensors of different types are promoted; a number has no say in the type's width. It can be
+    on either side, for kernels that are those of Python's syntax.
     """
-    if type(other) in _NUMBERS:
+    if type(other) in _NUMBERS and LEAST <= other <= MOST:
         a = getattr(input, "_raw", None)
         if a is not None:
             return a, other
@@ -30,18 +32,26 @@ def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
         a, b = input._raw, other._raw
     except AttributeError:
         a, b = _mixed(input, other)
-        if not isinstance(b, torch.Tensor):
+        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
             return a, b
     return (a, b) if a.dtype is b.dtype else promote(a, b)
 
 
-def factors(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
-    """As `sides`, for products and quotients, where the width is not that of a tensor of rank 0."""
+def sides(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
+    """As `operands`, for kernels that take a number on the right only."""
+    a, b = operands(input, other)
+    return (a, b) if isinstance(a, torch.Tensor) else weak(a, b)
+
+
+def factors(input: Any, other: Any) -> tuple[Any, Any]:
+    """As `operands`, for products and quotients, where a tensor of rank 0 has no say either."""
     a, b = getattr(input, "_raw", None), getattr(other, "_raw", None)
-    return sides(input, other) if a is None or b is None else promote_factors(a, b)
+    if a is None or b is None:
+        return operands(input, other)
+    return (a, b) if a.dtype is b.dtype else promote_factors(a, b)
 
 
-def _mixed(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
+def _mixed(input: Any, other: Any) -> tuple[Any, Any]:
     a = getattr(input, "_raw", None)
     if a is not None:
         b = operand(other, a)
@@ -56,13 +66,13 @@ def _mixed(input: Any, other: Any) -> tuple[torch.Tensor, Any]:
     if a is NotImplemented:
         raise TypeError(f"'input' must be a Tensor or a number, but got {input!r} "
                         f"of type {type(input).__name__}.")
-    return (a, b) if isinstance(a, torch.Tensor) else weak(a, b)
+    return a, b
 
 
 def weak(number: Any, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A number as a tensor, and the tensor it meets, in the type that the number leaves it."""
-    dtype = torch.result_type(like, number)
-    return torch.full((), number, dtype=dtype, device=like.device), like.to(dtype)
+    alone = of_rank_0(number, like)
+    return alone, like.to(alone.dtype)
 
 
 def both(input: Any, other: Any) -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..machine import products
+from ..tensors.operators import python_syntax
 from ..tensors.promotion import promote
-from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.tensor import Tensor, as_raw, tensor_methods, wrap
 from ..tensors.unsigned import SIGNED
 from .arguments import axis_in, indices_of
 from .operands import both, spelled
@@ -39,6 +41,10 @@ def _batch_axes(a: torch.Tensor, b: torch.Tensor, axes: Any) -> tuple[int, int]:
     return first, second
 
 
+def _matrix(value: Any) -> torch.Tensor:
+    return as_raw(value) if isinstance(value, (np.ndarray, list, tuple)) else value._raw
+
+
 @op
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product; dimensions before the last two broadcast, a tensor of one dimension is a
@@ -46,7 +52,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
     Args:
         input: any shape.
-        other: a Tensor of the type of `input`.
+        other: a Tensor or an array of the type of `input`.
 
     Returns:
         Tensor of the shape that the two give
@@ -60,7 +66,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         >>> print(ms.ops.matmul(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
         [[11.]]
     """
-    return wrap(products.matmul(input._raw, other._raw))
+    return wrap(products.matmul(_matrix(input), _matrix(other)))
 
 
 @op
@@ -403,3 +409,4 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
 
 tensor_methods(matmul=spelled(matmul, tensor2="other"), mm=mm, bmm=bmm, dot=dot, inner=inner,
                outer=outer, ger=outer, cross=cross)
+python_syntax(matmul=(products.matmul, matmul))

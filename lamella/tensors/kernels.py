@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,20 @@ from ..core.state import is_nested
 STOPS_AT_BOUNDS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 14)
 
 power_of_any_order: Any = None  # `a` ** `b` with correct derivatives; set by `autodiff.power`
+
+
+def of_rank_0(number: Any, other: torch.Tensor) -> torch.Tensor:
+    """A number as a tensor of the type that it leaves `other`, converted as kernels convert it.
+
+    Integers outside of the type wrap around, floats become infinite.
+    """
+    kind = torch.result_type(other, number)
+    try:
+        return torch.full((), number, dtype=kind, device=other.device)
+    except RuntimeError:
+        wide = torch.float64 if isinstance(number, float) else (
+            torch.complex128 if isinstance(number, complex) else torch.int64)
+        return torch.full((), number, dtype=wide, device=other.device).to(kind)
 
 
 def minus(a: Any, b: Any) -> torch.Tensor:
@@ -89,6 +104,8 @@ def right_shift(a: Any, b: Any) -> torch.Tensor:
 
 
 def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torch.Tensor:
+    if not isinstance(a, torch.Tensor):
+        a = of_rank_0(a, b)
     kind = torch.result_type(a, b)
     if not is_integer(kind):
         return kernel(a, b)
@@ -104,20 +121,43 @@ def _shifted(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any) -> torc
             moved = torch.where(amount == 0, bits, moved & ~(-1 << (64 - amount.clamp_min(1))))
         return moved.view(kind)
     if kind.itemsize < 4:  # as processors do: shifted in 32 bits, then truncated
-        a = a.int() if isinstance(a, torch.Tensor) else torch.tensor(a, dtype=torch.int32)
-        return kernel(a, (b.int() if isinstance(b, torch.Tensor) else b) & 31).to(kind)
+        return kernel(a.int(), (b.int() if isinstance(b, torch.Tensor) else b) & 31).to(kind)
     return kernel(a, b & (8 * kind.itemsize - 1))
 
 
-def comparison(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
-    """`kernel`, also for uint8 and a negative number, which PyTorch would wrap around."""
+def _comparison(kernel: Callable[[Any, Any], Any], mirrored: Callable[[Any, Any], Any],
+                ) -> Callable[[Any, Any], torch.Tensor]:
+    """`kernel`, also for integers and a number outside of their type, which PyTorch wraps around.
+
+    ``mirrored(b, a)`` is ``kernel(a, b)``.
+    """
     def compare(a: Any, b: Any) -> torch.Tensor:
-        if type(b) is int and b < 0 and a.dtype is torch.uint8:
-            return kernel(a.short(), b)
+        if type(b) is int and not 0 <= b < 128:
+            return by_value(kernel, a, b)
+        return by_value(mirrored, b, a) if type(a) is int else kernel(a, b)
+
+    def by_value(kernel: Callable[[Any, Any], Any], a: torch.Tensor, b: int) -> torch.Tensor:
+        kind = a.dtype
+        if is_integer(kind) and not torch.iinfo(kind).min <= b <= torch.iinfo(kind).max:
+            return torch.full_like(a, kernel(0, b), dtype=torch.bool)
         return kernel(a, b)
 
     compare.__name__ = compare.__qualname__ = kernel.__name__
     return compare
+
+
+less, less_equal = _comparison(operator.lt, operator.gt), _comparison(operator.le, operator.ge)
+greater = _comparison(operator.gt, operator.lt)
+greater_equal = _comparison(operator.ge, operator.le)
+equal, not_equal = _comparison(operator.eq, operator.eq), _comparison(operator.ne, operator.ne)
+
+
+def quotient(a: Any, b: Any) -> torch.Tensor:
+    """`a` / `b`, rounded once, where PyTorch multiplies a number by the reciprocal."""
+    if not isinstance(a, torch.Tensor):
+        a = of_rank_0(float(a) if isinstance(a, int) else a, b)
+        b = b.to(a.dtype)
+    return a / b
 
 
 def floor_quotient(a: Any, b: Any) -> torch.Tensor:
@@ -126,7 +166,7 @@ def floor_quotient(a: Any, b: Any) -> torch.Tensor:
     An integer divided by 0 is the largest or the least number of the type, by its sign; 0 / 0 is 0.
     """
     if not isinstance(a, torch.Tensor):
-        a = _like(a, b)
+        a = of_rank_0(a, b)
     try:
         return torch.div(a, b, rounding_mode="floor")
     except RuntimeError as error:
@@ -141,7 +181,7 @@ def trunc_quotient(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tenso
     kills the process there, by a trap of the processor.
     """
     if not isinstance(a, torch.Tensor):
-        a = _like(a, b)
+        a = of_rank_0(a, b)
     try:
         return _trunc(a, b)
     except RuntimeError as error:
@@ -210,10 +250,6 @@ def _itself(a: torch.Tensor) -> torch.Tensor:
     return a
 
 
-def _like(number: Any, other: torch.Tensor) -> torch.Tensor:
-    return torch.full((), number, dtype=torch.result_type(other, number), device=other.device)
-
-
 def _divide_integers(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any,
                      error: RuntimeError,
                      by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
@@ -229,8 +265,8 @@ def _divide_integers(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any,
     is_uint64 = kind is torch.uint64 and "'UInt64'" in str(error)
     if not (is_bool or is_uint64 or "ZeroDivision" in str(error)):
         raise error
-    a = a.to(kind) if isinstance(a, torch.Tensor) else _like(a, b)
-    b = b.to(kind) if isinstance(b, torch.Tensor) else _like(b, a)
+    a = a.to(kind) if isinstance(a, torch.Tensor) else of_rank_0(a, b)
+    b = b.to(kind) if isinstance(b, torch.Tensor) else of_rank_0(b, a)
     if is_bool:
         a, b = a.byte(), b.byte()
     if is_uint64:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,24 +10,39 @@ import numpy as np
 import torch
 
 from ..core.dtype import is_inexact
-from ..core.errors import op_error
+from ..core.errors import KERNEL_ERRORS
 from ..core.tracebacks import PACKAGE
 from . import narrow as narrow
-from . import unsigned
+from . import unsigned as unsigned
 from .construction import NUMBERS, WIDE_UNSIGNED
-from .kernels import comparison, floor_quotient, left_shift, minus, modulo, power, right_shift
-from .promotion import operand, promote, promote_factors
+from .promotion import OPERANDS
 from .tensor import Tensor, wrap
 
 _new = object.__new__
-_JOINED = {"mul": promote_factors, "truediv": promote_factors,
-           "matmul": lambda a, b: (a, b)}  # which takes one type, as `ops.matmul`
-_OF_BITS = ("and", "or", "xor", "lshift", "rshift")
+Binary = Callable[[Any, Any], Any]
 
 
-def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[..., Any]:
-    joined = _JOINED.get(name, promote)
+def python_syntax(**operators: tuple[Binary, Binary]) -> None:
+    """Give Tensor operators of Python's syntax: families of operators call this below `ops`.
 
+    Each is a kernel and the function of `ops` that the operator stands for. What is common runs in
+    line, by the kernel that the function has too; everything else, and what the kernel refuses, the
+    function does, so that both have one meaning.
+    """
+    for name, (kernel, function) in operators.items():
+        method = _binary(name, kernel, function)
+        if name in ("eq", "ne"):
+            method = _equality(method, name == "ne")
+        setattr(Tensor, f"__{name}__", method)
+        if name not in _MIRRORED:
+            setattr(Tensor, f"__r{name}__",
+                    _binary(name, _reflected(kernel), _reflected(function)))
+
+
+_MIRRORED = ("lt", "le", "gt", "ge", "eq", "ne")  # which Python turns around itself
+
+
+def _binary(name: str, kernel: Binary, function: Binary) -> Binary:
     def method(self: Tensor, other: Any) -> Any:
         a = self._raw
         kind = type(other)
@@ -37,60 +51,54 @@ def _binary(name: str, kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[.
         elif kind is Tensor or isinstance(other, Tensor):
             b = other._raw
             if a.dtype is not b.dtype:
-                a, b = joined(a, b)
+                return function(self, other)
+        elif _is_operand(name, other):
+            return function(self, other)
         else:
-            b = operand(other, a)
-            if b is NotImplemented:
-                if isinstance(other, torch.Tensor):
-                    raise TypeError(
-                        f"For '{name}', the other operand is a torch.Tensor of shape "
-                        f"{list(other.shape)}. Make a Tensor of it with Tensor.from_torch, or give "
-                        "PyTorch the Tensor's to_torch().")
-                if isinstance(other, (str, bytes)):  # which Python would repeat
-                    raise TypeError(f"For '{name}', the other side must be a Tensor or a number, "
-                                    f"but got {other!r}.")
-                return b
-            if isinstance(b, torch.Tensor) and a.dtype is not b.dtype:
-                a, b = joined(a, b)
+            return NotImplemented
         try:
             out = _new(Tensor)
             out._raw = kernel(a, b)
             return out
-        except (RuntimeError, TypeError, OverflowError) as error:
-            raw = _fallback(name, kernel, a, b, str(error))
-            if raw is None:
-                raise op_error(name, error, input=self, other=other) from error
-            return wrap(raw)
+        except KERNEL_ERRORS:
+            pass
+        return function(self, other)
 
     method.__name__ = method.__qualname__ = name
     return method
 
 
-def _fallback(name: str, kernel: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: Any,
-            message: str) -> torch.Tensor | None:
-    """The result where PyTorch's kernel refuses types that MindSpore computes with."""
-    whole = isinstance(b, int) or isinstance(b, torch.Tensor) and b.dtype is a.dtype
-    if "too big to convert" in message and is_inexact(a.dtype):
-        return kernel(a, float(b))
-    if name in _OF_BITS and is_inexact(a.dtype):
-        raise TypeError(f"For '{name}', the tensors must hold integers or booleans, "
-                        f"but got {a.dtype}.")
-    if whole and any(words in message for words in ("'UInt16'", "'UInt32'", "'UInt64'")):
-        return unsigned.binary(kernel, name, a, b)
-    return None
+def _is_operand(name: str, other: Any) -> bool:
+    """Whether `other`, no Tensor, can be a side of the operator; what another class may know isn't.
+
+    Raises:
+        TypeError: for what Python would do something else with.
+    """
+    if isinstance(other, OPERANDS):
+        return True
+    if isinstance(other, torch.Tensor):
+        raise TypeError(f"For '{name}', the other operand is a torch.Tensor of shape "
+                        f"{list(other.shape)}. Make a Tensor of it with Tensor.from_torch, or give "
+                        "PyTorch the Tensor's to_torch().")
+    if isinstance(other, (str, bytes)):  # which Python would repeat
+        raise TypeError(f"For '{name}', the other side must be a Tensor or a number, "
+                        f"but got {other!r}.")
+    return getattr(other, "_raw", None) is not None
 
 
-def _equality(kernel: Callable[[Any, Any], torch.Tensor], otherwise: bool) -> Callable[..., Any]:
+def _equality(by_value: Binary, otherwise: bool) -> Binary:
     """``==`` or ``!=``: of values where `other` is a Tensor, number or array, else `otherwise`."""
-    by_value = _binary(kernel.__name__, kernel)
-
     def method(self: Tensor, other: Any) -> Any:
         if isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
             return by_value(self, other)
         return otherwise
 
-    method.__name__ = method.__qualname__ = f"__{kernel.__name__}__"
+    method.__name__ = method.__qualname__ = f"__{by_value.__name__}__"
     return method
+
+
+def _reflected(function: Binary) -> Binary:
+    return lambda a, b: function(b, a)
 
 
 def _of_pytorchs(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -102,10 +110,6 @@ def _of_pytorchs(cls: type, function: Any, types: Any, args: Any = (), kwargs: A
         raise TypeError(f"an argument of '{name}' is a Tensor that must be a Python value")
     raise TypeError(f"For 'torch.{name}', PyTorch's functions don't take Tensors of Lamella: use "
                     f"ops, or x.to_torch(), and Tensor.from_torch for the result.")
-
-
-def _reflected(kernel: Callable[[Any, Any], torch.Tensor]) -> Callable[[Any, Any], torch.Tensor]:
-    return lambda a, b: kernel(b, a)
 
 
 def _neg(self: Tensor) -> Tensor:
@@ -151,19 +155,8 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
     return wrap(raw.round(decimals=ndigits or 0))
 
 
-for _name, _kernel in {"add": operator.add, "sub": minus, "mul": operator.mul,
-                       "truediv": operator.truediv, "floordiv": floor_quotient,
-                       "mod": modulo, "pow": power, "matmul": operator.matmul,
-                       "and": operator.and_, "or": operator.or_, "xor": operator.xor,
-                       "lshift": left_shift, "rshift": right_shift}.items():
-    setattr(Tensor, f"__{_name}__", _binary(_name, _kernel))
-    setattr(Tensor, f"__r{_name}__", _binary(_name, _reflected(_kernel)))
-for _name in ("lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_name}__", _binary(_name, comparison(getattr(operator, _name))))
 for _method in (_neg, _pos, _abs, _invert, _round):
     _method.__name__ = _method.__qualname__ = f"_{_method.__name__}__"
     setattr(Tensor, _method.__name__, _method)
 setattr(Tensor, "__torch_function__", classmethod(_of_pytorchs))  # noqa: B010
-setattr(Tensor, "__eq__", _equality(operator.eq, False))  # noqa: B010
-setattr(Tensor, "__ne__", _equality(operator.ne, True))  # noqa: B010
-del _name, _kernel, _method
+del _method

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..core.dtype import promote_types
+from ..core.dtype import is_inexact, promote_types
 from .construction import NUMBERS, as_raw
+
+# what a binary operator takes as its other side, beside Tensors
+OPERANDS = (*NUMBERS, np.generic, np.ndarray, list, tuple, torch.SymInt, torch.SymFloat)
+LEAST, MOST = -2**63, 2**63 - 1  # the integers that a kernel takes as a number
 
 
 def promote(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -20,9 +24,12 @@ def promote(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
 def promote_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """As `promote`, for products and quotients: there a tensor of rank 0 yields to the other.
 
-    MindSpore 2.10 promotes these two as PyTorch does, and everything else by the types alone.
+    MindSpore 2.10 promotes these two as PyTorch does, and everything else by the types alone. There
+    are no complex numbers of 16-bit floats.
     """
-    return (a, b) if (a.dim() == 0) is not (b.dim() == 0) else promote(a, b)
+    if (a.dim() == 0) is not (b.dim() == 0) and torch.result_type(a, b) is not torch.complex32:
+        return a, b
+    return promote(a, b)
 
 
 def operand(value: Any, like: torch.Tensor) -> Any:
@@ -30,12 +37,14 @@ def operand(value: Any, like: torch.Tensor) -> Any:
     if isinstance(value, NUMBERS):
         if type(value) is complex and like.dtype is torch.float16:
             return torch.tensor(value, dtype=torch.complex64, device=like.device)  # no half of it
+        if type(value) is int and not LEAST <= value <= MOST and is_inexact(like.dtype):
+            return float(value)
         return value
     raw = getattr(value, "_raw", None)
     if raw is not None:
         return raw
     if isinstance(value, np.generic):
-        return value.item()
+        return operand(value.item(), like)
     if isinstance(value, (np.ndarray, list, tuple)):
         return as_raw(value).to(like.device)
     if isinstance(value, (torch.SymInt, torch.SymFloat)):

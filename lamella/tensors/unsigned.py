@@ -63,17 +63,6 @@ def retried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return conversion.to_unsigned(out)
 
 
-def binary(kernel: Callable[[Any, Any], torch.Tensor], name: str, a: torch.Tensor,
-           b: Any) -> torch.Tensor:
-    """`kernel` of two raw tensors, or of one and a number, of which PyTorch refused the type."""
-    def called(a: Any, b: Any) -> Any:
-        return wrap(kernel(getattr(a, "_raw", a), getattr(b, "_raw", b)))
-
-    called.__name__ = name
-    out: Any = retried(called, (wrap(a), wrap(b) if isinstance(b, torch.Tensor) else b), {})
-    return out._raw
-
-
 def _raws(value: Any) -> list[torch.Tensor]:
     """The raw tensors of the Tensors in a structure of arguments."""
     if isinstance(value, (tuple, list)):
