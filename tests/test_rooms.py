@@ -38,7 +38,7 @@ ORDER = (
 )
 # may import everything: what starts programs, and paths that only re-export
 TOP = ("", "__main__", "commands", "common.api", "compat.alias", "compat.surface",
-       "compat._c_expression", "compat._extends", "compat.multiprocessing")
+       "compat._c_dataengine", "compat._c_expression", "compat._extends", "compat.multiprocessing")
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 ABOVE = len(ORDER)  # rooms that nothing in `ORDER` needs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import torch
@@ -13,9 +14,9 @@ from ..tensors.tensor import Tensor as TensorPy
 from ..tensors.tensor import wrap
 
 __all__ = [
-    "MSContext", "TensorPy", "_empty_instance", "_framework_profiler_step_end",
+    "CreationType", "MSContext", "TensorPy", "_empty_instance", "_framework_profiler_step_end",
     "_framework_profiler_step_start", "_ms_memory_recycle", "disable_multi_thread",
-    "is_reboot_node", "ms_ctx_param", "reset_op_id",
+    "is_reboot_node", "ms_ctx_param", "reset_op_id", "security",
 ]
 
 
@@ -66,6 +67,27 @@ class MSContext:
     def set_param(self, param: str, value: Any) -> None:
         """Set a setting, as `set_context` does."""
         context.set_context(**{param: value})
+
+
+class CreationType(enum.Enum):
+    """Under what a view was made, of which MindSpore forbids changes in place."""
+
+    DEFAULT = 0
+    NO_GRAD_MODE = 1
+    MULTI_OUTPUT = 2
+    CUSTOM_BPROP = 3
+
+
+class _Security:
+    """How the framework was built: with what looks into training, dumps and summaries."""
+
+    @staticmethod
+    def enable_security() -> bool:
+        """Whether what looks into training is left out: no."""
+        return False
+
+
+security = _Security()
 
 
 def disable_multi_thread() -> None:

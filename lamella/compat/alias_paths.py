@@ -62,6 +62,9 @@ _PLACES: dict[str, str] = {
     "mint.nn": """
         mint.nn.layer mint.nn.layer.activation mint.nn.layer.basic mint.nn.layer.conv
         mint.nn.layer.normalization mint.nn.layer.padding mint.nn.layer.pooling""",
+    "scipy.utils": "scipy.utils",
+    "_extends": "_extends.parse",
+    "compat.compile_config": "_extends.parse.compile_config",
     "mint.nn.functional": "mint.functional",
     "mint.optim": "mint.optim.adam mint.optim.adamw mint.optim.fused_adamw mint.optim.sgd",
     "train.metrics,nn": "nn.metrics",
@@ -105,11 +108,14 @@ _PLACES: dict[str, str] = {
     "parallel.nn": "parallel.nn.parallel_cell_wrapper parallel.nn.parallel_grad_reducer",
     "parallel.function": "parallel.function.reshard_func",
     "dataset": """
-        dataset.engine dataset.engine.datasets dataset.engine.datasets_audio
+        dataset.engine dataset.engine.datasets_audio
         dataset.engine.datasets_standard_format dataset.engine.datasets_text
         dataset.engine.datasets_user_defined dataset.engine.datasets_vision
-        dataset.engine.iterators dataset.engine.samplers dataset.engine.serializer_deserializer""",
+        dataset.engine.samplers dataset.engine.serializer_deserializer""",
+    "dataset,dataset.recovery": "dataset.engine.datasets",
+    "dataset,dataset.iterators": "dataset.engine.iterators",
     "dataset.config": "dataset.core dataset.core.config",
+    "_c_dataengine": "dataset.core.datatypes",
     "dataset.vision": "dataset.vision.transforms dataset.transforms.vision",
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
     "dataset.transforms": "dataset.transforms.transforms",
@@ -148,7 +154,8 @@ SOURCES: dict[str, tuple[str, ...]] = {
 # The rooms, and the files in `ops`, `nn`, `common`, `train` and `amp`, that MindSpore has too. What
 # else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
 SHARED = frozenset("""
-    _c_expression _checkparam _extends amp boost common common._stub_tensor common.generator
+    _c_dataengine _c_expression _checkparam _extends amp boost common common._stub_tensor
+    common.generator
     common.initializer communication communication.comm_func context dataset device_context dtype
     experimental hal log mindrecord mint mint.distributed mint.linalg
     mint.nn mint.nn.functional mint.optim mint.special multiprocessing nn nn.cell nn.dynamic_lr
@@ -159,11 +166,20 @@ SHARED = frozenset("""
 ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn", "nn.optim",
                     "ops", "train"])
 
+# Files with Primitive classes that MindSpore shows only in its modules of Primitives
+_PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
+    gradients gradients_layers gradients_positions gradients_norms factorizations fourier scalars
+    python_sequences sparse_segments faces testing
+    """.split())
+
 # Further names of a path, imported only when they are used
 LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
-    ops ops.auto_generate ops.auto_generate.gen_ops_def ops.function ops.function.array_func
+    ops ops.auto_generate.gen_ops_def ops.function ops.function.array_func
     ops.function.math_func ops.function.nn_func ops.function.random_func ops.functional
-    """.split(), ("mint.extended",))}
+    """.split(), ("mint.extended",)),
+    **{path: _PRIMITIVES for path, places in SOURCES.items() if places[:2] == (
+        "ops", "ops.primitive")},
+    "ops.auto_generate": ("mint.extended", *_PRIMITIVES)}
 
 # Functions that MindSpore shows where it has a file of the same name.
 FUNCTIONS = frozenset(

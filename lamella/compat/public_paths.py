@@ -16,6 +16,7 @@ from types import ModuleType
 
 # what programs call it, under lamella -> where it is
 PLACES = {
+    "_c_dataengine": "compat._c_dataengine",
     "_c_expression": "compat._c_expression",
     "_checkparam": "core.checks",
     "_extends": "compat._extends",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,12 +10,23 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .checks import boolean
+from .checks import LARGEST, boolean, in_interval, of_type
 from .errors import DataError, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import Row, batched
-from .rows import as_array, stacked
+from .rows import as_value, merged, stacked
 from .state import Run
+
+
+def _parameters(function: Any) -> int | None:
+    """How many parameters a function has; None where that is not said, or not fixed."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    fixed = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+                for p in found)
+    return len(found) if fixed else None
 
 
 class BatchInfo:
@@ -43,23 +55,38 @@ class BatchDataset(Dataset):
                  python_multiprocessing: bool = False, max_rowsize: Any = None):
         super().__init__(child, num_parallel_workers)
         name = self._what = "padded_batch" if isinstance(self, PaddedBatchDataset) else "batch"
-        if not callable(batch_size):
+        if callable(batch_size):
+            if _parameters(batch_size) not in (1, None):
+                raise ValueError(f"callable batch_size should take one parameter (BatchInfo). For "
+                                 f"'{name}', got {batch_size!r}.")
+        else:
             if isinstance(batch_size, bool) or not isinstance(batch_size, int):
-                raise TypeError(f"For '{name}', 'batch_size' must be a positive int or a function, "
-                                f"but got {batch_size!r}.")
-            if batch_size < 1:
-                raise ValueError(f"For '{name}', 'batch_size' must be a positive int, but got "
-                                 f"{batch_size!r}.")
+                raise TypeError(f"batch_size should either be an int or a callable. For '{name}', "
+                                f"'batch_size' must be a positive int or a function, but got "
+                                f"{batch_size!r}.")
+            if batch_size != -1:
+                if not 1 <= batch_size <= LARGEST:
+                    raise ValueError(f"{in_interval('batch_size', 1, LARGEST)} For '{name}', "
+                                     f"'batch_size' must be a positive int, but got {batch_size}.")
         boolean(name, "drop_remainder", drop_remainder)
         if per_batch_map is not None and not callable(per_batch_map):
             raise TypeError(f"For '{name}', 'per_batch_map' must be a function, but got "
                             f"{type(per_batch_map).__name__}.")
+        if input_columns is not None and per_batch_map is None:
+            raise ValueError(f"input_columns can be specified only when per_batch_map is set. For "
+                             f"'{name}', 'input_columns' is what 'per_batch_map' takes.")
         self.workers = config.checked_workers(name, num_parallel_workers)
         self.batch_size: Any = batch_size
         self.drop_remainder = drop_remainder
         self.per_batch_map, self.python_multiprocessing = per_batch_map, python_multiprocessing
         self.input_columns = None if input_columns is None else names(name, input_columns)
-        self.output_columns = None if output_columns is None else names(name, output_columns)
+        if self.input_columns is not None and _parameters(per_batch_map) not in (
+                len(self.input_columns) + 1, None):
+            raise ValueError(f"The signature of per_batch_map should match with input columns. For "
+                             f"'{name}', it takes {len(self.input_columns)} columns and a "
+                             f"BatchInfo.")
+        self.output_columns = None if output_columns is None else names(
+            name, output_columns, "output_columns")
 
     def _named(self) -> list[str]:
         before = self.children[0].columns
@@ -79,6 +106,8 @@ class BatchDataset(Dataset):
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         child, size = self.children[0], self.batch_size
+        if size == -1:  # all rows in one
+            size = max(1, child.get_dataset_size())
         table = child._table()
         if isinstance(size, int):
             plain = self.per_batch_map is None and type(self) is BatchDataset
@@ -144,12 +173,12 @@ class BatchDataset(Dataset):
                 if len(out) != len(given):
                     raise ValueError(f"For 'batch', 'per_batch_map' gave {len(out)} columns, but "
                                      f"there are to be {len(given)}: {given}.")
-                for column in out:
-                    if not isinstance(column, (list, tuple, np.ndarray)):
-                        raise TypeError(f"For 'batch', 'per_batch_map' must give a tuple of lists, "
-                                        f"but got {type(column).__name__}.")
-                values.update({name: [as_array(v) for v in column]
-                               for name, column in zip(given, out, strict=True)})
+                for name, column in zip(given, out, strict=True):
+                    values[name] = _column(column)
+                    if isinstance(column, (list, tuple)) and len(column) != len(rows):
+                        raise in_pipeline(
+                            f"Invalid data, column: {name} expects: {len(rows)} rows returned from "
+                            f"'per_batch_map', got: {len(column)}")
             except DataError:
                 raise
             except Exception as error:
@@ -157,17 +186,33 @@ class BatchDataset(Dataset):
         return self._stacked([(name, values[name]) for name in self.columns])
 
     def _stacked(self, columns: list[tuple[str, list[np.ndarray]]]) -> Row:
-        return tuple([stacked(number, values) for number, (_, values) in enumerate(columns)])
+        return tuple([values if isinstance(values, dict) else stacked(number, values)
+                      for number, (_, values) in enumerate(columns)])
 
     def _count(self) -> int:
         if callable(self.batch_size):
             return super()._count()
         count = self.children[0].get_dataset_size()
+        if self.batch_size == -1:
+            return min(count, 1)
         return count // self.batch_size if self.drop_remainder else -(-count // self.batch_size)
 
     def get_batch_size(self) -> int:
         """How many rows of the source a row holds."""
         return -1 if callable(self.batch_size) else self.batch_size
+
+
+def _column(given: Any) -> Any:
+    """A column that `per_batch_map` gave: a list of values, or a dict, which is a whole batch."""
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        raise TypeError(f"For 'batch', 'per_batch_map' must give a tuple of lists, but "
+                        f"got {type(given).__name__}.")
+    listed = [as_value(value) for value in given]
+    if listed and all(isinstance(value, dict) for value in listed):
+        return merged(0, listed)
+    return listed
 
 
 class _Pool:
@@ -204,26 +249,35 @@ class BucketBatchByLengthDataset(Dataset):
                  pad_info: Any, pad_to_bucket_boundary: bool, drop_remainder: bool):
         super().__init__(child)
         name = "bucket_batch_by_length"
-        self.column_names = names(name, column_names)
+        self.column_names = names(name, column_names, "column_names")
         for argument, value in (("bucket_boundaries", bucket_boundaries),
                                 ("bucket_batch_sizes", bucket_batch_sizes)):
-            if not isinstance(value, list) or not value:
-                raise TypeError(f"For '{name}', '{argument}' must be a list of ints, but got "
-                                f"{value!r}.")
+            if not isinstance(value, list):
+                raise TypeError(f"{of_type(argument, value, list)} For '{name}', '{argument}' must "
+                                f"be a list of ints, but got {value!r}.")
+            if not value:
+                raise ValueError(f"{argument} cannot be empty. For '{name}', '{argument}' must be "
+                                 f"a list of ints.")
             if any(isinstance(v, bool) or not isinstance(v, int) for v in value):
-                raise TypeError(f"For '{name}', '{argument}' must be a list of ints, but got "
-                                f"{value!r}.")
+                raise TypeError(f"{argument} should be a list of int. For '{name}', '{argument}' "
+                                f"must be a list of ints, but got {value!r}.")
             if any(v <= 0 for v in value):
-                raise ValueError(f"For '{name}', '{argument}' must be positive, but got {value!r}.")
+                positive = ("must only contain positive numbers" if argument == "bucket_boundaries"
+                            else "should be a list of positive numbers")
+                raise ValueError(f"{argument} {positive}. For '{name}', '{argument}' must be "
+                                 f"positive, but got {value!r}.")
         if any(b <= a for a, b in itertools.pairwise(bucket_boundaries)):
-            raise ValueError(f"For '{name}', 'bucket_boundaries' must increase, but got "
+            raise ValueError(f"bucket_boundaries should be strictly increasing. For '{name}', "
+                             f"'bucket_boundaries' must increase, but got "
                              f"{bucket_boundaries}.")
         if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
-            raise ValueError(f"For '{name}', 'bucket_batch_sizes' must have one more than "
-                             f"'bucket_boundaries', but got {bucket_batch_sizes} and "
+            raise ValueError(f"bucket_batch_sizes must contain one element more than "
+                             f"bucket_boundaries. For '{name}', 'bucket_batch_sizes' must have one "
+                             f"more than 'bucket_boundaries', but got {bucket_batch_sizes} and "
                              f"{bucket_boundaries}.")
         if element_length_function is None and len(self.column_names) != 1:
-            raise ValueError(f"For '{name}', 'element_length_function' must be given where there "
+            raise ValueError(f"If element_length_function is not specified, exactly one column "
+                             f"name should be passed. For '{name}', it must be given where there "
                              f"are several 'column_names'.")
         self.boundaries, self.sizes = bucket_boundaries, bucket_batch_sizes
         self.length_function, self.drop_remainder = element_length_function, drop_remainder
@@ -286,7 +340,8 @@ def checked_pad_info(name: str, pad_info: Any) -> dict[str, tuple[Any, Any]] | N
     if pad_info is None:
         return None
     if not isinstance(pad_info, dict):
-        raise TypeError(f"For '{name}', 'pad_info' must be a dict, but got {pad_info!r}.")
+        raise TypeError(f"{of_type('pad_info', pad_info, dict)} For '{name}', 'pad_info' must be "
+                        f"a dict, but got {pad_info!r}.")
     for column, info in pad_info.items():
         if not isinstance(info, tuple) or len(info) != 2 or not isinstance(
                 info[0], (list, type(None))):
@@ -304,13 +359,14 @@ def padded(columns: list[tuple[str, list[np.ndarray]]], pad_info: dict[str, Any]
         pad_info: how, by column; None: all columns, with 0.
         fill: the size that None in a shape stands for; default: the largest there is.
     """
+    pad_info = pad_info or None
     for column in pad_info or ():
         if column not in [name for name, _ in columns]:
             raise in_pipeline(f"For 'pad_info', there is no column {column!r}; the columns are "
                               f"{[name for name, _ in columns]}.")
     out = []
     for number, (name, values) in enumerate(columns):
-        if pad_info is None or name in pad_info:
+        if (pad_info is None or name in pad_info) and not isinstance(values[0], dict):
             shape, value = (None, None) if pad_info is None else pad_info[name]
             values = _padded(name, values, shape, value, fill)
         out.append(stacked(number, values))
@@ -331,8 +387,6 @@ def _padded(name: str, values: list[np.ndarray], shape: Any, value: Any,
     # a boundary stands for the first free size only where there is no shape
     full = [(big if fill is None else fill) if w is None or w == -1 else w
             for w, big in zip(wanted, largest, strict=True)]
-    if any(s > w for v in values for s, w in zip(v.shape, full, strict=True)):
-        raise in_pipeline(f"Cannot pad column {name!r} to {full}: a value has a larger shape.")
     kind = values[0].dtype
     if kind.kind in "US":
         kind = np.result_type(*values, *(() if value is None else [np.asarray(value)]))
@@ -340,6 +394,7 @@ def _padded(name: str, values: list[np.ndarray], shape: Any, value: Any,
     for v in values:
         made = np.full(full, ("" if kind.kind == "U" else b"" if kind.kind == "S" else 0)
                        if value is None else value, kind)
-        made[tuple(slice(s) for s in v.shape)] = v
+        kept = tuple(slice(min(s, w)) for s, w in zip(v.shape, full, strict=True))
+        made[kept] = v[kept]  # what is larger than asked for is cut
         out.append(made)
     return out

@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..core import errors
+
 LARGEST = 2**31 - 1
+LARGEST_FLOAT = 2**24  # up to which MindSpore lets floats be
 
 
 def name_of(owner: Any) -> str:
@@ -36,9 +39,26 @@ def string(owner: Any, argument: str, value: Any) -> str:
 
 def _of_type(kind: type, owner: Any, argument: str, value: Any) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a {kind.__name__}, "
-                        f"but got {value!r}.")
+        raise TypeError(f"{of_type(argument, value, kind)} For '{name_of(owner)}', '{argument}' "
+                        f"must be a {kind.__name__}, but got {value!r}.")
     return value
+
+
+def of_type(argument: str, value: Any, *kinds: type) -> str:
+    """MindSpore's sentence about an argument that has none of these types."""
+    shown = '""' if isinstance(value, str) and not value else value
+    wanted = kinds if isinstance(value, bool) and bool not in kinds else list(kinds)
+    return f"Argument {argument} with value {shown} is not of type {wanted}, but got {type(value)}."
+
+
+def in_interval(argument: str, low: Any, high: Any, above: bool = False,
+                below: bool = False) -> str:
+    """MindSpore's sentence about a number outside of an interval.
+
+    `above` and `below` say that the lower, or the upper, end isn't in it.
+    """
+    return (f"Input {argument} is not within the required interval of {'(' if above else '['}{low},"
+            f" {high}{')' if below else ']'}.")
 
 
 def existing_file(path: Any) -> Any:
@@ -64,30 +84,39 @@ def integer(owner: Any, argument: str, value: Any, low: int | None = None,
         ValueError: if it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be an int, but got {value!r}.")
+        raise TypeError(f"{of_type(argument, value, int)} For '{name_of(owner)}', '{argument}' "
+                        f"must be an int, but got {value!r}.")
     if low is not None and value < low or high is not None and value > high:
         wanted = f"an int of {low} or more" if high is None else f"in [{low}, {high}]"
-        raise ValueError(f"For '{name_of(owner)}', '{argument}' must be {wanted}, but got {value}.")
+        sentence = in_interval(argument, -LARGEST - 1 if low is None else low,
+                               LARGEST if high is None else high)
+        raise ValueError(f"{sentence} For '{name_of(owner)}', '{argument}' must be {wanted}, but "
+                         f"got {value}.")
     return value
 
 
 def number(owner: Any, argument: str, value: Any, low: float | None = None,
-           high: float | None = None, above: bool = False) -> Any:
-    """An int or a float between two bounds; both are included, but with `above` the lower isn't.
+           high: float | None = None, above: bool = False, below: bool = False) -> Any:
+    """An int or a float between two bounds; both are included.
+
+    With `above` the lower isn't, with `below` the upper isn't.
 
     Raises:
         TypeError: if it is no number.
         ValueError: if it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a number, but got "
-                        f"{value!r}.")
+        raise TypeError(f"{of_type(argument, value, float, int)} For '{name_of(owner)}', "
+                        f"'{argument}' must be a number, but got {value!r}.")
     if (low is not None and (value <= low if above else value < low)) or (
-            high is not None and value > high):
-        wanted = f"in {'(' if above else '['}{low}, {high}]"
+            high is not None and (value >= high if below else value > high)):
+        wanted = f"in {'(' if above else '['}{low}, {high}{')' if below else ']'}"
         if high is None:
             wanted = f"above {low}" if above else f"{low} or more"
-        raise ValueError(f"For '{name_of(owner)}', '{argument}' must be {wanted}, but got {value}.")
+        sentence = in_interval(argument, -LARGEST_FLOAT if low is None else low,
+                               LARGEST_FLOAT if high is None else high, above, below)
+        raise ValueError(f"{sentence} For '{name_of(owner)}', '{argument}' must be {wanted}, but "
+                         f"got {value}.")
     return value
 
 
@@ -116,6 +145,51 @@ def choice(owner: Any, argument: str, value: Any, kind: Any) -> Any:
         TypeError: if it is none.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"For '{name_of(owner)}', '{argument}' must be a {kind.__name__}, but got "
-                        f"{value!r}.")
+        raise TypeError(f"{of_type(argument, value, kind)} For '{name_of(owner)}', '{argument}' "
+                        f"must be a {kind.__name__}, but got {value!r}.")
     return value
+
+
+def one_of(value: Any, allowed: Any, name: str, owner: str) -> Any:
+    """`value`, which must be one of `allowed`: an argument called `name` of `owner`.
+
+    Raises:
+        TypeError: if it is no str, but all that is allowed are.
+        ValueError: if it is another.
+    """
+    allowed = list(allowed)
+    if all(isinstance(one, str) for one in allowed):
+        string(owner, name, value)
+    try:
+        return errors.one_of(value, allowed, name, owner)
+    except ValueError as error:
+        raise ValueError(f"Input {name} is not within the valid set of {allowed}. "
+                         f"{error}") from None
+
+
+def rows_at_most(name: str, num_samples: int) -> None:
+    """Check how many rows are read at most.
+
+    Raises:
+        ValueError: if that is below 0.
+    """
+    if not 0 <= num_samples < 2**63:
+        raise ValueError(f"num_samples exceeds the boundary between 0 and {2**63 - 1}(INT64_MAX)! "
+                         f"For '{name}', 'num_samples' must be 0 or more, but got {num_samples}.")
+
+
+def shards(name: str, num_shards: Any, shard_id: Any) -> None:
+    """The two arguments that say which part of the rows is read.
+
+    Raises:
+        TypeError, ValueError: if one is missing, or they fit not together.
+    """
+    if (num_shards is None) is not (shard_id is None):
+        raise ValueError(f"num_shards and shard_id need to be passed in together. For '{name}', "
+                         f"got {num_shards!r} and {shard_id!r}.")
+    if num_shards is not None:
+        integer(name, "num_shards", num_shards, 1, LARGEST)
+        integer(name, "shard_id", shard_id, 0)
+        if shard_id >= num_shards:
+            raise ValueError(f"shard_id should be less than num_shards. For '{name}', got "
+                             f"{shard_id} and {num_shards}.")

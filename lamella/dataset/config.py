@@ -102,8 +102,12 @@ def checked_workers(name: str, workers: Any, argument: str = "num_parallel_worke
         return get_num_parallel_workers()
     cpus = os.cpu_count() or 1
     if not isinstance(workers, bool) and isinstance(workers, int) and workers > cpus:
-        raise ValueError(f"For '{name}', '{argument}' must be at most the number of CPUs, {cpus}, "
-                         f"but got {workers}.")
+        raise ValueError(f"{argument} exceeds the boundary between 1 and {cpus}! For '{name}', "
+                         f"'{argument}' must be at most the number of CPUs, {cpus}, but got "
+                         f"{workers}.")
+    if isinstance(workers, int) and workers < 1:
+        raise ValueError(f"{argument} exceeds the boundary between 1 and {cpus}! For '{name}', "
+                         f"'{argument}' must be in [1, {cpus}], but got {workers}.")
     return integer(name, argument, workers, 1, LARGEST)
 
 

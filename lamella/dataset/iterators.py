@@ -6,15 +6,32 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..core.state import state
+from .checks import of_type
 from .order import Row
-from .rows import as_tensor
+from .rows import as_given, as_tensor
 from .state import Run
 
 if TYPE_CHECKING:
     from .node import Dataset
+
+
+# references to the iterators that there are, in the order that they were made
+ITERATORS_LIST: list[weakref.ref[_Iterator]] = []
+
+
+def _cleanup() -> None:
+    """End all iterators, with their threads and processes."""
+    for reference in list(ITERATORS_LIST):
+        iterator = reference()
+        if iterator is not None:
+            iterator.release()
+    ITERATORS_LIST.clear()
+
+
+def _forget(reference: weakref.ref[_Iterator]) -> None:
+    if reference in ITERATORS_LIST:
+        ITERATORS_LIST.remove(reference)
 
 
 class _Iterator:
@@ -28,11 +45,14 @@ class _Iterator:
 
     def __init__(self, dataset: Dataset, num_epochs: int = -1, output_numpy: bool = False):
         if isinstance(num_epochs, bool) or not isinstance(num_epochs, int):
-            raise TypeError(f"'num_epochs' must be an int, but got {num_epochs!r}.")
+            raise TypeError(f"{of_type('num_epochs', num_epochs, int)} 'num_epochs' must be an "
+                            f"int, but got {num_epochs!r}.")
         if num_epochs != -1 and num_epochs < 1:
-            raise ValueError(f"'num_epochs' must be -1 or positive, but got {num_epochs}.")
+            raise ValueError(f"num_epochs can not be less than -1 or 0. 'num_epochs' must be -1 or "
+                             f"positive, but got {num_epochs}.")
         if not isinstance(output_numpy, bool):
-            raise TypeError(f"'output_numpy' must be a bool, but got {output_numpy!r}.")
+            raise TypeError(f"{of_type('output_numpy', output_numpy, bool)} 'output_numpy' must be "
+                            f"a bool, but got {output_numpy!r}.")
         self.dataset, self.num_epochs, self.output_numpy = dataset, num_epochs, output_numpy
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
@@ -40,6 +60,32 @@ class _Iterator:
         self._stopped = False
         self._fresh = dataset.fresh
         self._closing = weakref.finalize(self, Run.close, self._run)
+        ITERATORS_LIST.append(weakref.ref(self, _forget))
+        if dataset.get_init_step():
+            self._reset(dataset.get_init_step(), dataset.get_dataset_size())
+
+    def _reset(self, step: int, dataset_size: int) -> None:
+        """Go on after so many steps of training, each a row; an epoch has `dataset_size` of them.
+
+        Raises:
+            RuntimeError: if there are fewer steps.
+        """
+        if step < 0:
+            raise RuntimeError(f"Cannot reset the pipeline, reset step must be >= 0. Got {step}.")
+        if dataset_size < 1 or (
+                0 <= self.num_epochs * dataset_size <= step and self.num_epochs > 0):
+            raise RuntimeError(f"Cannot reset the pipeline, reset step must be less than "
+                               f"dataset_size * num_epochs. Got {step}, {dataset_size} and "
+                               f"{self.num_epochs}.")
+        self._closing.detach()
+        self._run.close()
+        self._run, self._rows, self._stopped = Run(self.dataset, self._run.seed), None, False
+        self._closing = weakref.finalize(self, Run.close, self._run)
+        for _ in range(step // dataset_size):
+            self.dataset._advance(self._run)
+            self._run.epoch += 1
+            self._run.begin()
+        self._given = step % dataset_size
 
     def __iter__(self) -> Any:
         return self
@@ -71,14 +117,15 @@ class _Iterator:
         if self._stopped:
             raise StopIteration
         if self._run.epoch == self.num_epochs:
-            raise RuntimeError(f"The iterator was made for {self.num_epochs} epochs, which it has "
+            raise RuntimeError(f"User tries to fetch data beyond the specified number of epochs. "
+                               f"The iterator was made for {self.num_epochs} epochs, which it has "
                                f"given. Make it with a larger 'num_epochs', or -1.")
         self._rows = iter(self.dataset._rows(self._run, self._given))
 
     def _values(self, row: Row) -> list[Any]:
         if self.output_numpy:
-            return list(row) if self._fresh else [
-                np.array(v) if v.base is not None else v for v in row]
+            return [v if v.__class__ is not dict and (self._fresh or v.base is None)
+                    else as_given(v, True) for v in row]
         fresh = self._fresh
         return [as_tensor(value, fresh) for value in row]
 

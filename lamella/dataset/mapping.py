@@ -15,9 +15,9 @@ from .checks import boolean
 from .errors import DataError, SkippedRow, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import MappedTable, Row, Table, flat
-from .rows import as_row
+from .rows import as_row, as_value
 from .state import Run
-from .transforms.operation import Streams, TensorOperation, flattened
+from .transforms.operation import Streams, TensorOperation, flattened, is_pillow
 
 _TRIED = 8  # rows that are run in this thread to see what they cost
 _SLOW = 1e-4  # seconds a row from which on threads pay
@@ -49,7 +49,8 @@ class MapDataset(Dataset):
                                    else [operation])
         self.workers = config.checked_workers("map", num_parallel_workers)
         self.input_columns = None if input_columns is None else names("map", input_columns)
-        self.output_columns = None if output_columns is None else names("map", output_columns)
+        self.output_columns = None if output_columns is None else names(
+            "map", output_columns, "output_columns")
         self.python_multiprocessing = python_multiprocessing
         self.callbacks = [] if callbacks is None else (
             list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks])
@@ -125,7 +126,7 @@ class MapDataset(Dataset):
         for operation in self.operations:
             try:
                 if isinstance(operation, TensorOperation):
-                    values = operation.run(values, streams)
+                    values = operation.run(tuple([_held(v) for v in values]), streams)
                 else:
                     values = operation(*[v.copy() if isinstance(v, np.ndarray) and v.base is not
                                          None else v for v in values])
@@ -138,7 +139,7 @@ class MapDataset(Dataset):
                 hook(*values)
         try:
             out = as_row(values)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise self._failed(self.operations[-1], error) from error
         if len(out) != len(self._given):
             raise in_user_code("map operation", ValueError(
@@ -165,6 +166,16 @@ class MapDataset(Dataset):
         """Whether an operation runs Python code, which threads don't speed up."""
         return any(not isinstance(op, TensorOperation) or op.python
                    for op in flattened(self.operations))
+
+
+def _held(value: Any) -> Any:
+    """A value as operations hold it: what a function before gave may be a list or a Tensor."""
+    if isinstance(value, (np.ndarray, dict)) or is_pillow(value):
+        return value
+    try:
+        return as_value(value)
+    except (TypeError, ValueError):
+        return value  # an object that the operation may know
 
 
 class _Work:
@@ -364,7 +375,8 @@ class FilterDataset(Dataset):
                  num_parallel_workers: int | None = None):
         super().__init__(child, num_parallel_workers)
         if not callable(predicate):
-            raise TypeError(f"For 'filter', 'predicate' must be a function, but got "
+            raise TypeError(f"Predicate should be a Python function or a callable Python object. "
+                            f"For 'filter', 'predicate' must be a function, but got "
                             f"{type(predicate).__name__}.")
         config.checked_workers("filter", num_parallel_workers)
         self.predicate = predicate

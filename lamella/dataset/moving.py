@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .checks import LARGEST, boolean, integer
+from .checks import LARGEST, boolean, in_interval, integer, of_type
 from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
+from .rows import dtype_of
 from .samplers import RandomSampler, SequentialSampler
 from .source import MappableDataset
 from .state import Run
@@ -33,6 +34,10 @@ class ShuffleDataset(_Moved):
 
     def __init__(self, child: Dataset, buffer_size: int):
         super().__init__(child)
+        # as MindSpore says it, though a buffer of one row is let pass
+        if isinstance(buffer_size, int) and not isinstance(buffer_size, bool) and buffer_size < 1:
+            raise ValueError(f"{in_interval('buffer_size', 2, LARGEST)} For 'shuffle', "
+                             f"'buffer_size' must be in [1, {LARGEST}], but got {buffer_size}.")
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 1, LARGEST)
 
     def _buffer(self, run: Run) -> Any:
@@ -94,9 +99,12 @@ class RepeatDataset(_Moved):
         super().__init__(child)
         if count is not None and count != -1:
             if isinstance(count, bool) or not isinstance(count, int):
-                raise TypeError(f"For 'repeat', 'count' must be an int or None, but got {count!r}.")
+                raise TypeError(f"{of_type('count', count, int, type(None))} For 'repeat', 'count' "
+                                f"must be an int or None, but got {count!r}.")
             if count < 1:
-                raise ValueError(f"For 'repeat', 'count' must be a positive int, -1 or None, but "
+                raise ValueError(f"count should be either -1 or positive integer, range[1, "
+                                 f"INT32_MAX]. For 'repeat', 'count' must be a positive "
+                                 f"int, -1 or None, but "
                                  f"got {count!r}.")
         self.count = -1 if count is None else count
 
@@ -152,7 +160,9 @@ class TakeDataset(_Moved):
         super().__init__(child)
         integer("take", "count", count)
         if count < 1:
-            raise ValueError(f"For 'take', 'count' must be -1 or positive, but got {count}.")
+            raise ValueError(f"count should be either -1 or within the required interval of "
+                             f"(0, {LARGEST}], got {count}. For 'take', 'count' must be -1 or "
+                             f"positive, but got {count}.")
         self.count = count
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
@@ -194,9 +204,11 @@ class RenameDataset(_Moved):
 
     def __init__(self, child: Dataset, input_columns: Any, output_columns: Any):
         super().__init__(child)
-        old, new = names("rename", input_columns), names("rename", output_columns)
+        old, new = names("rename", input_columns), names(
+            "rename", output_columns, "output_columns")
         if len(old) != len(new):
-            raise ValueError(f"For 'rename', as many names must come out as go in, but got {old} "
+            raise ValueError(f"Number of column in input_columns and output_columns is not equal. "
+                             f"For 'rename', as many names must come out as go in, but got {old} "
                              f"and {new}.")
         self.input_columns, self.output_columns = old, new
 
@@ -224,7 +236,7 @@ class ProjectDataset(_Moved):
 
     def __init__(self, child: Dataset, columns: Any):
         super().__init__(child)
-        self.chosen = names("project", columns)
+        self.chosen = names("project", columns, "columns")
         if not self.chosen:
             raise ValueError("For 'project', 'columns' must not be empty.")
         self._kept: Table | None = None
@@ -305,8 +317,7 @@ class ConcatDataset(Dataset):
         for part in self.children:
             for number, row in enumerate(part._rows(run)):
                 if number == 0:
-                    types = [v.dtype if v.dtype.kind not in "US" else np.dtype(v.dtype.kind)
-                             for v in row]
+                    types = [dtype_of(v) for v in row]
                     if known is not None and types != known:
                         raise in_pipeline(f"For 'concat', all datasets must have the same types, "
                                           f"but got {known} and {types}.")
@@ -416,18 +427,24 @@ def _sizes(total: int, sizes: Any, randomize: Any) -> list[int]:
         raise TypeError(f"For 'split', 'sizes' must be a list, but got {sizes!r}.")
     boolean("split", "randomize", randomize)
     if not sizes:
-        raise ValueError("For 'split', 'sizes' must not be empty.")
+        raise ValueError("sizes cannot be empty. For 'split', 'sizes' must not be empty.")
     if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
         if any(s <= 0 for s in sizes):
-            raise ValueError(f"For 'split', 'sizes' must be positive, but got {sizes}.")
+            raise ValueError(f"sizes is a list of int, but there should be no negative or zero "
+                             f"numbers. For 'split', 'sizes' must be positive, but got {sizes}.")
         if sum(sizes) != total:
-            raise RuntimeError(f"For 'split', 'sizes' must sum up to the {total} rows of the "
-                               f"dataset, but got {sizes}.")
+            raise RuntimeError(f"Sum of split sizes {sum(sizes)} is not equal to dataset size "
+                               f"{total}. For 'split', 'sizes' must sum up to the {total} rows of "
+                               f"the dataset, but got {sizes}.")
         return sizes
     if not all(isinstance(s, float) for s in sizes):
-        raise ValueError(f"For 'split', 'sizes' must be ints, or floats, but got {sizes}.")
-    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-6:
-        raise ValueError(f"For 'split', shares must be in (0, 1] and sum up to 1, but got {sizes}.")
+        raise ValueError(f"sizes should be list of int or list of float. For 'split', 'sizes' must "
+                         f"be ints, or floats, but got {sizes}.")
+    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-5:
+        why = ("there should be no numbers outside the range (0, 1]"
+               if any(not 0 < s <= 1 for s in sizes) else "the percentages do not sum up to 1")
+        raise ValueError(f"sizes is a list of float, but {why}. For 'split', shares "
+                         f"must be in (0, 1] and sum up to 1, but got {sizes}.")
     counts = [round(share * total) for share in sizes]
     if 0 in counts:
         raise RuntimeError(f"For 'split', a part would have no rows: {sizes} of {total} rows.")

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .checks import boolean
+from .checks import boolean, of_type
 from .described import Described
 from .errors import in_pipeline
 from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat
+from .rows import dtype_of, shape_of
 from .serializing import serialize
 from .state import Run, kept_random_state
 
@@ -253,7 +254,8 @@ class Dataset(Described):
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What `apply_func` makes of this dataset."""
         if not callable(apply_func):
-            raise TypeError(f"For 'apply', 'apply_func' must be a function, but got "
+            raise TypeError(f"apply_func must be a function. For 'apply', 'apply_func' must "
+                            f"be one, but got "
                             f"{type(apply_func).__name__}.")
         made = apply_func(self)
         if not isinstance(made, Dataset):
@@ -265,7 +267,7 @@ class Dataset(Described):
         """The rows of the datasets that `func` makes of each row, one after the other."""
         from .moving import ConcatDataset
         if not callable(func):
-            raise TypeError(f"For 'flat_map', 'func' must be a function, but got "
+            raise TypeError(f"func must be a function. For 'flat_map', 'func' must be one, but got "
                             f"{type(func).__name__}.")
         parts = []
         for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):
@@ -333,7 +335,7 @@ class Dataset(Described):
         try:
             found: list[list[int | None]] = []
             for row in self._rows(run):
-                shapes: list[list[int | None]] = [list(value.shape) for value in row]
+                shapes: list[list[int | None]] = [shape_of(value) for value in row]
                 if not estimate:
                     self.saved_output_shapes = shapes
                     return shapes
@@ -351,7 +353,8 @@ class Dataset(Described):
         run = Run(self)
         try:
             row = next(iter(self._rows(run)), ())
-            self.saved_output_types = [value.dtype for value in row]
+            self.saved_output_types = [dtype_of(value) if isinstance(value, dict) else value.dtype
+                                       for value in row]
             return self.saved_output_types
         finally:
             run.close()
@@ -450,7 +453,7 @@ class Dataset(Described):
         return found
 
 
-def names(where: str, columns: Any) -> list[str]:
+def names(where: str, columns: Any, argument: str = "input_columns") -> list[str]:
     """Names of columns as a list.
 
     Raises:
@@ -458,11 +461,20 @@ def names(where: str, columns: Any) -> list[str]:
         ValueError: if one comes twice or is empty.
     """
     found = [columns] if isinstance(columns, str) else columns
-    if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
-        raise TypeError(f"For '{where}', names of columns must be a str or a list of str, but got "
-                        f"{columns!r}.")
-    if "" in found:
-        raise ValueError(f"For '{where}', a name of a column must not be empty.")
+    if not isinstance(found, (list, tuple)):
+        raise TypeError(f"{of_type(argument, columns, str, list)} For '{where}', names of columns "
+                        f"must be a str or a list of str, but got {columns!r}.")
+    if not found:
+        raise ValueError(f"{argument} should not be empty. For '{where}', '{argument}' must not be "
+                         f"empty.")
+    for place, name in enumerate(found):
+        if not isinstance(name, str) and name:
+            raise TypeError(f"{of_type(f'{argument}[{place}]', name, str)} For '{where}', names of "
+                            f"columns must be a str or a list of str, but got {columns!r}.")
+        if not name:
+            raise ValueError(f"{argument} should not be an empty str. {argument}[{place}] should "
+                             f"not be empty. For '{where}', a name of a column must not be empty.")
     if len(set(found)) != len(found):
-        raise ValueError(f"For '{where}', names of columns must differ, but got {list(found)}.")
+        raise ValueError(f"Every column name should not be same with others in column_names. For "
+                         f"'{where}', names of columns must differ, but got {list(found)}.")
     return list(found)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .numbers import Mt19937x64
 
-Row = tuple[np.ndarray, ...]
+Row = tuple[Any, ...]  # of NumPy arrays, and of dicts
 CHUNK = 1024  # row numbers handed on at once
 
 

@@ -72,8 +72,9 @@ class _Work(Dataset):
         return [None if row is None else [self._sent(v) for v in row] for row in rows], \
             self._changed()
 
-    def _sent(self, array: np.ndarray) -> Any:
-        if not self.share or array.dtype.kind in "USO" or array.nbytes < _SHARED:
+    def _sent(self, array: Any) -> Any:
+        if (not self.share or isinstance(array, dict) or array.dtype.kind in "USO"
+                or array.nbytes < _SHARED):
             return array
         array = np.ascontiguousarray(array)
         with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .checks import boolean, integer, string
+from .checks import rows_at_most
+from .errors import in_pipeline
 from .numbers import Mt19937, exponential, weighted
 
 
@@ -28,12 +30,9 @@ class BuiltinSampler:
     """The base of samplers. A child sampler, if one is added, says which rows there are."""
 
     def __init__(self, num_samples: int | None = None):
-        name = type(self).__name__
         if num_samples is not None:
-            integer(name, "num_samples", num_samples)
-            if num_samples < 0:
-                raise ValueError(f"For '{name}', 'num_samples' must be 0 or more, but got "
-                                 f"{num_samples}.")
+            _integer(self, "num_samples", num_samples)
+            rows_at_most(type(self).__name__, num_samples)
         self.num_samples = num_samples or None
         self.child_sampler: BuiltinSampler | None = None
 
@@ -67,8 +66,8 @@ class BuiltinSampler:
             RuntimeError: if there is a child already.
         """
         if self.child_sampler is not None:
-            raise RuntimeError(f"For '{type(self).__name__}', 'add_child' was called before: a "
-                               f"sampler has one child.")
+            raise RuntimeError(f"Cannot add child sampler, this sampler already has a child. For "
+                               f"'{type(self).__name__}', 'add_child' was called before.")
         self.child_sampler = sampler
 
     def get_child(self) -> BuiltinSampler | None:
@@ -161,10 +160,8 @@ class SequentialSampler(BuiltinSampler):
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None):
         super().__init__(num_samples)
-        if start_index is not None and (isinstance(start_index, bool)
-                                        or not isinstance(start_index, int)):
-            raise TypeError(f"For 'SequentialSampler', 'start_index' must be an int, but got "
-                            f"{start_index!r}.")
+        if start_index is not None:
+            _integer(self, "start_index", start_index)
         if start_index is not None and start_index < 0:
             raise ValueError(f"For 'SequentialSampler', 'start_index' must be 0 or more, but got "
                              f"{start_index}.")
@@ -198,7 +195,7 @@ class RandomSampler(BuiltinSampler):
     def __init__(self, replacement: bool = False, num_samples: int | None = None,
                  shuffle: Any = Shuffle.GLOBAL):
         super().__init__(num_samples)
-        boolean("RandomSampler", "replacement", replacement)
+        _boolean(self, "replacement", replacement)
         self.replacement, self.shuffle = replacement, shuffle
         self.reshuffle = True
 
@@ -229,10 +226,11 @@ class SubsetSampler(BuiltinSampler):
     def __init__(self, indices: Iterable[int] | int, num_samples: int | None = None):
         super().__init__(num_samples)
         listed = [indices] if isinstance(indices, (int, np.integer)) else list(indices)
-        for index in listed:
+        for place, index in enumerate(listed):
             if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
-                raise TypeError(f"For '{type(self).__name__}', 'indices' must be ints, but got "
-                                f"{index!r}.")
+                raise TypeError(f"SubsetSampler: Type of indices element must be int, but got "
+                                f"list[{place}]: {index}, type: {type(index)}. For "
+                                f"'{type(self).__name__}', 'indices' must be ints.")
         self.indices = [int(i) for i in listed]
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
@@ -283,8 +281,14 @@ class WeightedRandomSampler(BuiltinSampler):
     def __init__(self, weights: Iterable[float], num_samples: int | None = None,
                  replacement: bool = True):
         super().__init__(num_samples)
-        boolean("WeightedRandomSampler", "replacement", replacement)
-        self.weights = np.asarray(list(weights), np.float32)
+        _boolean(self, "replacement", replacement)
+        weights = list(weights)
+        for place, weight in enumerate(weights):
+            if not isinstance(weight, numbers.Number):
+                raise TypeError(f"type of weights element must be number, but got w[{place}]: "
+                                f"{weight}, type: {type(weight)}. For 'WeightedRandomSampler', "
+                                f"'weights' must be numbers.")
+        self.weights = np.asarray(weights, np.float32)
         self.replacement = replacement
         if not len(self.weights) or (self.weights < 0).any() or not self.weights.sum():
             raise ValueError("For 'WeightedRandomSampler', 'weights' must be 0 or more, and not "
@@ -326,7 +330,7 @@ class DistributedSampler(BuiltinSampler):
         super().__init__(num_samples)
         for name, value in (("num_shards", num_shards), ("shard_id", shard_id),
                             ("offset", offset)):
-            integer("DistributedSampler", name, value)
+            _integer(self, name, value)
         if num_shards <= 0:
             raise ValueError(f"For 'DistributedSampler', 'num_shards' must be a positive int, "
                              f"but got {num_shards!r}.")
@@ -334,8 +338,9 @@ class DistributedSampler(BuiltinSampler):
             raise ValueError(f"For 'DistributedSampler', 'shard_id' must be in [0, {num_shards}), "
                              f"but got {shard_id!r}.")
         if not isinstance(shuffle, (bool, Shuffle)):
-            raise TypeError(f"For 'DistributedSampler', 'shuffle' must be a bool or a Shuffle, but "
-                            f"got {shuffle!r}.")
+            raise TypeError(f"shuffle must be a boolean value or valid shuffle mode but was: "
+                            f"{shuffle}. For 'DistributedSampler', 'shuffle' must be a bool or a "
+                            f"Shuffle.")
         self.num_shards, self.shard_id, self.offset = num_shards, shard_id, offset
         self.shuffle = (Shuffle.GLOBAL if shuffle else Shuffle.FALSE) if isinstance(
             shuffle, bool) else shuffle
@@ -391,11 +396,13 @@ class PKSampler(BuiltinSampler):
     def __init__(self, num_val: int, num_class: int | None = None, shuffle: bool = False,
                  class_column: str = "label", num_samples: int | None = None):
         super().__init__(num_samples)
-        integer("PKSampler", "num_val", num_val)
+        _integer(self, "num_val", num_val)
         if num_class is not None:
-            raise NotImplementedError("For 'PKSampler', 'num_class' is not supported.")
-        boolean("PKSampler", "shuffle", shuffle)
-        string("PKSampler", "class_column", class_column)
+            raise NotImplementedError("Not supported to specify num_class for PKSampler.")
+        _boolean(self, "shuffle", shuffle)
+        if not isinstance(class_column, str):
+            raise TypeError(f"class_column must be a str value but was: {class_column}. For "
+                            f"'PKSampler', 'class_column' must be the name of a column.")
         self.num_val, self.shuffle, self.class_column = num_val, shuffle, class_column
         self.labels: np.ndarray | None = None
 
@@ -422,52 +429,22 @@ class PKSampler(BuiltinSampler):
         return self.shuffle
 
 
+def _integer(owner: BuiltinSampler, argument: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{argument} must be integer but was: {value}. For "
+                        f"'{type(owner).__name__}', '{argument}' must be an int.")
+
+
+def _boolean(owner: BuiltinSampler, argument: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{argument} must be a boolean value but was: {value}. For "
+                        f"'{type(owner).__name__}', '{argument}' must be a bool.")
+
+
 def _numbers(name: str, found: list[int], size: int) -> np.ndarray:
     order = np.asarray(found, np.int64).reshape(-1)
     bad = order[(order < 0) | (order >= size)]
     if len(bad):
-        raise RuntimeError(f"For '{name}', the index {bad[0]} is out of range for {size} rows.")
+        raise in_pipeline(f"Sample ID ({bad[0]}) is out of bound, expected range [0, {size - 1}]. "
+                          f"For '{name}', the index {bad[0]} is out of range for {size} rows.")
     return order
-
-
-def select_sampler(name: str, num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any,
-                   shard_id: Any) -> BuiltinSampler:
-    """The sampler that a source's arguments ask for.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type, or two exclude each other.
-    """
-    if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
-        raise TypeError(f"For '{name}', 'shuffle' must be a bool, a Shuffle or None, but got "
-                        f"{shuffle!r}.")
-    if num_samples is not None and (isinstance(num_samples, bool)
-                                    or not isinstance(num_samples, int)):
-        raise TypeError(f"For '{name}', 'num_samples' must be an int, but got {num_samples!r}.")
-    if num_samples is not None and num_samples < 0:
-        raise ValueError(f"For '{name}', 'num_samples' must be 0 or more, but got {num_samples}.")
-    if (num_shards is None) is not (shard_id is None):
-        raise RuntimeError(f"For '{name}', 'num_shards' and 'shard_id' go together, but got "
-                           f"{num_shards!r} and {shard_id!r}.")
-    if sampler is None:
-        mixed = shuffle in (None, True) or (shuffle is not False and shuffle is not Shuffle.FALSE)
-        if num_shards is not None:
-            return DistributedSampler(num_shards, shard_id, mixed, num_samples)
-        if mixed:
-            return RandomSampler(bool(num_samples), num_samples)
-        return SequentialSampler(None, num_samples)
-    given = [n for n, v in (("shuffle", shuffle), ("num_shards", num_shards),
-                            ("num_samples", num_samples)) if v is not None]
-    if isinstance(sampler, BuiltinSampler):
-        if given:
-            raise ValueError(f"For '{name}', 'sampler' excludes {given[0]!r}.")
-        return sampler
-    if shuffle is not None or num_shards is not None:
-        raise RuntimeError(f"For '{name}', 'sampler' excludes {given[0]!r}.")
-    if isinstance(sampler, int):
-        return SubsetSampler([sampler])
-    if isinstance(sampler, (list, tuple, np.ndarray)):
-        return SubsetSampler(sampler, num_samples)
-    if isinstance(sampler, Iterable) and not isinstance(sampler, str):
-        return IterSampler(sampler, num_samples)
-    raise TypeError(f"For '{name}', 'sampler' must be a Sampler or an iterable of row numbers, but "
-                    f"got {type(sampler).__name__}.")

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from ..core.dtype import Type
-from ..core.errors import one_of
-from .checks import string
+from .checks import one_of, string
 
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64", "string")

@@ -49,7 +49,8 @@ class MappableDataset(SourceDataset):
     def add_sampler(self, new_sampler: Any) -> None:
         """Choose, with another sampler, among the rows that this source reads."""
         if not isinstance(new_sampler, BuiltinSampler):
-            raise TypeError(f"For 'add_sampler', 'new_sampler' must be a sampler, but got "
+            raise TypeError(f"Input sampler is not an instance of a sampler. For 'add_sampler', "
+                            f"'new_sampler' must be a sampler, but got "
                             f"{type(new_sampler).__name__}.")
         if self.sampler is not None:
             new_sampler.add_child(self.sampler)
@@ -58,9 +59,11 @@ class MappableDataset(SourceDataset):
     def use_sampler(self, new_sampler: Any) -> None:
         """Read in the order of another sampler instead."""
         if new_sampler is None:
-            raise TypeError("For 'use_sampler', 'new_sampler' must not be None.")
+            raise TypeError("Input sampler can not be None. For 'use_sampler', 'new_sampler' must "
+                            "not be None.")
         if not isinstance(new_sampler, BuiltinSampler):
-            raise TypeError(f"For 'use_sampler', 'new_sampler' must be a sampler, but got "
+            raise TypeError(f"Input sampler is not an instance of a sampler. For 'use_sampler', "
+                            f"'new_sampler' must be a sampler, but got "
                             f"{type(new_sampler).__name__}.")
         inner = self.sampler.child_sampler if self.sampler is not None else None
         if inner is not None and new_sampler.child_sampler is None:

@@ -58,6 +58,8 @@ class CellTree:
                 raise TypeError(f"'{name}' is a buffer of {type(self).__name__}, and can only be "
                                 f"replaced by a Tensor or None, but got {type(value).__name__}.")
             buffers[name] = value
+        elif isinstance(value, Tensor) and value.__dict__.get("_is_buffer"):
+            self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
         else:
             if isinstance(value, (tuple, list)) and value and isinstance(value[0], Parameter):
                 self._register_parameter_list(name, value)

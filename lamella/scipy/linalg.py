@@ -14,6 +14,7 @@ from .. import numpy as lnp
 from .. import ops
 from ..core.dtype import is_inexact
 from ..core.errors import one_of, op
+from ..ops.primitives.factorizations import solve_triangular as _solve_triangular
 from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq",
@@ -165,15 +166,11 @@ def solve_triangular(a: Tensor, b: Tensor, trans: int | str = 0, lower: bool = F
     if matrix.dim() < 2 or matrix.shape[-1] != matrix.shape[-2]:
         raise ValueError(f"For 'solve_triangular', 'a' must be square matrices, but got shape "
                          f"{a.shape}.")
-    vector = right.dim() == matrix.dim() - 1
-    right = right.unsqueeze(-1) if vector else right
-    if right.dim() < 2 or right.shape[-2] != matrix.shape[-1]:
+    rows = right.shape[-1 if right.dim() == matrix.dim() - 1 else -2:][:1]
+    if rows != matrix.shape[-1:]:
         raise ValueError(f"For 'solve_triangular', 'b' must have as many rows as 'a', but got "
                          f"shapes {a.shape} and {b.shape}.")
-    matrix = matrix if kind == 0 else matrix.mT if kind == 1 else matrix.mH
-    out = torch.linalg.solve_triangular(matrix, right, upper=bool(lower) is (kind != 0),
-                                        unitriangular=bool(unit_diagonal))
-    return wrap(out.squeeze(-1) if vector else out)
+    return _solve_triangular(wrap(matrix), wrap(right), kind, lower, unit_diagonal)
 
 
 @op

@@ -157,14 +157,19 @@ def _nested_array(data: Any) -> np.ndarray:
 
 
 def _holds_tensor(data: Any) -> bool:
-    """Whether nested lists hold a Tensor."""
+    """Whether nested lists hold a Tensor, or a compiler's stand-in for a number."""
     for value in data:
         if isinstance(value, (list, tuple)):
             if _holds_tensor(value):
                 return True
-        elif getattr(value, "_raw", None) is not None:
+        elif _stands_in(value) or getattr(value, "_raw", None) is not None:
             return True
     return False
+
+
+def _stands_in(value: Any) -> bool:
+    """Whether a value is a compiler's stand-in for a number."""
+    return type(value) is not value.__class__ and isinstance(value, (*NUMBERS, np.generic))
 
 
 def _leaves(data: Any) -> Iterator[Any]:
@@ -179,8 +184,10 @@ def _kind_of(data: Any) -> torch.dtype:
     """The type that NumPy would give nested lists of numbers, arrays and Tensors."""
     kinds = set()
     for leaf in _leaves(data):
-        raw = getattr(leaf, "_raw", None)
-        if raw is None:
+        raw = None if _stands_in(leaf) else getattr(leaf, "_raw", None)
+        if _stands_in(leaf):
+            kinds.add(np.dtype(leaf.__class__))
+        elif raw is None:
             kinds.add(np.asarray(leaf).dtype)
         else:
             kinds.add(np.dtype("float32" if raw.dtype in NARROW else str(raw.dtype)[6:]))
@@ -193,6 +200,10 @@ def _kind_of(data: Any) -> torch.dtype:
 
 def _stacked(data: Any, kind: torch.dtype, asked: torch.dtype | None) -> torch.Tensor:
     """Nested lists that hold Tensors as one raw tensor, through which gradients flow."""
+    if _stands_in(data):
+        number: Any = data
+        wide = torch.float64 if isinstance(number, (float, np.floating)) else torch.int64
+        return converted(torch.scalar_tensor(number, dtype=wide), kind if asked is None else asked)
     if not isinstance(data, (list, tuple)):
         return converted(as_raw(data), kind if asked is None else asked)
     parts = [_stacked(part, kind, asked) for part in data]

@@ -71,6 +71,8 @@ def set_seed(seed: int) -> None:
                         f"of type {type(seed).__name__}.")
     if not 0 <= seed < 2**32:
         raise ValueError(f"For 'set_seed', 'seed' must be in [0, 2**32), but got {seed}.")
+    if state.trace is not None:
+        state.trace.refuse("sets the seed of random numbers")
     with _lock:
         _settings["seed"] = seed
         for (_, *own), stream in _streams.items():  # graphs hold these very generators

@@ -31,7 +31,7 @@ def test_unknown_names(mindspore, statement) -> None:
 
 
 @pytest.mark.parametrize("statement", [
-    "from mindspore import _c_dataengine", "import mindspore._c_dataengine",
+    "from mindspore import _c_mindrecord", "import mindspore._c_mindrecord",
     "from mindspore.nn.layer.basic import _no_such_helper"])
 def test_of_names_that_are_not_in_the_list_nothing_is_said(mindspore, statement) -> None:
     """The list has public names; of private ones MindSpore has many more."""

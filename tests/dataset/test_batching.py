@@ -64,8 +64,9 @@ def test_padded_batch():
     a, b = rows(data.padded_batch(3, pad_info=info))[0]
     assert a == [[0, -1, -1, -1, -1], [0, 1, -1, -1, -1], [0, 1, 2, -1, -1]]
     assert b[0] == [[1, 7, 7, 7]] * 2
-    with pytest.raises(RuntimeError, match="Cannot pad column 'a' to .2."):
-        rows(data.padded_batch(4, pad_info={"a": ([2], 0), "b": ([2, 4], 0)}))
+    assert rows(data.padded_batch(3, pad_info={"a": ([2], 0), "b": ([2, 1], 0)}))[0] == [
+        [[0, 0], [0, 1], [0, 1]], [[[k], [k]] for k in (1, 2, 3)]]  # what is larger is cut
+    assert rows(data.padded_batch(2, pad_info={}))[0] == first
     with pytest.raises(RuntimeError, match="there is no column 'c'"):
         rows(data.padded_batch(2, pad_info={"c": ([2], 0)}))
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
-from ..checks import boolean, integer, number
+from ..checks import boolean, integer, number, one_of
 from ..errors import needs
 from .operation import AudioOperation
 
@@ -73,7 +72,9 @@ class _Biquad(AudioOperation):
     def _checked(self, sample_rate: Any, frequency: Any, q: Any,
                  name: str = "central_freq") -> tuple[float, float, float]:
         if integer(self, "sample_rate", sample_rate, -2**31) == 0:
-            raise ValueError(f"For '{type(self).__name__}', 'sample_rate' must not be 0.")
+            raise ValueError(
+                f"Input sample_rate is not within the required interval of [-2147483648, 0) "
+                f"and (0, 2147483647]. For '{type(self).__name__}', 'sample_rate' must not be 0.")
         number(self, name, frequency)
         number(self, "Q", q, 0, 1, above=True)
         turn = 2 * math.pi * frequency / sample_rate
@@ -96,7 +97,8 @@ class Biquad(_Biquad):
                                strict=True):
             number(self, name, value)
         if a0 == 0:
-            raise ValueError("For 'Biquad', 'a0' must not be 0.")
+            raise ValueError("Input a0 is not within the required interval of [-16777216, 0) and "
+                             "(0, 16777216]. For 'Biquad', 'a0' must not be 0.")
         self._set(b0, b1, b2, a0, a1, a2)
 
 

@@ -26,7 +26,9 @@ def _wave(kind: Modulation, size: int, low: float, high: float, phase: float) ->
 
 def _rate(operation: Any, value: Any) -> int:
     if integer(operation, "sample_rate", value, -(2**31)) == 0:
-        raise ValueError(f"For '{type(operation).__name__}', 'sample_rate' must not be 0.")
+        raise ValueError(f"Input sample_rate is not within the required interval of [-2147483648, "
+                         f"0) and (0, 2147483647]. For '{type(operation).__name__}', 'sample_rate' "
+                         f"must not be 0.")
     return value
 
 

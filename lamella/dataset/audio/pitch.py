@@ -113,7 +113,9 @@ class PitchShift(AudioOperation):
         self.n_steps = integer(self, "n_steps", n_steps, -(2**31))
         self.bins_per_octave = integer(self, "bins_per_octave", bins_per_octave, -(2**31))
         if not bins_per_octave:
-            raise ValueError("For 'PitchShift', 'bins_per_octave' must not be 0.")
+            raise ValueError(
+                "Input bins_per_octave is not within the required interval of [-2147483648, 0) "
+                "and (0, 2147483647]. For 'PitchShift', 'bins_per_octave' must not be 0.")
         width = win_length or integer(self, "n_fft", n_fft, 1)
         hop = max(1, width // 4)
         if hop_length is not None:
@@ -148,7 +150,9 @@ class DetectPitchFrequency(AudioOperation):
     def __init__(self, sample_rate: int, frame_time: float = 0.01, win_length: int = 30,
                  freq_low: int = 85, freq_high: int = 3400):
         if not integer(self, "sample_rate", sample_rate, -(2**31)):
-            raise ValueError("For 'DetectPitchFrequency', 'sample_rate' must not be 0.")
+            raise ValueError(
+                "Input sample_rate is not within the required interval of [-2147483648, 0) "
+                "and (0, 2147483647]. For 'DetectPitchFrequency', 'sample_rate' must not be 0.")
         self.sample_rate = sample_rate
         self.frame_time = number(self, "frame_time", frame_time, 0, above=True)
         self.win_length = integer(self, "win_length", win_length, 1)

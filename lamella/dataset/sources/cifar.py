@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
+from ..checks import one_of
 from ..errors import in_pipeline, needs
-from ..samplers import select_sampler
+from ..sampler_arguments import select_sampler
 from .files import folder
 from .slices import ArraysDataset
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
+from ..checks import one_of
 from ..samplers import Shuffle
 from .files import FilesDataset, LinesDataset, folder
 from .text_files import lines

@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ...core.errors import one_of
-from ..checks import existing_file
+from ..checks import existing_file, one_of
 from ..errors import in_pipeline
 from .files import FilesDataset, file_bytes, folder, picture
 

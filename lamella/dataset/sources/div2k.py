@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ...core.errors import one_of
+from ..checks import one_of
 from ..errors import in_pipeline
 from .files import FilesDataset, folder, picture
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
-from ..checks import existing_file
+from ..checks import existing_file, one_of
 from ..errors import in_pipeline
 from .files import picture
 from .images import FolderDataset

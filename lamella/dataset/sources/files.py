@@ -15,7 +15,8 @@ from ..errors import DataError, in_pipeline
 from ..numbers import Mt19937
 from ..order import Buffer, Row, Table
 from ..rows import as_row
-from ..samplers import PKSampler, Shuffle, select_sampler
+from ..sampler_arguments import select_sampler
+from ..samplers import PKSampler, Shuffle
 from ..source import MappableDataset, SourceDataset
 from ..state import Run
 

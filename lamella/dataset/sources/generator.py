@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import itertools
-import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -12,12 +11,13 @@ import numpy as np
 
 from ...core.dtype import dtype_to_nptype
 from .. import config
-from ..checks import boolean
-from ..errors import DataError, in_user_code
+from ..checks import boolean, shards
+from ..errors import DataError, in_pipeline, in_user_code
 from ..node import names
 from ..order import Row, Table, flat
-from ..rows import as_row, stacked
-from ..samplers import PKSampler, select_sampler
+from ..rows import source_row, stacked
+from ..sampler_arguments import select_sampler
+from ..samplers import BuiltinSampler, PKSampler
 from ..schema import Schema
 from ..source import MappableDataset
 from ..state import Run
@@ -65,24 +65,31 @@ class GeneratorDataset(MappableDataset):
         super().__init__(None, num_parallel_workers)
         name = type(self).__name__
         source = list(source) if isinstance(source, builtins.zip) else source
-        if isinstance(source, types.GeneratorType):
-            source = _Kept(source)
+        if isinstance(source, Iterator) and type(source).__module__ in ("builtins", "itertools"):
+            source = _Kept(source)  # a generator, `map` or the like, which can be read once
         self.indexed: bool = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not (self.indexed or callable(source) or isinstance(source, Iterable)
                 or hasattr(source, "__next__") or hasattr(source, "__getitem__")):
-            raise TypeError(f"For '{name}', 'source' must be an object with __getitem__ and "
-                            f"__len__, an iterable or a function, but got "
-                            f"{type(source).__name__}.")
+            raise TypeError(f"Input `source` function of GeneratorDataset should be callable, "
+                            f"iterable or random accessible, commonly it should implement one of "
+                            f"the method like yield, __getitem__ or __next__(__iter__). For "
+                            f"'{name}', 'source' must be an object with __getitem__ and __len__, "
+                            f"an iterable or a function, but got {type(source).__name__}.")
+        if not self.indexed and not callable(source) and not isinstance(source, Iterable) and (
+                hasattr(source, "__getitem__")):
+            raise RuntimeError(f"Attempt to construct a random access dataset, '__len__' method is "
+                               f"required! For '{name}', got {type(source).__name__}.")
         self.source: Any = source
         self.workers = config.checked_workers(name, num_parallel_workers)
         self.num_samples = num_samples
         self.schema = Schema(schema) if isinstance(schema, str) else schema
         if column_names is not None:
-            self._columns = names(name, column_names)
+            self._columns = names(name, column_names, "column_names")
         elif self.schema is not None:
             self._columns = [column["name"] for column in self.schema.columns]
         else:
-            raise ValueError(f"For '{name}', 'column_names' or 'schema' must be given.")
+            raise ValueError(f"Neither columns_names nor schema are provided. For '{name}', "
+                             f"'column_names' or 'schema' must be given.")
         self.types = None if column_types is None else (
             list(column_types) if isinstance(column_types, (list, tuple)) else [column_types])
         if self.types is not None and len(self.types) != len(self._columns):
@@ -90,26 +97,57 @@ class GeneratorDataset(MappableDataset):
                              f" {len(self._columns)}, but got {len(self.types)}.")
         boolean(name, "python_multiprocessing", python_multiprocessing)
         self.python_multiprocessing = python_multiprocessing
+        shards(name, num_shards, shard_id)
+        self._check_batches(batch_sampler, collate_fn, {
+            "sampler": sampler, "shuffle": shuffle, "num_samples": num_samples,
+            "num_shards": num_shards})
         self.sampler = self._sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
         self.batch_sampler, self.collate_fn = batch_sampler, collate_fn
-        if batch_sampler is not None:
-            for argument, value in (("sampler", sampler), ("shuffle", shuffle),
-                                    ("num_samples", num_samples), ("num_shards", num_shards)):
-                if value is not None:
-                    raise ValueError(f"For '{name}', 'batch_sampler' excludes '{argument}'.")
-        elif collate_fn is not None:
-            raise ValueError(f"For '{name}', 'collate_fn' needs 'batch_sampler'.")
         self._rows_table = Table(self._row, len(self.source)) if self.indexed else None
 
     def _sampler(self, name: str, num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any,
                  shard_id: Any) -> Any:
-        chosen = select_sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
-        if not self.indexed and (shuffle or sampler is not None or num_shards is not None):
-            raise ValueError(f"For '{name}', 'shuffle', 'sampler' and 'num_shards' need a source "
-                             f"with __getitem__ and __len__.")
-        if isinstance(chosen, PKSampler):
-            raise ValueError(f"For '{name}', a PKSampler is not supported.")
-        return chosen
+        if isinstance(sampler, PKSampler):
+            raise ValueError("GeneratorDataset doesn't support PKSampler.")
+        if sampler is not None and not isinstance(sampler, (BuiltinSampler, Iterable)) and not (
+                hasattr(sampler, "__getitem__")):
+            raise TypeError(f"sampler should be either iterable or from mindspore.dataset.samplers."
+                            f" For '{name}', got {type(sampler).__name__}.")
+        if shuffle is not None:
+            boolean(name, "shuffle", shuffle)
+        if not self.indexed:
+            for argument, value in (("sampler", sampler), ("num_shards", num_shards),
+                                    ("shuffle", shuffle or None)):
+                if value is not None:
+                    raise ValueError(f"{argument} is not supported if source does not have "
+                                     f"attribute '__getitem__'. For '{name}', 'shuffle', 'sampler' "
+                                     f"and 'num_shards' need a source with __getitem__ and "
+                                     f"__len__.")
+        return select_sampler(name, num_samples, sampler, shuffle, num_shards, shard_id, True)
+
+    def _check_batches(self, batch_sampler: Any, collate_fn: Any, others: dict[str, Any]) -> None:
+        name = type(self).__name__
+        if batch_sampler is not None:
+            for argument, value in others.items():
+                if value is not None:
+                    raise ValueError(
+                        f"batch_sampler is mutually exclusive with num_samples, shuffle, "
+                        f"num_shards, shard_id and sampler. For '{name}', got '{argument}' too.")
+            if not isinstance(batch_sampler, (BuiltinSampler, Iterable)) and not (
+                    hasattr(batch_sampler, "__getitem__")):
+                raise TypeError(f"batch_sampler should have __getitem__ or __iter__ method. For "
+                                f"'{name}', got {type(batch_sampler).__name__}.")
+            if not self.indexed:
+                raise ValueError(f"batch_sampler is not supported if source does not have attribute"
+                                 f" '__getitem__'. For '{name}', it needs a source with "
+                                 f"__getitem__ and __len__.")
+        if collate_fn is not None:
+            if batch_sampler is None:
+                raise ValueError(f"collate_fn can be specified only when batch_sampler is set. For "
+                                 f"'{name}', 'collate_fn' makes batches.")
+            if not callable(collate_fn):
+                raise TypeError(f"collate_fn should be callable. For '{name}', got "
+                                f"{type(collate_fn).__name__}.")
 
     # -- rows ------------------------------------------------------------------------------------
 
@@ -136,9 +174,9 @@ class GeneratorDataset(MappableDataset):
             raise in_user_code("GeneratorDataset", error) from error
 
     def _checked(self, raw: Any) -> Row:
-        row = as_row(raw)
+        row = source_row(raw)
         if len(row) != len(self.columns):
-            raise ValueError(f"Invalid Python function, the 'source' of 'GeneratorDataset' should "
+            raise in_pipeline(f"Invalid Python function, the 'source' of 'GeneratorDataset' should "
                              f"return same number of NumPy arrays as specified in column_names, "
                              f"the size of column_names is:{len(self.columns)} and number of "
                              f"returned NumPy array is:{len(row)}")
@@ -146,6 +184,8 @@ class GeneratorDataset(MappableDataset):
             for name, value, kind in zip(self.columns, row, self.types, strict=True):
                 wanted = np.dtype(dtype_to_nptype(kind)) if not isinstance(
                     kind, (np.dtype, type)) else np.dtype(kind)
+                if isinstance(value, dict):
+                    continue
                 if value.dtype != wanted and value.dtype.kind not in "US":
                     raise TypeError(f"The column {name!r} must have the type {wanted}, as "
                                     f"'column_types' says, but got {value.dtype}.")

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
-from ..checks import existing_file
+from ..checks import existing_file, one_of
 from ..errors import in_pipeline
 from .files import FilesDataset, folder, picture
 
@@ -284,7 +283,7 @@ class ManifestDataset(FilesDataset):
         with open(self.dataset_file, encoding="utf-8") as opened:
             entries = [json.loads(line) for line in opened if line.strip()]
         for entry in entries:
-            if entry.get("usage") != self.usage:
+            if str(entry.get("usage")).lower() != self.usage:
                 continue
             for annotation in entry.get("annotation", []):
                 name = annotation["name"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
+from ..checks import one_of
 from ..errors import in_pipeline
 from .files import FilesDataset, folder, picture
 from .images import EXTENSIONS

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
-from ..checks import existing_file
+from ..checks import existing_file, one_of
 from .files import FilesDataset, folder, picture
 from .text_files import lines
 

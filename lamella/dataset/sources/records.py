@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..checks import existing_file
-from ..numbers import Mt19937
 from ..order import Row, Table
 from ..rows import as_array
-from ..samplers import BuiltinSampler, DistributedSampler, PKSampler, Shuffle
+from ..samplers import DistributedSampler, PKSampler, RandomSampler, Shuffle
+from ..state import Passes, Run
 from .files import FilesDataset
-
-
-class _ByFiles(BuiltinSampler):
-    """Rows of several files, of which the files or the rows of each are shuffled.
-
-    Args:
-        sizes: how many rows each file has.
-        mode: `Shuffle.FILES` or `Shuffle.INFILE`.
-    """
-
-    def __init__(self, sizes: list[int], mode: Shuffle):
-        super().__init__()
-        self.sizes, self.mode = sizes, mode
-
-    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        starts = np.cumsum([0, *self.sizes])
-        rows = [np.arange(a, b) for a, b in itertools.pairwise(starts)]
-        padding = np.arange(starts[-1], size)
-        for epoch in itertools.count():
-            generator = Mt19937(seed + epoch)
-            if self.mode is Shuffle.FILES:
-                rows = [rows[i] for i in generator.permutation(len(rows))]
-            else:
-                rows = [part[generator.permutation(len(part))] for part in rows]
-            yield np.concatenate([*rows, padding])
-
-    def is_shuffled(self) -> bool:
-        """Whether the order is random."""
-        return True
-
-    def get_shuffle_mode(self) -> Shuffle:
-        """How the rows are shuffled."""
-        return self.mode
+from .record_order import orders
 
 
 class MindDataset(FilesDataset):
@@ -82,13 +48,9 @@ class MindDataset(FilesDataset):
         for name in names:
             existing_file(name)
         self._files = files_of(dataset_files)
-        if by_files:
-            files = _ByFiles([len(file.rows) for file in self._files], shuffle)
-            if num_shards is None or shard_id is None:
-                self.sampler = files
-            else:
-                self.sampler = DistributedSampler(num_shards, shard_id, shuffle=False)
-                self.sampler.add_child(files)
+        if isinstance(shuffle, Shuffle) and num_samples is None:
+            self.sampler = RandomSampler(shuffle=shuffle) if num_shards is None else (
+                DistributedSampler(num_shards, shard_id, shuffle))  # type: ignore[arg-type]
         schema = self._files[0].schema
         columns = columns_list or sorted(schema)
         for column in columns:
@@ -102,6 +64,17 @@ class MindDataset(FilesDataset):
                                f"{columns}, but got {sorted(padded_sample)}.")
         self._columns = list(columns)
         self.padded_sample, self.num_padded = padded_sample, num_padded or 0
+
+    def _order(self, run: Run) -> Any:
+        sampler = self.sampler
+        if sampler.child_sampler is None and not self.num_padded and (
+                type(sampler) is RandomSampler and not sampler.replacement and sampler.reshuffle
+                or type(sampler) is DistributedSampler and sampler.offset == -1):
+            # the processes of a distributed reading draw from one seed
+            seed = sampler.seed if isinstance(sampler, DistributedSampler) else run.seed
+            sizes = [len(file.rows) for file in self._files]
+            return run.keep(self, lambda: Passes(orders(sampler, sizes, seed)))
+        return super()._order(run)
 
     def _table(self) -> Table:
         if self._rows_table is None:

@@ -9,7 +9,8 @@ import numpy as np
 from ...tensors.tensor import Tensor
 from ..node import names
 from ..order import ArrayTable, Table
-from ..samplers import BuiltinSampler, PKSampler, select_sampler
+from ..sampler_arguments import select_sampler
+from ..samplers import BuiltinSampler, PKSampler
 from ..source import MappableDataset
 
 
@@ -67,23 +68,31 @@ class NumpySlicesDataset(ArraysDataset):
             arrays = list(data) if isinstance(data, tuple) else [data]
             found = [f"column_{i}" for i in range(len(arrays))]
         if not arrays:
-            raise ValueError("For 'NumpySlicesDataset', 'data' must not be empty.")
+            raise ValueError("Argument data cannot be empty. For 'NumpySlicesDataset', 'data' must "
+                             "hold rows.")
         columns = [a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in arrays]
         lengths = {len(c) if c.ndim else -1 for c in columns}
+        if len(lengths) > 1 and -1 not in lengths:
+            raise ValueError(f"Data length in each column is not equal. For 'NumpySlicesDataset', "
+                             f"all columns must have one length, but got shapes "
+                             f"{[c.shape for c in columns]}.")
         if len(lengths) != 1 or -1 in lengths:
             raise ValueError(f"For 'NumpySlicesDataset', all columns must have one length, but got "
                              f"shapes {[c.shape for c in columns]}.")
         if any(c.dtype == object for c in columns):
             raise TypeError("For 'NumpySlicesDataset', 'data' must be arrays of numbers or "
                             "strings, but got one of objects.")
-        given = found if column_names is None else names("NumpySlicesDataset", column_names)
+        given = found if column_names is None else names(
+            "NumpySlicesDataset", column_names, "column_names")
         if len(given) != len(columns):
-            raise ValueError(f"For 'NumpySlicesDataset', 'column_names' must have as many as there "
-                             f"are columns, {len(columns)}, but got {given}.")
+            why = "" if isinstance(data, (tuple, dict)) else " as data is list"
+            raise ValueError(f"Num of input column names is {len(given)}, but required is "
+                             f"{len(columns)}{why}. For 'NumpySlicesDataset', "
+                             f"got 'column_names' {given}.")
         chosen = select_sampler("NumpySlicesDataset", num_samples, sampler, shuffle, num_shards,
-                                shard_id)
+                                shard_id, True)
         if isinstance(chosen, PKSampler):
-            raise ValueError("For 'NumpySlicesDataset', a PKSampler is not supported.")
+            raise ValueError("NumpySlicesDataset doesn't support PKSampler.")
         super().__init__(given, chosen, num_parallel_workers)
         self._data = columns
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
-from ..checks import existing_file
+from ..checks import existing_file, one_of
 from ..errors import in_pipeline
 from .sounds import SoundsDataset, waveform
 from .text_files import lines

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
+from ..checks import one_of
 from ..errors import in_pipeline
 from ..samplers import Shuffle
 from .corpora import Corpus

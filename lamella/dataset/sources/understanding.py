@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import one_of
+from ..checks import one_of
 from ..samplers import Shuffle
 from .files import LinesDataset
 from .text_files import lines

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import Type, dtype_to_nptype
-from ..checks import integer
+from ..checks import integer, number, of_type
 from ..errors import in_pipeline
 from .operation import PyTensorOperation, Streams, TensorOperation, Values
 
@@ -53,10 +53,9 @@ def checked_prob(name: str, prob: Any, argument: str = "prob") -> float:
         TypeError, ValueError: if it is none.
     """
     if isinstance(prob, bool) or not isinstance(prob, (int, float)):
-        raise TypeError(f"For '{name}', '{argument}' must be a number, but got {prob!r}.")
-    if not 0 <= prob <= 1:
-        raise ValueError(f"For '{name}', '{argument}' must be in [0, 1], but got {prob}.")
-    return prob
+        raise TypeError(f"{of_type(argument, prob, float, int)} For '{name}', '{argument}' must "
+                        f"be a number, but got {prob!r}.")
+    return number(name, argument, prob, 0.0, 1.0)
 
 
 def run_operation(operation: Any, values: Values, streams: Streams) -> Values:

@@ -147,7 +147,7 @@ class BoundingBoxAugment(RandomImageOperation):
         if not isinstance(transform, TensorOperation):
             raise TypeError(f"For 'BoundingBoxAugment', 'transform' must be an operation, but got "
                             f"{type(transform).__name__}.")
-        self.ratio = number("BoundingBoxAugment", "ratio", ratio, 0, 1)
+        self.ratio = number("BoundingBoxAugment", "ratio", ratio, 0.0, 1.0)
         self.inside = transform
 
     def inner(self) -> Any:

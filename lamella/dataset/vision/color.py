@@ -152,7 +152,7 @@ class AutoContrast(ImageOperation):
     """
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None):
-        self.cutoff = number("AutoContrast", "cutoff", cutoff, 0, 50)
+        self.cutoff = number("AutoContrast", "cutoff", cutoff, 0, 50, below=True)
         self.ignore = [ignore] if isinstance(ignore, int) else ignore
         for value in self.ignore or ():
             number("AutoContrast", "ignore", value, 0, 255)
@@ -231,7 +231,8 @@ class GaussianBlur(ImageOperation):
         for size in sizes:
             integer("GaussianBlur", "kernel_size", size)
             if number("GaussianBlur", "kernel_size", size, 1) % 2 == 0:
-                raise ValueError(f"For 'GaussianBlur', 'kernel_size' must be odd, but got {size}.")
+                raise ValueError(f"Input kernel_size is not an odd value. For 'GaussianBlur', "
+                                 f"'kernel_size' must be odd, but got {size}.")
         widths = [0.0, 0.0] if sigma is None else (
             [sigma] * 2 if isinstance(sigma, (int, float)) else list(sigma))
         for width in widths:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import LARGEST, in_interval, of_type
 from ..errors import needs
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values, is_pillow
@@ -130,13 +131,18 @@ def size_pair(name: str, size: Any, argument: str = "size") -> tuple[int, int]:
     listed = [size, size] if isinstance(size, int) and not isinstance(size, bool) else size
     if not isinstance(listed, (list, tuple)) or any(
             isinstance(s, bool) or not isinstance(s, int) for s in listed):
-        raise TypeError(f"For '{name}', '{argument}' must be an int or a list of two ints, but got "
-                        f"{size!r}.")
+        raise TypeError(f"{of_type(argument, size, int, list, tuple)} Size should be a single "
+                        f"integer or a list/tuple (h, w) of length 2. For '{name}', '{argument}' "
+                        f"must be an int or a list of two ints, but got {size!r}.")
     if len(listed) != 2:
-        raise TypeError(f"For '{name}', '{argument}' must be an int or a list of two ints, but got "
-                        f"{size!r}.")
+        raise TypeError(f"{of_type(argument, size, int, list, tuple)} Size should be a single "
+                        f"integer or a list/tuple (h, w) of length 2. For '{name}', '{argument}' "
+                        f"must be an int or a list of two ints, but got {size!r}.")
     if any(not 1 <= s <= 2**24 for s in listed):
-        raise ValueError(f"For '{name}', '{argument}' must be in [1, 16777216], but got {size!r}.")
+        at = "Input is" if isinstance(size, int) else "Input size at dim 0 is"
+        raise ValueError(f"{at} not within the required interval of [1, "
+                         f"{2**24 if isinstance(size, int) else LARGEST}]. For '{name}', "
+                         f"'{argument}' must be in [1, 16777216], but got {size!r}.")
     return listed[0], listed[1]
 
 
@@ -149,10 +155,12 @@ def fill_values(name: str, value: Any) -> tuple[int, int, int]:
     listed = (value,) * 3 if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(listed, (list, tuple)) or len(listed) != 3 or any(
             isinstance(v, bool) or not isinstance(v, int) for v in listed):
-        raise TypeError(f"For '{name}', 'fill_value' must be an int or three of them, but got "
-                        f"{value!r}.")
+        raise TypeError(f"fill_value should be a single integer or a 3-tuple. For '{name}', "
+                        f"'fill_value' must be an int or three of them, but got {value!r}.")
     if any(not 0 <= v <= 255 for v in listed):
-        raise ValueError(f"For '{name}', 'fill_value' must be in [0, 255], but got {value!r}.")
+        at = "" if isinstance(value, int) else f"[{[0 <= v <= 255 for v in listed].index(False)}]"
+        raise ValueError(f"{in_interval(f'fill_value{at}', 0, 255)} "
+                         f"For '{name}', 'fill_value' must be in [0, 255], but got {value!r}.")
     return listed[0], listed[1], listed[2]
 
 

@@ -59,7 +59,7 @@ class RandomAutoContrast(_Sometimes):
     """
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None, prob: float = 0.5):
-        self.cutoff = number("RandomAutoContrast", "cutoff", cutoff, 0, 50)
+        self.cutoff = number("RandomAutoContrast", "cutoff", cutoff, 0, 50, below=True)
         self.ignore = [ignore] if isinstance(ignore, int) else ignore
         for value in self.ignore or ():
             number("RandomAutoContrast", "ignore", value, 0, 255)

@@ -402,7 +402,7 @@ class RandomPerspective(PyTensorOperation):
     def __init__(self, distortion_scale: float = 0.5, prob: float = 0.5,
                  interpolation: Inter = Inter.BICUBIC):
         self.distortion_scale = number("RandomPerspective", "distortion_scale", distortion_scale,
-                                       0, 1)
+                                       0.0, 1.0)
         self.prob = checked_prob("RandomPerspective", prob)
         self.interpolation = choice("RandomPerspective", "interpolation", interpolation, Inter)
 

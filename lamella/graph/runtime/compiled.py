@@ -45,8 +45,8 @@ class Compiled(Bindable):
     """A function with its recorded graphs.
 
     It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
-    Each kind of arguments (their structure, shapes, types, and plain values) has its own graphs,
-    one for each path that Python control flow on tensors has taken.
+    Each kind of arguments (structure, shapes, types, plain values) has its own graphs, one for
+    each path that Python control flow on tensors has taken.
 
     Attributes:
         name: its name in messages.
@@ -297,16 +297,18 @@ class Compiled(Bindable):
         varying = self._varying.get(kind) or Varying()
         varying.note(key, given, watch.reach)
         if varying.was_recorded_too_often:
-            return self._give_up(key, "it is called with other numbers again and again, and "
-                                 f"decides by them what to compute {varying.refused}", args, kwargs)
+            return self._give_up(key, "it is called with other numbers again and again, and decides"
+                                 f" by them what to compute {varying.refused}", args, kwargs)
+        if varying.draws and varying.refused:
+            return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
         self._keep(self._varying, kind, varying)
         reason = trace.refused
-        if trace.refused_once:
-            return trace.value
+        if trace.refused_once or trace.draws and not self.fullgraph and varying.may_hold_draws():
+            return trace.value  # the next call is recorded
         self._made += trace.keeps_new
         if trace.keeps_new and self._made <= MOST_NEW and not self.fullgraph:
             return trace.value  # most objects are created only once
@@ -395,12 +397,11 @@ class Compiled(Bindable):
                 level = "O0" if rehearsal.numbers.tensors else self.level
                 path = Path(rehearsal.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
-                varying.refuse(f"{type(reason).__name__}: {reason}")
-                return None
+                return varying.refuse_for(reason)
             except BaseException:
                 self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
-            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach))
+            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")

@@ -36,6 +36,7 @@ from ..passes.pools import pool_channels_last
 from ..tracing import outside
 from ..tracing.arrays import as_input
 from ..tracing.changes import assign
+from ..tracing.draws import Positions
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
@@ -50,7 +51,16 @@ _AS_IT_IS = nullcontext()
 
 
 class GuardTooLate(CannotTrace):
-    """A guard is known only after what it depends on has been changed."""
+    """A guard is known only after what it depends on has been changed.
+
+    Args:
+        what: the reason in words.
+        reads: the numbers that the run has read off tensors.
+    """
+
+    def __init__(self, what: str, reads: list[Any]):
+        super().__init__(what)
+        self.reads = reads
 
 
 class Path:
@@ -64,6 +74,7 @@ class Path:
         gives_one: whether it returns one Tensor, and has no other effect in Python.
         compute: computes the Python numbers of a replay from those that vary; None if none do.
         spots: where the program keeps such numbers.
+        sources: the generators of Python and NumPy that it draws from.
         expected: the expected values of the guards, with their `lines`.
         codes: the code objects of the program that ran.
         nodes: how many operations were recorded.
@@ -100,6 +111,7 @@ class Path:
         numbers = trace.numbers
         self.compute = None if numbers is None else numbers.function()
         self.spots = [] if numbers is None else numbers.spots
+        self.sources = [] if numbers is None or numbers.draws is None else numbers.draws.sources
         self._number_inputs = [] if numbers is None else [
             (place, which, kind) for place, raw in enumerate(self.constants)
             for own, which, kind in numbers.tensors if own is raw]
@@ -143,7 +155,7 @@ class Path:
         except CannotCut as found:
             line: Line = found.guard.meta.get("line", NOWHERE)
             raise GuardTooLate(f"turns a tensor into a Python value after what it depends on "
-                               f"has been changed{line}") from None
+                               f"has been changed{line}", trace.reads) from None
         logs.show("trace", f"{self.nodes} operations", logs.kernels(graph.graph))
         logs.show("guards", f"{len(self.expected)} numbers were read off tensors", (
             f"{value!r}{line}" for value, line in zip(self.expected, self.lines, strict=True)))
@@ -182,7 +194,7 @@ class Path:
         assert self.compute is not None
         try:
             return self.compute(*numbers, *[spot.get() for spot in self.spots])
-        except (ArithmeticError, TypeError, ValueError):
+        except (ArithmeticError, LookupError, TypeError, ValueError):
             return None  # the function itself then raises it at its line
 
     def _inputs(self, given: list[torch.Tensor], computed: Sequence[Any] | None = None
@@ -254,6 +266,17 @@ class Path:
         None if a guard fails; then there were no side effects. If the run computes Python numbers,
         the last result is a list of these.
         """
+        if not self.sources:
+            return self._run(given, numbers)
+        begun, found = Positions(self.sources), None
+        try:
+            found = self._run(given, numbers)
+        finally:
+            if found is None:
+                begun.put_back()
+        return found
+
+    def _run(self, given: list[torch.Tensor], numbers: Sequence[Any]) -> list[Any] | None:
         computed = None
         if self.compute is not None:
             computed = self._computed(numbers)
@@ -361,6 +384,8 @@ class Path:
             if now != form:
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
                         f"{tuple(form[0])} {form[2]}", f"{tuple(now[0])} {now[2]}")
+        if self.sources and (self.plan is None or self.plan.failed is None):
+            return "a random number that decides what it computes", "", ""
         if self.plan is None or self.plan.failed is None:
             return "a number that it computes with, or memory that Tensors share", "", ""
         number, found = self.plan.failed

@@ -29,10 +29,11 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
     the function is recorded again. Arguments may be new objects in each call: functions, methods,
     dataclass objects and NumPy arrays are inputs like the Tensors that they hold. Assignments to
     objects are repeated by each replay, and `print` is repeated at its end. A graph can't hold
-    other side effects, input from outside (a clock, a file, the environment), a tensor as text or
-    as a NumPy array, and random numbers that are not Lamella's: the run that is being recorded
-    continues eagerly, and later calls run eagerly, with one warning that names the operation and
-    the line. A call that raises while it is compiled changes no Parameter.
+    other side effects, input from outside (a clock, a file, the environment), and a tensor as text
+    or as a NumPy array: the run that is being recorded continues eagerly, and later calls run
+    eagerly, with one warning that names the operation and the line. Random numbers of Python's and
+    NumPy's generators are drawn first by each replay, in the program's order. A call that raises
+    while it is compiled changes no Parameter.
 
     Inside a gradient call, or inside another compiled function, the function runs as it is, and
     is part of what that call records.

@@ -20,6 +20,8 @@ from .recorder import CannotTrace
 LONGEST = 400  # characters of an expression of arrays
 _FIXED = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")
 _METHODS = ("astype", "reshape", "transpose", "copy", "squeeze", "ravel", "flatten")
+_REDUCTIONS = ("sum", "mean", "max", "min", "std", "var", "argmax", "argmin", "prod", "item")
+MOST_NUMBERS = 64  # numbers of an array that `tolist` gives
 _PLAIN = (bool, int, float, str, type(None), types.EllipsisType)
 
 
@@ -76,8 +78,8 @@ class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
         if name == "T":
             return self._made(self.value.T, f"{self.text}.T")
-        if name in _METHODS:
-            def called(*args: Any, **kwargs: Any) -> GivenArray:
+        if name in _METHODS or name in _REDUCTIONS:
+            def called(*args: Any, **kwargs: Any) -> Any:
                 given = [_source(arg) for arg in args]
                 given += [f"{key}={_source(arg)}" for key, arg in kwargs.items()]
                 return self._made(getattr(self.value, name)(*args, **kwargs),
@@ -86,7 +88,15 @@ class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
             return called
         raise CannotTrace(f"uses {name} of an array that it was given")
 
-    def _made(self, value: Any, text: str) -> GivenArray:
+    def tolist(self) -> Any:
+        """The numbers, in lists."""
+        if self.value.dtype.kind not in "iuf" or self.value.size > MOST_NUMBERS:
+            raise CannotTrace("uses tolist of an array that it was given")
+        return self.run.standing(self.value.tolist(), f"{self.text}.tolist()")
+
+    def _made(self, value: Any, text: str) -> Any:
+        if len(text) <= LONGEST and self.run.holds(value):
+            return self.run.standing(value, text)
         if not may_be_input(value) or len(text) > LONGEST:
             raise CannotTrace("computes with the values of an array that it was given")
         return GivenArray(self.run, value, text)
@@ -94,7 +104,7 @@ class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return len(self.value)
 
-    def __getitem__(self, key: Any) -> GivenArray:
+    def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
         return self._made(self.value[key], f"{self.text}[{', '.join(map(_source, parts))},]")
 

@@ -78,6 +78,7 @@ class Numbers:
         self.spots = list(spots)
         self.held = [Number(self, spot.get(), f"n{len(given) + i}") for i, spot in enumerate(spots)]
         self.recorder: Any = None  # of the rehearsal
+        self.draws: Any = None  # random numbers that the run draws: see `draws`
         self.conditions: dict[str, None] = {}
         self.computed: list[str] = []
         # the type is None for an array
@@ -104,6 +105,17 @@ class Numbers:
         if text not in self.computed:
             self.computed.append(text)
         return self.computed.index(text)
+
+    @staticmethod
+    def holds(value: Any) -> bool:
+        """Whether a value is a number that there are stand-ins for."""
+        return type(value) in NUMBERS
+
+    def standing(self, value: Any, text: str) -> Any:
+        """The stand-in for a number; for nested lists of numbers, lists of stand-ins."""
+        if type(value) is list:
+            return [self.standing(part, f"{text}[{i}]") for i, part in enumerate(value)]
+        return Number(self, value, text)
 
     def guarded(self, value: Any) -> Any:
         """A value that no replay computes: numbers in it are guarded."""
@@ -136,9 +148,15 @@ class Numbers:
         names = ", ".join(n.text for n in (*self.given, *self.held))
         met = " and ".join(f"({c})" for c in self.conditions) or "True"
         values = "".join(f"{text}, " for text in self.computed)
-        return eval(f"lambda {names}: ({values}) if {met} else None",
-                    {"inf": math.inf, "nan": math.nan, "math": math, "np": np,
-                     **{kind.__name__: kind for kind in NUMBERS}})
+        known = {"inf": math.inf, "nan": math.nan, "math": math, "np": np,
+                 **{kind.__name__: kind for kind in NUMBERS}}
+        if self.draws is None or not self.draws.lines:
+            return eval(f"lambda {names}: ({values}) if {met} else None", known)
+        self.draws.check()
+        known.update(self.draws.given)
+        exec("\n    ".join([f"def computed({names}):", *self.draws.lines, f"return ({values})"]),
+             known)
+        return known["computed"]
 
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)

@@ -70,7 +70,9 @@ _KINDS = (
     datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
 # methods of these types that are not pure
-_METHODS = frozenset("tofile dump now utcnow today seed __subclasses__".split())
+_METHODS = frozenset("""
+    tofile dump now utcnow today seed getstate setstate get_state set_state
+    __subclasses__""".split())
 _umath = getattr(getattr(np, "_core", np), "umath", None)
 _of_numpy = getattr(_umath, "_get_extobj_dict", None)  # of NumPy 2
 _OF_VARIABLES = frozenset(("get", "name"))  # of a ContextVar

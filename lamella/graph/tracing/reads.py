@@ -26,9 +26,12 @@ from ...tensors.tensor import Tensor
 from ..guards.reach import Reach
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
+from .growing import Growing
 from .numbers import MOST, Number, Numbers, value_of
+from .outside import OURS, origin_of
 from .recorder import CannotTrace
-from .trace import Trace
+from .texts import appended_to, is_only_returned
+from .trace import Trace, run_traced
 
 _PYTHONS = {int, float, bool}
 SMALL = 2**31  # ints below it can be added and multiplied in int64
@@ -210,6 +213,15 @@ class NumberTrace(Trace):
     def exchange(self, call: Any, given: Any) -> Any:
         raise CannotTrace("communicates with other processes")
 
+    def only_passes(self, frame: FrameType, value: Any) -> bool:
+        if super().only_passes(frame, value):
+            return True
+        if not isinstance(value, Number):
+            return False
+        if type(appended_to(frame)) is Growing:
+            return True
+        return is_only_returned(frame) and _is_outermost(frame)
+
     def called(self, function: Callable[..., Any], value: Any, operands: list[Any]) -> Any:
         """The stand-in for a function's value; that it has this type in replays is guarded."""
         if type(value) is not float and (type(value) is not int or abs(value) >= 2**63):
@@ -232,6 +244,18 @@ class NumberTrace(Trace):
         # in no cycle: a trace holds copies of all that the run has changed
         self.reads.append(ReadNumber(weakref.proxy(self), self.peek(held), held))
         return self.reads[-1]
+
+
+def _is_outermost(frame: FrameType) -> bool:
+    """Whether what a function returns goes to Lamella and from there to the compiled call."""
+    if frame.f_code.co_name == "construct":  # of a Cell, whose hooks are given what it returns
+        return False
+    outer = frame.f_back
+    while outer is not None and outer.f_code is not run_traced.__code__:
+        if origin_of(outer.f_code.co_filename) != OURS:
+            return False
+        outer = outer.f_back
+    return outer is not None
 
 
 def _kept(arg: Any) -> Any:

@@ -19,6 +19,7 @@ from ..guards.kinds import PLAIN
 from ..guards.reach import Reach
 from .changes import SIZES, GivenThing
 from .recorder import CannotTrace
+from .texts import joined, parts_of_text
 
 
 class New(NamedTuple):
@@ -84,6 +85,16 @@ class Read(NamedTuple):
     number: int
 
 
+class Text(NamedTuple):
+    """A text that each replay makes.
+
+    Attributes:
+        pieces: text, the description of a value, its format, text, ...
+    """
+
+    pieces: list[Any]
+
+
 class Results:
     """The results of a run, described.
 
@@ -137,6 +148,10 @@ class Results:
             return Read(len(self.new) - 1)
         if place is not None:
             return Computed(place)
+        pieces = None if self._numbers is None else parts_of_text(value, keep=True)
+        if pieces is not None:
+            pieces[1::3] = map(self.described, pieces[1::3])
+            return Text(pieces)
         if isinstance(value, SIZES):
             kind = torch.int64 if isinstance(value, torch.SymInt) else torch.float64
             self.new.append(torch.ops.aten.scalar_tensor(value, dtype=kind))
@@ -219,6 +234,8 @@ class Rebuilding:
             return self._numbers[form.number]
         if type(form) is Known:
             return form.thing if form.place is None else self._reach.places.current(form.place)
+        if type(form) is Text:
+            return joined([self.value_of(piece) for piece in form.pieces])
         if type(form) is Read:
             return self._new[form.number].item()
         if isinstance(form, tuple):

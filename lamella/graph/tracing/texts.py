@@ -1,19 +1,21 @@
-"""Text that a program makes of tensors and varying numbers, only to print it.
+"""Text that a program makes of tensors and varying numbers, only to print, return or append it.
 
 In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text. So a recorded run puts a mark
-into it, and each replay prints the text with the value that it has then. In any other place the
-program could compute with the text, which no graph can hold.
+into it, and each replay prints the text with the value that it has then; so do a rehearsal's texts
+that the compiled function itself returns, or appends to a list that it only appends to. In any
+other place the program could compute with the text, which no graph can hold.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import itertools
 import linecache
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -29,14 +31,19 @@ def marked(value: Any, spec: str) -> str:
     return f"\0{number}\0"
 
 
-def parts_of_text(text: Any) -> list[Any] | None:
-    """A text with marks in pieces: text, value, format, text, ...; None if it has none."""
+def parts_of_text(text: Any, keep: bool = False) -> list[Any] | None:
+    """A text with marks in pieces: text, value, format, text, ...; None if it has none.
+
+    Args:
+        text: the text, or anything else.
+        keep: whether it may be taken apart again.
+    """
     if not isinstance(text, str) or "\0" not in text:
         return None
     found: list[Any] = []
     end = 0
     for mark in _MARK.finditer(text):
-        value = _waiting.pop(int(mark[1]), None)
+        value = _waiting.get(int(mark[1])) if keep else _waiting.pop(int(mark[1]), None)
         if value is not None:  # otherwise the program's own text
             found += [text[end:mark.start()], *value]
             end = mark.end()
@@ -46,7 +53,7 @@ def parts_of_text(text: Any) -> list[Any] | None:
 def printing(function: Callable[..., None], texts: frozenset[int], *args: Any, **kwargs: Any
              ) -> None:
     """Print; the arguments with the numbers in `texts` are pieces of texts."""
-    function(*[_joined(arg) if i in texts else arg for i, arg in enumerate(args)], **kwargs)
+    function(*[joined(arg) if i in texts else arg for i, arg in enumerate(args)], **kwargs)
 
 
 def forget() -> None:
@@ -60,7 +67,8 @@ def texts_of(function: Any) -> frozenset[int]:
     return function.args[1] if made else frozenset()
 
 
-def _joined(pieces: list[Any]) -> str:
+def joined(pieces: list[Any]) -> str:
+    """The text of such pieces."""
     values = [format(value, spec) for value, spec in zip(pieces[1::3], pieces[2::3], strict=True)]
     return "".join([pieces[0], *itertools.chain(*zip(values, pieces[3::3], strict=True))])
 
@@ -73,6 +81,49 @@ def is_only_printed(frame: FrameType) -> bool:
         return False
     statements = _statements(code.co_filename).get(frame.f_lineno, ())
     return len(statements) == 1 and _prints_texts(statements[0])
+
+
+def is_only_returned(frame: FrameType) -> bool:
+    """Whether a text that a frame makes at its line is a part of what its function returns."""
+    statement = _statement(frame)
+    if not isinstance(statement, ast.Return) or frame.f_code.co_flags & inspect.CO_GENERATOR:
+        return False
+    return _passes_texts(statement, list(_displayed(statement.value)))
+
+
+def appended_to(frame: FrameType) -> Any:
+    """What a text that a frame makes at its line is only appended to; None if it isn't."""
+    call = getattr(_statement(frame), "value", None)
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+            and call.func.attr == "append" and len(call.args) == 1
+            and _passes_texts(call, call.args)):
+        return None
+    return _named(call.func.value, frame)
+
+
+def _named(node: ast.expr, frame: FrameType) -> Any:
+    """What a name or an attribute of a name is, found without running the program's code."""
+    if isinstance(node, ast.Name):
+        names = frame.f_locals if node.id in frame.f_locals else frame.f_globals
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        return getattr(_named(node.value, frame), "__dict__", {}).get(node.attr)
+    return None
+
+
+def _displayed(value: ast.expr | None) -> Iterator[ast.expr]:
+    """An expression, and those in tuples, lists and dicts that it displays."""
+    if value is not None:
+        yield value
+    parts = value.values if isinstance(value, ast.Dict) else value.elts if isinstance(
+        value, (ast.Tuple, ast.List)) else []
+    for part in parts:
+        yield from _displayed(part)
+
+
+def _statement(frame: FrameType) -> ast.stmt | None:
+    statements = _statements(frame.f_code.co_filename).get(frame.f_lineno, ())
+    return statements[0] if len(statements) == 1 else None
 
 
 @functools.lru_cache(64)
@@ -99,7 +150,12 @@ def _prints_texts(statement: ast.stmt) -> bool:
     call = statement.value
     if not isinstance(call.func, ast.Name) or call.func.id != "print":
         return False
-    allowed = {id(part) for arg in call.args for part in _of_text(arg)}
+    return _passes_texts(statement, call.args)
+
+
+def _passes_texts(statement: ast.AST, args: Sequence[ast.expr]) -> bool:
+    """Whether a statement makes text for these expressions only."""
+    allowed = {id(part) for arg in args for part in _of_text(arg)}
     return all(id(node) in allowed for node in ast.walk(statement)
                if isinstance(node, (ast.JoinedStr, ast.Lambda))
                or isinstance(node, ast.Attribute) and node.attr in ("format", "format_map")

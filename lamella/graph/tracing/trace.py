@@ -13,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -32,7 +33,7 @@ from ..guards.reach import Reach
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
-from .changes import APPENDED, Change, KeepsNew, Snapshot, check_givable
+from .changes import APPENDED, Change, DrawsRandom, KeepsNew, Snapshot, check_givable
 from .effects import DeferredCall, can_defer, prints_recorded
 from .given import Given
 from .identities import identities_checked
@@ -70,6 +71,7 @@ class Trace:
         refused: why no graph can hold the run; None if one can.
         refused_once: whether the reason is a rare one, so that the next call is recorded again.
         keeps_new: whether the reason is an object that the run has made, and that stays.
+        draws: whether the reason is that it draws random numbers of Python or NumPy.
         value: the function's result.
         same: the Tensors that are arguments and also in `held`, by their numbers in both.
         given: the arguments as the run began.
@@ -101,7 +103,7 @@ class Trace:
         self.value: Any = None
         self.graph: GraphModule | None = None
         self.refused: str | None = None
-        self.refused_once = self.keeps_new = False
+        self.refused_once = self.keeps_new = self.draws = False
         self.same: list[tuple[int, int]] = []
         self.given: Given | None = None
         self.uses_things = False
@@ -209,9 +211,13 @@ class Trace:
         frame = sys._getframe(1)
         while frame.f_back is not None and origin_of(frame.f_code.co_filename) == OURS:
             frame = frame.f_back
-        if torch._C._are_functorch_transforms_active() or not can_defer():
+        if torch._C._are_functorch_transforms_active() or not self.only_passes(frame, value):
             return None
-        return marked(value, spec) if is_only_printed(frame) else None
+        return marked(value, spec)
+
+    def only_passes(self, frame: FrameType, value: Any) -> bool:
+        """Whether the program computes nothing with a text that a frame makes of a value."""
+        return can_defer() and is_only_printed(frame)
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""
@@ -309,6 +315,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                         raise
                     trace.refuse(str(reason))
                     trace.keeps_new = isinstance(reason, KeepsNew)
+                    trace.draws = isinstance(reason, DrawsRandom)
     except BaseException as error:
         # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
         # what the program didn't ask to compile

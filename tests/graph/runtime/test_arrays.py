@@ -97,8 +97,17 @@ def test_memory_that_is_shared_is_changed():
 
 
 @pytest.mark.parametrize("fn", [
-    lambda a: X * a.sum(), lambda a: X * float(a[0, 0]), lambda a: (a, X)[1] * bool(a.any()),
-    lambda a: X if a[0, 0] > 0 else -X, lambda a: X + Tensor(np.concatenate([a, a])[:4])])
+    lambda a: X * a.sum(), lambda a: X * float(a[0, 0]), lambda a: X if a[0, 0] > 0 else -X,
+    lambda a: X * a.max() + Tensor(a[0].tolist()).sum(), lambda a: (X, a.mean())[0] + a.min()])
+def test_numbers_that_are_read_off_an_array_are_computed_by_replays(fn):
+    step = jit(fn)
+    for i in range(12):
+        np.testing.assert_allclose(step(array(i)).asnumpy(), fn(array(i)).asnumpy(), rtol=1e-6)
+    assert step.report()["replays"] >= 8 and not step.report()["eager"]
+
+
+@pytest.mark.parametrize("fn", [
+    lambda a: (a, X)[1] * bool(a.any()), lambda a: X + Tensor(np.concatenate([a, a])[:4])])
 def test_what_reads_the_values_is_right_and_bounded(fn):
     step = jit(fn)
     with pytest.warns(UserWarning, match="runs eagerly") as found:

@@ -28,15 +28,18 @@ def keeps_an_object(thing):
 
 
 def with_stream(stream):
-    return lambda x: x * stream.random()
+    return lambda x: x * stream.random() * (stream.bit_generator is not None)
+
+
+def by_default(stream):
+    return lambda x, rng=stream: x * rng.random()
 
 
 REFUSED = {
     "keeps a new Pair": lambda: keeps_an_object(Plain()),
-    "draws random numbers": lambda: lambda x: x * random.random(),
-    # NumPy's, which say where they are from since version 2
-    r"draws random|RandomState.rand": lambda: lambda x: x * np.random.rand(),
-    r"draws random|Generator.random": lambda: with_stream(np.random.default_rng(3)),
+    r"calls random\.Random\.seed": lambda: lambda x: x * (random.seed(4) or random.random()),
+    "in a way that can't be repeated": lambda: by_default(random.Random(4)),
+    "uses bit_generator of a generator": lambda: with_stream(np.random.default_rng(3)),
     "an iterator made outside": lambda: (lambda it: lambda x: x * next(it))(iter(range(9))),
     "hands a tensor to NumPy": lambda: lambda x: x + ops.rand(2) + x.asnumpy().sum(),
 }

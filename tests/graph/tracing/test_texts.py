@@ -141,3 +141,127 @@ def test_a_print_of_the_programs_own_gets_the_text():
         for k in range(3):
             compiled(Tensor([1.0 * k]))
     assert said == ["0.0", "1.0", "2.0"]
+
+
+def returned():
+    def step(x):
+        return x * 2, f"loss {float(x.mean()):.3f}", {"last": [f"{x.sum().item():>9.2e}!"]}
+
+    return step
+
+
+def appended():
+    texts: list[str] = []
+
+    class Step:
+        def __init__(self):
+            self.texts = texts
+
+        def __call__(self, x):
+            self.texts.append(f"{float(x.sum()):.3f} and {float(x.max()) + 1:.1f}")
+            return x * 2
+
+    step = Step()
+    return lambda x: step(x), texts
+
+
+def test_a_text_that_is_returned_is_made_by_replays():
+    eager, compiled = returned(), ms.jit(returned())
+    for i in range(10):
+        x = ms.Tensor([1.5 * i, 2.0, -i])
+        assert str(compiled(x)) == str(eager(x))
+    assert compiled.report()["replays"] >= 7 and not compiled.report()["eager"]
+
+
+def test_a_text_that_is_appended_is_made_by_replays():
+    (eager, wanted), (fn, found) = appended(), appended()
+    compiled = ms.jit(fn)
+    for i in range(10):
+        x = ms.Tensor([1.5 * i, 2.0, -i])
+        eager(x), compiled(x)
+        assert found == wanted
+    assert compiled.report()["replays"] >= 6 and not compiled.report()["eager"]
+
+
+def inner_text():
+    def text(x):
+        return f"{float(x.sum()):.1f}"
+
+    def step(x):
+        return x * 2 if len(text(x)) == 3 else x
+
+    return step
+
+
+def compared_text():
+    def step(x):
+        return x, f"{float(x.sum()):.0f}" == "6"
+
+    return step
+
+
+def as_a_key():
+    def step(x):
+        return {f"{float(x.sum()):.0f}": x}
+
+    return step
+
+
+def formatted_twice():
+    def step(x):
+        return x, f"{float(x.sum()):.1f}".zfill(9), f"{f'{float(x.sum()):.1f}':>9}"
+
+    return step
+
+
+def seen_by_a_hook():
+    class Net(ms.nn.Cell):
+        def construct(self, x):
+            return x, f"{float(x.sum()):.1f}"
+
+    net = Net()
+    net.register_forward_hook(lambda cell, given, out: (out[0] * len(out[1]), out[1]))
+    return net
+
+
+def kept_then_read():
+    texts: list[str] = []
+
+    def step(x):
+        texts.append(f"{float(x.sum()):.1f}")
+        return x * len(texts[-1])
+
+    return step
+
+
+def own_list():
+    class Lengths(list):
+        def append(self, text):
+            super().append(len(text))
+
+    lengths = Lengths()
+
+    def step(x):
+        lengths.append(f"{float(x.sum()):.1f}")
+        return x * 2, list(lengths)
+
+    return step
+
+
+def in_a_generator():
+    def texts(x):
+        yield f"{float(x.sum()):.1f}"
+        return f"{float(x.sum()):.1f}"
+
+    return lambda x: (x, len(next(texts(x))))
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("make", [inner_text, compared_text, as_a_key, formatted_twice,
+                                  seen_by_a_hook, kept_then_read, own_list, in_a_generator],
+                         ids=lambda make: make.__name__)
+def test_a_text_that_the_program_computes_with_is_right(make):
+    eager, compiled = make(), ms.jit(make())
+    for i in range(14):
+        x = ms.Tensor([1.5 * i, 2.0, 4.0 * i])
+        assert str(compiled(x)) == str(eager(x))

@@ -1,0 +1,35 @@
+"""Settings of MindSpore's compiler that programs write to ``_extends.parse.compile_config``.
+
+They are kept as they are set; how Lamella compiles doesn't depend on them.
+"""
+
+from __future__ import annotations
+
+AUTO_PASSES_OPTIMIZE_PATH = ""
+COMPILE_PROFILE = ""
+COMPILE_PROFILE_FINISH_ACTION = ""
+COMPILE_DEBUG_MODE = ""
+FALLBACK_SUPPORT_LIST_DICT_INPLACE = ""
+FALLBACK_FORCE_ANY = ""
+IF_PARALLEL_CALL = ""
+FOR_HALF_UNROLL = ""
+NOT_WAIT_BRANCH_EVAL = ""
+RECURSIVE_EVAL = ""
+SINGLE_EVAL = ""
+ENABLE_DDE = ""
+BOOST_PARSE = ""
+GREED_PARSE = ""
+AMP_ENABLE_ALL_FG = ""
+PRE_LIFT = ""
+COMPILE_PRINT = ""
+ENABLE_FIX_CODE_LINE = ""
+RECORD_MEMORY = ""
+COMBINE_LIKE_GRAPHS = ""
+STRICT_CHECK_PARENT_CONTEXT = ""
+CHECK_BPROP = ""
+GRAD_FOR_SCALAR = ""
+DEBUG_LEVEL = ""
+ENABLE_ELIMINATE_UNUSED_PARAMS = ""
+JIT_ENABLE_AUGASSIGN_INPLACE = "1"
+JIT_ENABLE_AUGASSIGN_INPLACE_FALLBACK = "1"
+GRAD_JIT_FILTER = "1"

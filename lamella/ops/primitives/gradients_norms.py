@@ -1,0 +1,185 @@
+"""Gradients of normalizations, and regions of interest whose channels belong to cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ...core.errors import op
+from ...tensors.tensor import Tensor, wrap
+from ..primitive import primitive
+from .attributes import with_attributes
+from .gradients import pulled_back
+
+__all__ = ["BatchNormGrad", "GroupNorm", "GroupNormGrad", "LayerNormGrad", "LayerNormGradGrad",
+           "PSROIPooling", "PSROIPoolingGrad"]
+
+
+def _layer_gradients(x: torch.Tensor, dy: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor,
+                     gamma: torch.Tensor, norm_axis: int, params_axis: int
+                     ) -> tuple[torch.Tensor, ...]:
+    """The gradients of layer normalization by the input, the factors and the offsets."""
+    over = tuple(range(norm_axis % x.dim(), x.dim()))
+    summed = tuple(range(params_axis % x.dim()))
+    scaled = (x - mean) * rstd
+    weighted = dy * gamma
+    # the statistics are given, so they may be others than those of `x`
+    dx = rstd * (weighted - weighted.mean(over, keepdim=True)
+                 - (scaled - scaled.mean(over, keepdim=True))
+                 * (weighted * scaled).mean(over, keepdim=True))
+    factors, offsets = dy * scaled, dy
+    if summed:
+        factors, offsets = factors.sum(summed), offsets.sum(summed)
+    return dx, factors.reshape(gamma.shape), offsets.reshape(gamma.shape)
+
+
+def _beside(mean: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return mean.reshape(*mean.shape, *[1] * (x.dim() - mean.dim()))
+
+
+@op
+def _layer_norm_grad(x: Tensor, dy: Tensor, variance: Tensor, mean: Tensor, gamma: Tensor, *,
+                     begin_norm_axis: int, begin_params_axis: int) -> tuple[Tensor, ...]:
+    raw = x._raw
+    rstd = (_beside(variance._raw, raw) + 1e-12).rsqrt()
+    return tuple(map(wrap, _layer_gradients(
+        raw, dy._raw, rstd, _beside(mean._raw, raw), gamma._raw, begin_norm_axis,
+        begin_params_axis)))
+
+
+@op
+def _layer_norm_grad_grad(x: Tensor, dy: Tensor, variance: Tensor, mean: Tensor, gamma: Tensor,
+                          d_dx: Tensor, d_dg: Tensor, d_db: Tensor, *, begin_norm_axis: int,
+                          begin_params_axis: int) -> tuple[Tensor, ...]:
+    """The gradients of what `LayerNormGrad` gives, by its inputs."""
+    def forward(x: torch.Tensor, dy: torch.Tensor, gamma: torch.Tensor) -> tuple:
+        over = tuple(range(begin_norm_axis % x.dim(), x.dim()))
+        center = x.mean(over, keepdim=True)
+        spread = (x - center).square().mean(over, keepdim=True)
+        return _layer_gradients(x, dy, (spread + 1e-12).rsqrt(), center, gamma, begin_norm_axis,
+                                begin_params_axis)
+
+    pull = torch.func.vjp(forward, x._raw, dy._raw, gamma._raw)[1]
+    return tuple(map(wrap, pull((d_dx._raw, d_dg._raw, d_db._raw))))
+
+
+@op
+def _batch_norm_grad(dout: Tensor, x: Tensor, scale: Tensor, saved_mean: Tensor,
+                     saved_variance: Tensor, reserve: Tensor, *, is_training: bool,
+                     epsilon: float, data_format: str) -> tuple[Tensor, ...]:
+    """The gradients by the input, the factors and the offsets."""
+    raw, dy = x._raw, dout._raw
+    channels = raw.dim() - 1 if data_format == "NHWC" else 1
+    over = [i for i in range(raw.dim()) if i != channels]
+    view = [1] * raw.dim()
+    view[channels] = -1
+    mean, spread, factor = (t._raw.reshape(view) for t in (saved_mean, saved_variance, scale))
+    rstd = (spread + epsilon).rsqrt()
+    scaled = (raw - mean) * rstd
+    factors, offsets = (dy * scaled).sum(over), dy.sum(over)
+    if not is_training:
+        return wrap(dy * factor * rstd), wrap(factors), wrap(offsets)
+    weighted = dy * factor
+    dx = rstd * (weighted - weighted.mean(over, keepdim=True)
+                 - scaled * (weighted * scaled).mean(over, keepdim=True))
+    return wrap(dx), wrap(factors), wrap(offsets)
+
+
+@op
+def _group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
+                bias: Tensor | None = None, eps: float = 1e-5) -> tuple[Tensor, ...]:
+    """Normalization over groups of channels: the result, the means and 1 / standard deviations."""
+    raw = input._raw
+    size, channels = raw.shape[:2]
+    rest = raw[0, 0].numel()
+    factors = None if weight is None else weight._raw
+    offsets = None if bias is None else bias._raw
+    out = torch.native_group_norm(raw, factors, offsets, size, channels, rest, num_groups, eps)
+    return tuple(map(wrap, out))
+
+
+@op
+def _group_norm_grad(dy: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, gamma_opt: Tensor | None,
+                     num_groups: int, dx_is_require: bool = True, dgamma_is_require: bool = True,
+                     dbeta_is_require: bool = True) -> tuple[Tensor, ...]:
+    raw, dout = x._raw, dy._raw
+    size, channels = raw.shape[:2]
+    groups = (size, num_groups, -1)
+    per_channel = (1, channels, *[1] * (raw.dim() - 2))
+    center, inverse = mean._raw.reshape(groups), rstd._raw.reshape(groups)
+    scaled = (raw.reshape(groups) - center) * inverse
+    factor = 1 if gamma_opt is None else gamma_opt._raw.reshape(per_channel)
+    weighted = (dout * factor).reshape(groups)
+    dx = inverse * (weighted - weighted.mean(-1, keepdim=True)
+                    - (scaled - scaled.mean(-1, keepdim=True))
+                    * (weighted * scaled).mean(-1, keepdim=True))
+    over = [i for i in range(raw.dim()) if i != 1]
+    return (wrap(dx.reshape(raw.shape)), wrap((dout * scaled.reshape(raw.shape)).sum(over)),
+            wrap(dout.sum(over)))
+
+
+def _inside(begin: torch.Tensor, length: torch.Tensor, groups: int, size: int) -> torch.Tensor:
+    """Which pixels of a side are in which of the cells of regions: (regions, cells, pixels)."""
+    cells = torch.arange(groups, device=begin.device)
+    step = length / groups
+    first = torch.floor(cells * step[:, None] + begin[:, None] + 0.5).clamp(0, size)
+    last = torch.floor((cells + 1) * step[:, None] + begin[:, None] + 0.5).clamp(0, size)
+    pixels = torch.arange(size, device=begin.device)
+    return (pixels >= first[..., None]) & (pixels < last[..., None])
+
+
+@op
+def _ps_roi_pooling(features: Tensor, rois: Tensor, *, spatial_scale: float, group_size: int,
+                    output_dim: int) -> Tensor:
+    """The means over the cells of regions, each cell from channels of its own (Dai et al., 2016).
+
+    `rois` has shape (batch, 5, regions): for each the image, x0, y0, x1, y1; the result has shape
+    (batch * regions, output_dim, group_size, group_size).
+    """
+    raw, regions = features._raw, rois._raw
+    if raw.dim() != 4 or raw.shape[1] != output_dim * group_size ** 2:
+        raise ValueError(f"For 'PSROIPooling', 'features' must have the shape (N, output_dim * "
+                         f"group_size * group_size, H, W), but got {features.shape}.")
+    if regions.dim() != 3 or regions.shape[1] != 5:
+        raise ValueError(f"For 'PSROIPooling', 'rois' must have the shape (N, 5, regions), but "
+                         f"got {rois.shape}.")
+    image, *corners = regions.mT.reshape(-1, 5).float().unbind(-1)
+    x0, y0, x1, y1 = (torch.floor(side + 0.5) * spatial_scale for side in corners)
+    height, width = raw.shape[2:]
+    inside = [_inside(begin, (end + spatial_scale - begin).clamp(min=0.1), group_size, size)
+              .to(raw.dtype) for begin, end, size in ((y0, y1, height), (x0, x1, width))]
+    cells = raw.reshape(-1, output_dim, group_size, group_size, height, width)[image.long()]
+    sums = torch.einsum("rpy,rqx,ropqyx->ropq", inside[0], inside[1], cells)
+    areas = inside[0].sum(-1)[:, None, :, None] * inside[1].sum(-1)[:, None, None, :]
+    return wrap(torch.where(areas > 0, sums / areas.clamp(min=1), 0))
+
+
+@op
+def _ps_roi_pooling_grad(x: Tensor, rois: Tensor, *, input_size: Any, spatial_scale: float,
+                         group_size: int, output_dim: int) -> Tensor:
+    """The gradient of `PSROIPooling` by the features, whose images have `input_size`."""
+    sizes = (input_size, input_size) if isinstance(input_size, int) else tuple(input_size)
+    batch, regions = rois.shape[0], rois.shape[-1]
+    wanted = (batch * regions, output_dim, group_size, group_size)
+    if x.shape != wanted:
+        raise RuntimeError(f"For 'PSROIPoolingGrad', the gradient must have the shape {wanted}, "
+                           f"but got {x.shape}.")
+    none = wrap(x._raw.new_zeros((batch, output_dim * group_size ** 2, *sizes)))
+    return pulled_back(lambda features: _ps_roi_pooling(
+        features, rois, spatial_scale=spatial_scale, group_size=group_size,
+        output_dim=output_dim), x, none)[0]
+
+
+LayerNormGrad = with_attributes("LayerNormGrad", _layer_norm_grad, begin_norm_axis=1,
+                                begin_params_axis=1)
+LayerNormGradGrad = with_attributes("LayerNormGradGrad", _layer_norm_grad_grad, begin_norm_axis=1,
+                                    begin_params_axis=1)
+BatchNormGrad = with_attributes("BatchNormGrad", _batch_norm_grad, is_training=False,
+                                epsilon=1e-5, data_format="NCHW")
+GroupNorm = primitive("GroupNorm", _group_norm)
+GroupNormGrad = primitive("GroupNormGrad", _group_norm_grad)
+PSROIPooling = with_attributes("PSROIPooling", _ps_roi_pooling, "spatial_scale", "group_size",
+                               "output_dim")
+PSROIPoolingGrad = with_attributes("PSROIPoolingGrad", _ps_roi_pooling_grad, "input_size",
+                                   "spatial_scale", "group_size", "output_dim")

@@ -1,0 +1,41 @@
+"""Primitive classes that tests of operators use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core import dtype as mstype
+from ...tensors.tensor import Tensor
+from .attributed import Attributed
+
+__all__ = ["ConvertToDynamic", "TopTypeof"]
+
+
+class ConvertToDynamic(Attributed):
+    """The Tensor itself, whose shape a compiler should not know: here it never has to be told.
+
+    Args:
+        is_dynamic_rank: whether the number of dimensions should not be known either.
+
+    Inputs:
+        - **input** - Tensor.
+    """
+
+    def __init__(self, is_dynamic_rank: bool = False):
+        if not isinstance(is_dynamic_rank, bool):
+            raise TypeError(f"For 'ConvertToDynamic', 'is_dynamic_rank' must be a bool, but got "
+                            f"{is_dynamic_rank!r}.")
+        super().__init__(is_dynamic_rank=is_dynamic_rank)
+
+    def __call__(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"For 'ConvertToDynamic', the input must be a Tensor, but got "
+                            f"{input!r}.")
+        return input
+
+
+class TopTypeof(Attributed):
+    """The kind of a value, without the types of its elements: `TensorType`, `Tuple`, `Int`, ..."""
+
+    def __call__(self, x: Any) -> Any:
+        return mstype.tensor_type if isinstance(x, Tensor) else mstype.get_py_obj_dtype(x)

@@ -1,0 +1,123 @@
+"""Primitives that programs import from MindSpore's modules of Primitives; the calls in
+`recorded_private_primitives.json`, with what MindSpore 2.10 on a CPU gave for each."""
+
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor as T
+from lamella import ops
+from lamella.compat.alias_paths import LATER, SOURCES
+from lamella.ops.primitives.gradients import pulled_back
+
+from ..contracts import check_op
+
+FILES = LATER["ops.operations._grad_ops"]
+RECORDED = json.loads(Path(__file__).with_name("recorded_private_primitives.json").read_text())
+
+
+def R(*shape):  # noqa: N802  (short, as the calls are recorded)
+    """Numbers between -2 and 2, the same for a shape at each call."""
+    drawn = np.random.RandomState(sum(shape)).rand(*shape) * 4 - 2
+    return T(drawn.astype(np.float32).round(3))
+
+
+def classes():
+    """The classes of all files by name."""
+    modules = map(importlib.import_module, (f"lamella.{file}" for file in FILES))
+    return {name: getattr(module, name) for module in modules for name in module.__all__}
+
+
+def check(found, wanted):
+    if not isinstance(wanted, dict):
+        assert found == pytest.approx(wanted) and type(found) is type(wanted)
+    elif "type" in wanted:
+        assert (str(found.dtype), list(found.shape)) == (wanted["type"], wanted["shape"])
+        elements = found.asnumpy().reshape(-1)
+        if np.iscomplexobj(elements):
+            elements = np.stack([elements.real, elements.imag], -1)
+        np.testing.assert_allclose(elements, np.reshape(wanted["elements"], elements.shape),
+                                   atol=3e-5, rtol=1e-4)
+    else:
+        [(kind, values)] = wanted.items()
+        assert type(found).__name__ == kind and len(found) == len(values)
+        for one, other in zip(found, values, strict=True):
+            check(one, other)
+
+
+@pytest.mark.parametrize("call", list(RECORDED))
+def test_recorded(call):
+    names = {**CLASSES, "ops": ops, "T": T, "R": R, "ms": ms}
+    check(eval(call, names), RECORDED[call])  # noqa: S307
+
+
+def test_no_class_hides_one_of_ops():
+    assert not [name for name in CLASSES if name in vars(ops)]
+
+
+@pytest.mark.parametrize("path", [path for path in LATER if FILES[0] in LATER[path]])
+def test_paths_are_known(path):
+    assert path in SOURCES
+
+
+CLASSES = classes()
+
+
+@pytest.mark.parametrize("operator, inputs", [
+    (CLASSES["ReluGrad"](), (R(3, 2), R(3, 2))),
+    (CLASSES["MaxPoolGrad"](2, 2), (R(1, 2, 4, 4), R(1, 2, 2, 2), R(1, 2, 2, 2))),
+    (CLASSES["KLDivLossGrad"]("none"), (R(2, 3), R(2, 3), abs(R(2, 3)))),
+    (CLASSES["BiasAddGrad"](), (R(2, 3),)),
+    (CLASSES["SolveTriangular"](), (R(3, 3) + ops.eye(3) * 5, R(3, 2))),
+], ids=range(5))
+def test_compiled(operator, inputs):
+    compiled = ms.jit(lambda *xs: operator(*xs))(*inputs)
+    np.testing.assert_allclose(compiled.asnumpy(), operator(*inputs).asnumpy(), rtol=1e-5)
+
+
+X = np.random.default_rng(0).uniform(0.1, 0.9, (4, 3))
+
+
+@pytest.mark.parametrize("operator, reference", [
+    (lambda x: CLASSES["ACosGrad"]()(x, x), lambda x: -x / np.sqrt(1 - x * x)),
+    (lambda x: CLASSES["SoftplusGrad"]()(x, x), lambda x: x / (1 + np.exp(-x))),
+    (lambda x: CLASSES["TanhGrad"]()(x, x), lambda x: x * (1 - x * x)),
+    (lambda x: CLASSES["SolveTriangular"]()(x[:3] + ops.eye(3) * 3, x[0]),
+     lambda x: np.linalg.solve(np.triu(x[:3] + np.eye(3) * 3), x[0])),
+], ids=range(4))
+def test_values_and_gradients(operator, reference):
+    check_op(operator, reference, [X])
+
+
+def test_gradients_of_a_batch():
+    x, dy = R(5, 3), R(5, 3) + 1
+    one = CLASSES["SoftShrinkGrad"](0.3)
+    np.testing.assert_allclose(ops.vmap(one)(dy, x).asnumpy(), one(dy, x).asnumpy())
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    ("ReluGrad()(R(3))", TypeError, "2 inputs"),
+    ("ReluGrad()(R(2), R(3))", ValueError, "shape"),
+    ("SolveTriangular()(R(2, 3), R(2))", ValueError, "last two dimensions"),
+    ("SolveTriangular()(R(2, 2), R(2), 5)", ValueError, "'trans' must be one of"),
+    ("Correlate('wide')(R(2), R(2))", ValueError, "'pad_mode' must be one of"),
+    ("BiasAddGrad()(R(2))", ValueError, "2 dimensions"),
+    ("ScalarAdd()('a', 1)", TypeError, "must be numbers"),
+    ("tuple_lt()([1], (1,))", TypeError, "of type tuple"),
+    ("SequenceAdd()((1,), [1])", TypeError, "both lists"),
+    ("SparseSegmentSum()(R(3), T([0, 1]), T([1, 0]))", ValueError, "must ascend"),
+    ("SparseSegmentSum()(R(3), T([0, 3]), T([0, 1]))", ValueError, r"in \[0, 3\)"),
+    ("RangeV2(2)(T(0), T(3), T(1))", ValueError, "at most 'maxlen'"),
+    ("PSROIPooling(1.0, 2, 2)(R(1, 3, 4, 4), R(1, 5, 1))", ValueError, "'features' must have"),
+])
+def test_wrong_calls(call, kind, text):
+    with pytest.raises(kind, match=text):
+        eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
+
+
+def test_pulled_back_takes_a_loss_of_one_element():
+    assert pulled_back(ops.ReduceSum(), T([2.0]), R(3))[0].asnumpy().tolist() == [2.0, 2.0, 2.0]
