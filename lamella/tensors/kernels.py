@@ -136,7 +136,7 @@ def _comparison(kernel: Callable[[Any, Any], Any], mirrored: Callable[[Any, Any]
             return by_value(kernel, a, b)
         return by_value(mirrored, b, a) if type(a) is int else kernel(a, b)
 
-    def by_value(kernel: Callable[[Any, Any], Any], a: torch.Tensor, b: int) -> torch.Tensor:
+    def by_value(kernel: Callable[[Any, Any], Any], a: Any, b: int) -> torch.Tensor:
         kind = a.dtype
         if is_integer(kind) and not torch.iinfo(kind).min <= b <= torch.iinfo(kind).max:
             return torch.full_like(a, kernel(0, b), dtype=torch.bool)
