@@ -101,7 +101,8 @@ def nptype_to_detype(kind: Any) -> DataType:
         ValueError: if there is none.
     """
     found = np.dtype(kind)
-    return DataType({"U": "string", "S": "bytes"}.get(found.kind, found.name))
+    named: Any = {"U": "string", "S": "bytes"}.get(found.kind, found.name)
+    return DataType(named)
 
 
 def mstype_to_detype(kind: Any) -> DataType | None:

@@ -201,8 +201,8 @@ def _kind_of(data: Any) -> torch.dtype:
 def _stacked(data: Any, kind: torch.dtype, asked: torch.dtype | None) -> torch.Tensor:
     """Nested lists that hold Tensors as one raw tensor, through which gradients flow."""
     if _stands_in(data):
+        wide = torch.float64 if isinstance(data, (float, np.floating)) else torch.int64
         number: Any = data
-        wide = torch.float64 if isinstance(number, (float, np.floating)) else torch.int64
         return converted(torch.scalar_tensor(number, dtype=wide), kind if asked is None else asked)
     if not isinstance(data, (list, tuple)):
         return converted(as_raw(data), kind if asked is None else asked)

@@ -53,7 +53,7 @@ def note_absent(spaces: Spaces, sought: Set[str], modules: Iterable[types.Module
         for cls in classes:
             note(cls, vars(cls), sought)
     for owner, _, names in list(spaces.values()):
-        if isinstance(owner, type):
-            for cls in (*owner.__mro__[1:], *type(owner).mro(type(owner))):
+        if issubclass(type(owner), type):
+            for cls in (*owner.__mro__[1:], *type(owner).__mro__):
                 if id(cls) in spaces:
                     names.update(spaces[id(cls)][2])

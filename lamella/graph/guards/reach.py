@@ -249,7 +249,7 @@ class Reach:
                 self._visit(thing.__self__, around, key)
         elif isinstance(thing, VIEWS):
             self._visit(thing.mapping, around, key)
-        elif isinstance(thing, type):
+        elif issubclass(type(thing), type):
             self._classes.append(thing)
             if is_users(thing.__module__):
                 self._visit_class(thing)
@@ -283,7 +283,7 @@ class Reach:
     def sized(self) -> list[Mapping[str, Any]]:
         """The contents of classes and modules whose sizes are guarded: a name may be added."""
         return [space for owner, space, _ in self.spaces.values() if (
-            is_users(owner.__module__) if isinstance(owner, type) else
+            is_users(owner.__module__) if issubclass(type(owner), type) else
             (name := owner.get("__name__")) != "__main__" and is_users(name))]
 
     def not_found(self, codes: Iterable[types.CodeType]) -> set[str]:
@@ -417,7 +417,7 @@ class Reach:
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that the value of a name in a module or a class is used."""
         self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
-        if self.by_name and not isinstance(owner, type):
+        if self.by_name and not issubclass(type(owner), type):
             if is_no_parameter(value):
                 self._keep(value, (names, name))
                 return

@@ -102,7 +102,8 @@ def _containers(function: types.FunctionType) -> list[ByIdentity]:
 def kinds_of(reach: Reach) -> list:
     """The classes of objects and Cells, and the bases of classes."""
     return [*map(type, reach.cells), *map(type, reach.objects),
-            *[owner.__mro__ for owner, *_ in reach.spaces.values() if isinstance(owner, type)]]
+            *[owner.__mro__ for owner, *_ in reach.spaces.values()
+              if issubclass(type(owner), type)]]
 
 
 class Difference(NamedTuple):
@@ -140,7 +141,7 @@ def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
     for (owner, _, used), old, new in zip(reach.spaces.values(), *spaces, strict=True):
         for name, a, b in zip(used, old, new, strict=True):
             if a != b:
-                whose = f" of {owner.__name__}" if isinstance(owner, type) else ""
+                whose = f" of {owner.__name__}" if issubclass(type(owner), type) else ""
                 return Difference(f"the {'attribute' if whose else 'global'} '{name}'{whose}",
                                   name, _shown(a), _shown(b))
     return Difference("something that it reads")

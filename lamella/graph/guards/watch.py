@@ -95,7 +95,8 @@ class _Snapshot:
             if slot is None:
                 self._contents(tensor)
         self.typed = [*reach.cells, *reach.objects]
-        self.classes = [owner for owner, *_ in reach.spaces.values() if isinstance(owner, type)]
+        self.classes = [owner for owner, *_ in reach.spaces.values()
+                        if issubclass(type(owner), type)]
         self.kinds = kinds_of(reach)
         self.owners = reach.owners
         self.sized = reach.sized
