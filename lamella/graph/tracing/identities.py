@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.state import state
 from ...tensors.parameter import Parameter
-from ..guards.kinds import is_no_parameter
+from ..guards.kinds import is_no_parameter, is_users
 from ..guards.reach import Reach
 
 
@@ -42,7 +42,8 @@ def identities_checked(reach: Reach) -> Iterator[None]:
     Where two threads record the same module, one of them may find `id` itself, which is refused.
     """
     spaces = [space for _, space, names in reach.spaces.values()
-              if "id" in names and isinstance(space, dict) and "id" not in space]
+              if "id" in names and isinstance(space, dict) and "id" not in space
+              and is_users(space.get("__name__"))]
     for space in spaces:
         space["id"] = identity
     try:
