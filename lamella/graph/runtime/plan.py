@@ -94,9 +94,9 @@ class Plan:
             KernelFailed: if a kernel fails, and the function may be run from its start.
             Exception: if one fails afterwards, or an exchange does.
         """
-        values.extend(self.constants)  # a guard may be on one of these
         if self.input_guards and not self._hold(self.input_guards, values):
             return False
+        values.extend(self.constants)
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
         for number, stage in enumerate(self.stages):
