@@ -59,10 +59,12 @@ def run_module(name: str, args: Sequence[str] = ()) -> None:
 
 def _prepare(argv: list[str], folder: str) -> None:
     from ..compat import alias
+    from ..core import context
     from . import msrun
 
     msrun.name_this_process()
     alias.install()
+    context.use_cpu_instead()
     sys.argv[:] = argv
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder
@@ -75,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: the arguments; default: those of the process.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if len(arguments) > 1 and arguments[0] == "run" and not arguments[1].startswith("--"):
+    if len(arguments) > 1 and arguments[0] == "run" and arguments[1] != "--help":
         _run(arguments[1:])
     elif arguments[:1] == ["msrun"]:
         from .msrun import main as msrun
@@ -86,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> None:
+    if arguments[0].partition("=")[0] == "--mindspore":
+        arguments = _choose_version(arguments)
     if arguments[0] == "-m":
         if len(arguments) == 1:
             _refuse("'lamella run -m' needs the name of a module.")
@@ -97,6 +101,22 @@ def _run(arguments: list[str]) -> None:
         _refuse(f"can't open file {arguments[0]!r}: there is no such file.")
     else:
         run_script(arguments[0], arguments[1:])
+
+
+def _choose_version(arguments: list[str]) -> list[str]:
+    """Take ``--mindspore VERSION`` for this process and those that it starts; what follows."""
+    from ..core.versions import asked_version
+
+    option, equals, version = arguments[0].partition("=")
+    rest = arguments[1:] if equals else arguments[2:]
+    if not rest:
+        _refuse(f"'lamella run {option}' needs a version, such as 2.3, and a program.")
+    os.environ["LAMELLA_MINDSPORE"] = version if equals else arguments[1]
+    try:
+        asked_version()
+    except ValueError as error:
+        _refuse(str(error))
+    return rest
 
 
 def _refuse(message: str) -> NoReturn:
@@ -123,7 +143,10 @@ def _typer_app() -> Any:
 
     @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
     def run(script: str = typer.Argument(help="the program, or '-m' and a module's name")) -> None:
-        """Run a Python program in which 'import mindspore' means Lamella; its arguments follow."""
+        """Run a Python program in which 'import mindspore' means Lamella; its arguments follow.
+
+        '--mindspore 2.3' before the program chooses the version whose meaning names have.
+        """
         _run([script])
 
     @app.command(add_help_option=False)

@@ -8,8 +8,8 @@ Lamella's, so that nothing in Lamella changes and `uninstall` leaves no trace; a
 replaces ``mindspore.nn.Dense`` replaces it for users of the alias. The real package, if there is
 one, is left alone, and is what ``import mindspore`` finds again after `uninstall`.
 
-``mindspore.__version__`` is the version of MindSpore whose surface Lamella follows, because
-programs compare it; ``lamella.__version__`` stays Lamella's own.
+``mindspore.__version__`` is the version of MindSpore whose surface Lamella follows, or that
+``LAMELLA_MINDSPORE`` names, because programs compare it; ``lamella.__version__`` stays Lamella's own.
 
 From the command line: ``python -m lamella run script.py`` and ``pytest -p lamella.alias``.
 """
@@ -29,9 +29,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..core.versions import MINDSPORE_VERSION, __version__
+from ..core import context
+from ..core.versions import __version__, asked_version
 from .absent import is_mindspores, nearest, why_left_out
-from .alias_paths import CLASSES_ONLY, FUNCTIONS, LATER, ROOMS, SHARED, SOURCES
+from .alias_paths import CLASSES_ONLY, FUNCTIONS, INNER, LATER, ROOMS, SHARED, SOURCES
 from .foreign_names import in_module
 from .missing import is_from_import
 
@@ -63,8 +64,14 @@ class Facade(ModuleType):
             if value is not _NOTHING and not _is_room(value):
                 return value
         path = f"{self.__name__}.{name}"
+        shown = path.removeprefix("mindspore.")
+        if shown in INNER:
+            return importlib.import_module(f"mindspore.{INNER[shown]}")
         if name not in FUNCTIONS and _sources(path) is not None:
             return importlib.import_module(path)
+        older = _older(path)
+        if older is not None:
+            return older
         if is_from_import(sys._getframe(1)):
             raise ImportError(_missing(path), name=path)
         raise MissingName(self.__name__, name)
@@ -115,6 +122,17 @@ def _sources(fullname: str) -> tuple[str, ...] | None:
     return tuple(place for place in places if _exists(place)) or None
 
 
+def _older(path: str) -> Any:
+    """What an older version of MindSpore had under a path, a module or a name; None for nothing."""
+    from ..legacy import names
+
+    owner, _, name = path.removeprefix("mindspore").lstrip(".").rpartition(".")
+    found = names.name(owner, name)
+    if found is not None:
+        return found
+    return importlib.import_module(path) if names.module(f"{owner}.{name}".lstrip(".")) else None
+
+
 class _Metadata(Distribution):
     """What `importlib.metadata.version` and its like read about ``mindspore``."""
 
@@ -122,7 +140,7 @@ class _Metadata(Distribution):
         """The text of a file of the package's metadata, which has one."""
         if filename != "METADATA":
             return None
-        return f"Metadata-Version: 2.1\nName: mindspore\nVersion: {MINDSPORE_VERSION}\n"
+        return f"Metadata-Version: 2.1\nName: mindspore\nVersion: {asked_version()}\n"
 
     def locate_file(self, path: Any) -> Path:
         """Where a file of the package is."""
@@ -148,6 +166,11 @@ class _Finder:
             return ModuleSpec(fullname, _Loader(sources), is_package=True)
         if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
             return None  # the caller checks whether the module exists
+        from ..legacy import names
+
+        sources = names.module(fullname.removeprefix("mindspore."))
+        if sources is not None:
+            return ModuleSpec(fullname, _Loader(sources), is_package=True)
         raise ModuleNotFoundError(_missing(fullname), name=fullname)
 
 
@@ -169,7 +192,7 @@ class _Loader(Loader):
             names.update(_public(origin))
             names["__doc__"], names["__file__"] = origin.__doc__, origin.__file__
         if module.__name__ in ("mindspore", "mindspore.version"):
-            names["__version__"] = MINDSPORE_VERSION
+            names["__version__"] = asked_version()
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -249,8 +272,9 @@ class _Inherited:
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         folder = str(Path(__file__).parents[2])  # which may not be on the path there
+        then = "; lamella.context.use_cpu_instead()" if context.cpu_instead() else ""
         return exec, (f"import sys; sys.path.append({folder!r}); "
-                      "import lamella.alias; lamella.alias.install()",)
+                      f"import lamella.alias; lamella.alias.install(){then}",)
 
 
 _described = spawn.get_preparation_data

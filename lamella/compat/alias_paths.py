@@ -188,3 +188,10 @@ FUNCTIONS = frozenset(
 
 # facades whose `import *` gives only classes, as MindSpore's modules of primitives do
 CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
+
+# names of a module of mindspore that are other modules of it -> these
+INNER = {
+    "dataset.context": "context", "dataset.engine.config": "dataset.config",
+    "train.serialization.context": "context", "ops.P": "ops.operations",
+    "ops.functional.P": "ops.operations",
+}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +65,29 @@ def current_device() -> torch.device:
     return _device
 
 
+_cpu_instead = False
+
+
+def cpu_instead() -> bool:
+    """Whether programs run on the CPU where the device that they ask for isn't there."""
+    return _cpu_instead
+
+
+def use_cpu_instead() -> None:
+    """Let programs that ask for a device that isn't there run on the CPU: set by ``lamella run``.
+
+    Each kind of device is named once, in a line on standard error.
+    """
+    global _cpu_instead
+    _cpu_instead = True
+
+
+@functools.cache
+def _say_cpu_instead(device_target: str, index: int, count: int) -> None:
+    print(f"lamella: the program asked for {device_target} {index}, and this machine shows {count} "
+          "GPUs; it runs on the CPU.", file=sys.stderr)
+
+
 def set_device(device_target: str, device_id: int | None = None) -> None:
     """Choose the device that tensors, parameters and random numbers are created on.
 
@@ -72,7 +97,8 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         device_id: which GPU; default 0.
 
     Raises:
-        ValueError: if the target is unknown or the GPU is not there.
+        ValueError: if the target is unknown, or the GPU is not there and the program wasn't started
+            with ``lamella run``, which lets it run on the CPU.
 
     Examples:
         >>> import lamella as ms
@@ -88,15 +114,17 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     if device_id is not None and (not isinstance(device_id, int) or device_id < 0):
         raise ValueError(f"For 'set_device', 'device_id' must be an int of 0 or more, "
                          f"but got {device_id!r}.")
-    if names[device_target] == "cpu":
-        device = torch.device("cpu")
-    else:
-        count = torch.cuda.device_count()
-        index = device_id or 0
-        if index >= count:
-            raise ValueError(f"For 'set_device', GPU {index} was asked for, but this machine shows "
-                             f"{count} GPUs. Use set_device('CPU').")
-        device = torch.device("cuda", index)
+    count = 0 if device_target == "CPU" else torch.cuda.device_count()
+    index = device_id or 0
+    there = names[device_target] == "cuda" and index < count
+    if _cpu_instead and device_target != "CPU" and not there:
+        _say_cpu_instead(device_target, index, count)
+        if device_target == "GPU":  # what asks for the target may use the GPU's functions next
+            device_target = "CPU"
+    elif names[device_target] == "cuda" and not there:
+        raise ValueError(f"For 'set_device', GPU {index} was asked for, but this machine shows "
+                         f"{count} GPUs. Use set_device('CPU').")
+    device = torch.device("cuda", index) if there else torch.device("cpu")
     _device = device
     _settings["device_target"] = device_target
     _settings["device_id"] = device_id or 0

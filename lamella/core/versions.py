@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 __version__ = "0.2.0"
 MINDSPORE_VERSION = "2.10.0"
+
+
+def asked_version() -> str:
+    """The version of MindSpore that programs see: ``LAMELLA_MINDSPORE``, or else 2.10's.
+
+    Where a name had another meaning in that version, it has that.
+
+    Raises:
+        ValueError: if the variable holds no version from 2.0 to 2.10.
+
+    Examples:
+        >>> from lamella.core.versions import asked_version
+        >>> asked_version()
+        '2.10.0'
+    """
+    asked = os.environ.get("LAMELLA_MINDSPORE", "")
+    if not asked:
+        return MINDSPORE_VERSION
+    found = re.fullmatch(r"2\.(\d|10)(?:\.(\d+))?", asked)
+    if found is None:
+        raise ValueError(f"LAMELLA_MINDSPORE must be a version of MindSpore from 2.0 to 2.10, such "
+                         f"as '2.3', but is {asked!r}.")
+    return f"2.{found[1]}.{found[2] or 0}"
+
+
+def older_than(version: str) -> bool:
+    """Whether programs see a MindSpore older than `version`, such as ``'2.3'``.
+
+    Examples:
+        >>> from lamella.core.versions import older_than
+        >>> older_than("2.3")
+        False
+    """
+    asked = (int(part) for part in asked_version().split("."))
+    return tuple(asked) < tuple(int(part) for part in version.split("."))
 
 
 def commit() -> str | None:

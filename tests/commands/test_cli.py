@@ -156,3 +156,21 @@ def test_names_are_counted(main):
     there, of = (int(text) for text in rows[0][2:4])
     assert 0.9 * of < there <= of
     assert "has no room 'nonsense'" in main("names", "--missing", "nonsense")[2]
+
+
+@pytest.mark.parametrize("asked", ["ms.set_device('GPU', 77)",
+                                   "ms.set_context(device_target='GPU', device_id=77)"])
+def test_a_device_that_is_not_there_is_the_cpu_under_run_alone(tmp_path, asked):
+    program = tmp_path / "program.py"
+    program.write_text(f"import mindspore as ms\nfor _ in range(2):\n    {asked}\n"
+                       "print(ms.get_context('device_target'), ms.Tensor([1.0]) + 1)\n")
+    done = subprocess.run([sys.executable, "-m", "lamella", "run", str(program)],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "CPU [2.]\n"
+    assert done.stderr.count("the program asked for GPU 77") == 1
+    assert done.stderr.count("it runs on the CPU") == 1
+    library = subprocess.run(
+        [sys.executable, "-c", "import lamella.alias; lamella.alias.install()\n"
+         f"import mindspore as ms\n{asked}"], capture_output=True, text=True, timeout=120)
+    assert library.returncode == 1 and "GPU 77 was asked for" in library.stderr

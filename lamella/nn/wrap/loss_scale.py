@@ -50,6 +50,9 @@ def _grad_scale(scale: Any, grad: Tensor) -> Tensor:
     return wrap(grad._raw * factor.reciprocal().to(grad._raw.dtype))
 
 
+grad_scale = _grad_scale  # programs import either
+
+
 def _grad_overflow(grad: Tensor) -> Tensor:
     """Whether a gradient is infinite or no number somewhere: float32, 1 if so, of shape (1,)."""
     return wrap(has_overflow(grad).float().reshape(1))

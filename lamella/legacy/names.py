@@ -1,0 +1,101 @@
+"""Which names older versions of MindSpore had, and where their meaning is kept here.
+
+A module's names are looked up in the places of its line, the first first (paths under ``lamella``);
+what stands alone is ``place:name``. Each use is said once a program, at INFO.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ..core import log
+
+__all__ = ["module", "name"]
+
+# module under mindspore -> the places of its names
+MODULES: dict[str, tuple[str, ...]] = {
+    "dataset.vision.c_transforms": ("legacy.vision_c", "dataset.vision"),
+    "dataset.vision.py_transforms": ("legacy.vision_py", "dataset.vision"),
+    "dataset.vision.py_transforms_util": ("legacy.vision_py", "dataset.vision"),
+    "dataset.transforms.vision.c_transforms": ("legacy.vision_c", "dataset.vision"),
+    "dataset.transforms.vision.py_transforms": ("legacy.vision_py", "dataset.vision"),
+    "dataset.transforms.c_transforms": ("dataset.transforms",),
+    "dataset.transforms.py_transforms": ("legacy.transforms_py", "dataset.transforms"),
+    "dataset.text.c_transforms": ("dataset.text",),
+    "dataset.text.py_transforms": ("dataset.text",),
+    "profiler.profiling": ("profiler",),
+    **dict.fromkeys((f"nn.metrics.{file}" for file in """
+        accuracy auc bleu_score confusion_matrix cosine_similarity dice error fbeta
+        hausdorff_distance loss mean_surface_distance metric occlusion_sensitivity perplexity
+        precision recall roc root_mean_square_surface_distance topk
+        """.split()), ("train.metrics",)),
+    "nn.acc": ("boost",),
+}
+
+# module under mindspore -> its names -> place:name
+NAMES: dict[str, dict[str, str]] = {
+    "": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
+    "common": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
+    "common.api": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
+    "_checkparam": {"Validator": "legacy.checks:Validator", "Rel": "legacy.checks:Rel"},
+    "nn": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
+    "nn.layer": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
+    "nn.layer.basic": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
+    "nn.layer.image": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
+    **dict.fromkeys(("ops", "ops.operations", "ops.operations.image_ops",
+                     "ops.operations.nn_ops"),
+                    {"ResizeBilinear": "legacy.operators:ResizeBilinear"}),
+}
+
+
+def module(path: str) -> tuple[str, ...] | None:
+    """The places of the names of an older module; None if no version had it.
+
+    Args:
+        path: the module, without ``mindspore.``.
+
+    Examples:
+        >>> from lamella.legacy import names
+        >>> names.module("dataset.transforms.c_transforms"), names.module("dataset.misspelled")
+        (('dataset.transforms',), None)
+    """
+    places = MODULES.get(path)
+    if places is not None:
+        new = next((p for p in places if not p.startswith("legacy.")), None)
+        _say(path, f"was moved to mindspore.{new}" if new else "is no part of 2.10")
+    return places
+
+
+def name(owner: str, wanted: str) -> Any:
+    """The value of an older name of a module; None if no version had it.
+
+    Args:
+        owner: the module, without ``mindspore.``.
+        wanted: the name.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.legacy import names
+        >>> names.name("", "ms_function") is ms.jit, names.name("nn", "Densee")
+        (True, None)
+    """
+    where = NAMES.get(owner, {}).get(wanted)
+    if where is None:
+        return None
+    place, _, there = where.partition(":")
+    path = f"{owner}.{wanted}".lstrip(".")
+    if place.startswith("legacy."):
+        _say(path, "is no part of 2.10")
+    else:
+        _say(path, f"is mindspore.{there}")
+    return getattr(importlib.import_module(f"{__name__.partition('.')[0]}.{place}"), there)
+
+
+_said: set[str] = set()
+
+
+def _say(path: str, what: str) -> None:
+    if path not in _said:
+        _said.add(path)
+        log.info("mindspore.%s %s: it has the meaning that older versions gave it.", path, what)
