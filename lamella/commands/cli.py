@@ -60,11 +60,13 @@ def run_module(name: str, args: Sequence[str] = ()) -> None:
 def _prepare(argv: list[str], folder: str) -> None:
     from ..compat import alias
     from ..core import context
+    from ..legacy import numpy_names
     from . import msrun
 
     msrun.name_this_process()
     alias.install()
     context.use_cpu_instead()
+    numpy_names.offer()
     sys.argv[:] = argv
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder

@@ -9,7 +9,8 @@ replaces ``mindspore.nn.Dense`` replaces it for users of the alias. The real pac
 one, is left alone, and is what ``import mindspore`` finds again after `uninstall`.
 
 ``mindspore.__version__`` is the version of MindSpore whose surface Lamella follows, or that
-``LAMELLA_MINDSPORE`` names, because programs compare it; ``lamella.__version__`` stays Lamella's own.
+``LAMELLA_MINDSPORE`` names, because programs compare it; ``lamella.__version__`` stays Lamella's
+own.
 
 From the command line: ``python -m lamella run script.py`` and ``pytest -p lamella.alias``.
 """
