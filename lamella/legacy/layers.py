@@ -42,6 +42,6 @@ class ResizeBilinear(Cell):
             raise ValueError(f"For 'ResizeBilinear', one of 'size' and 'scale_factor' must be "
                              f"given, but got {size!r} and {scale_factor!r}.")
         if size is None:
-            checks.check_int(scale_factor, 1, checks.GE, "scale_factor", "ResizeBilinear")
-            size = (scale_factor * x.shape[2], scale_factor * x.shape[3])
+            scale = checks.check_int(scale_factor, 1, checks.GE, "scale_factor", self.cls_name)
+            size = (scale * x.shape[2], scale * x.shape[3])
         return _Resize(size, align_corners, self.half_pixel_centers)(x)

@@ -36,7 +36,7 @@ def offer() -> None:
         (inf, <class 'float'>)
         >>> np.__getattr__ = before
     """
-    found = np.__getattr__
+    found = vars(np)["__getattr__"]
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         now = _NOW.get(name)
