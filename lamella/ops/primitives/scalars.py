@@ -11,8 +11,8 @@ from ...tensors.tensor import Tensor
 from ..primitive import Primitive, primitive
 
 __all__ = [
-    "ScalarAdd", "ScalarBool", "ScalarDiv", "ScalarEq", "ScalarFloorDiv", "ScalarGe",
-    "ScalarGt", "ScalarLe", "ScalarLog", "ScalarLt", "ScalarMax", "ScalarMin", "ScalarMod",
+    "BoolNot", "ScalarAdd", "ScalarBool", "ScalarDiv", "ScalarEq", "ScalarFloorDiv",
+    "ScalarGe", "ScalarGt", "ScalarLe", "ScalarLog", "ScalarLt", "ScalarMax", "ScalarMin", "ScalarMod",
     "ScalarMul", "ScalarPow", "ScalarSub", "ScalarUadd", "ScalarUsub", "bit_and", "bit_or",
     "bool_not", "list_equal", "list_greater_equal", "list_greater_than", "list_le", "list_lt",
     "sequence_len", "tuple_equal", "tuple_greater_equal", "tuple_greater_than", "tuple_le",
@@ -53,6 +53,7 @@ ScalarUadd = _of_numbers("ScalarUadd", operator.pos)
 ScalarUsub = _of_numbers("ScalarUsub", operator.neg)
 ScalarBool = _of_numbers("ScalarBool", bool)
 bool_not = _of_numbers("bool_not", operator.not_)
+BoolNot = _of_numbers("BoolNot", operator.not_, (bool,))
 bit_and = _of_numbers("bit_and", operator.and_, (int,))
 bit_or = _of_numbers("bit_or", operator.or_, (int,))
 
