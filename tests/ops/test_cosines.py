@@ -1,4 +1,4 @@
-"""Cosine transforms, and small Primitives beside them; the literals are MindSpore 2.10's results."""
+"""Cosine transforms and small Primitives beside them; literals are MindSpore 2.10's results."""
 
 import numpy as np
 import pytest

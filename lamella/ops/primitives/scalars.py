@@ -11,8 +11,8 @@ from ...tensors.tensor import Tensor
 from ..primitive import Primitive, primitive
 
 __all__ = [
-    "BoolNot", "ScalarAdd", "ScalarBool", "ScalarDiv", "ScalarEq", "ScalarFloorDiv",
-    "ScalarGe", "ScalarGt", "ScalarLe", "ScalarLog", "ScalarLt", "ScalarMax", "ScalarMin", "ScalarMod",
+    "BoolNot", "ScalarAdd", "ScalarBool", "ScalarDiv", "ScalarEq", "ScalarFloorDiv", "ScalarGe",
+    "ScalarGt", "ScalarLe", "ScalarLog", "ScalarLt", "ScalarMax", "ScalarMin", "ScalarMod",
     "ScalarMul", "ScalarPow", "ScalarSub", "ScalarUadd", "ScalarUsub", "bit_and", "bit_or",
     "bool_not", "list_equal", "list_greater_equal", "list_greater_than", "list_le", "list_lt",
     "sequence_len", "tuple_equal", "tuple_greater_equal", "tuple_greater_than", "tuple_le",
