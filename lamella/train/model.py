@@ -60,13 +60,13 @@ class Model:
         >>> x = np.arange(4, dtype=np.float32).reshape(4, 1)
         >>> data = ms.dataset.NumpySlicesDataset((x, 2 * x), shuffle=False).batch(2)
         >>> net = ms.nn.Dense(1, 1, weight_init="zeros", bias_init="zeros")
-        >>> optimizer = ms.nn.SGD(net.trainable_params(), 0.05)
+        >>> optimizer = ms.nn.SGD(net.trainable_params(), 0.0625)
         >>> model = Model(net, ms.nn.MSELoss(), optimizer, metrics={"mae"})
         >>> model.train(2, data, LossMonitor(2))
-        epoch: 1 step: 2, loss is 22.524999618530273
-        epoch: 2 step: 2, loss is 1.4773094654083252
+        epoch: 1 step: 2, loss is 21.6953125
+        epoch: 2 step: 2, loss is 0.19511759281158447
         >>> print(round(model.eval(data)["mae"], 4))
-        0.3751
+        0.3409
         >>> model.predict(ms.Tensor([[1.0]])).shape
         (1, 1)
     """

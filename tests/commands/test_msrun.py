@@ -100,7 +100,8 @@ def test_a_process_that_is_killed_ends_the_others(tmp_path):
 def test_a_process_that_ends_too_early_is_named(tmp_path):
     done = msrun(tmp_path, "early")
     assert done.returncode == 1
-    assert "process 0 ended with status 1 after process 1 had ended with status 0" in done.stderr
+    # whether process 1 is quite gone by then, or still on its way out, is a matter of luck
+    assert "lamella msrun: process 0 ended with status 1" in done.stderr
     assert "process 1 has ended its program" in done.stderr
     assert "gloo" not in done.stderr
 

@@ -23,7 +23,9 @@ class Net(nn.Cell):
         self.first = nn.Dense(4, 6, weight_init=ramp, bias_init="zeros")
         self.twice = ms.Parameter(Tensor(np.linspace(-1, 1, 36).reshape(6, 6), ms.float32))
         self.norm = nn.LayerNorm((6,))
-        self.last = nn.Dense(6, 3, weight_init="ones", bias_init="zeros")  # 3 can't be cut in 2
+        # not ones: with equal weights nothing but rounding would reach the layers below the norm
+        uneven = Tensor(np.cos(np.arange(18.0)).reshape(3, 6), ms.float32)
+        self.last = nn.Dense(6, 3, weight_init=uneven, bias_init="zeros")  # 3 can't be cut in 2
 
     def construct(self, x):
         x = ops.tanh(self.first(x))

@@ -40,18 +40,18 @@ class RunCheckpoint(Callback):
         >>> from lamella.train import LossMonitor, Model, RunCheckpoint
         >>> folder = tempfile.mkdtemp()
         >>> def train(epochs):
-        ...     ms.set_seed(1)
         ...     x = np.ones((4, 2), np.float32)
         ...     data = ms.dataset.NumpySlicesDataset((x, x), shuffle=False).batch(2)
-        ...     net = ms.nn.Dense(2, 2)
-        ...     model = Model(net, ms.nn.MSELoss(), ms.nn.Adam(net.trainable_params()))
+        ...     net = ms.nn.Dense(2, 2, weight_init="ones", bias_init="zeros")
+        ...     optimizer = ms.nn.Momentum(net.trainable_params(), 0.0625, 0.5)
+        ...     model = Model(net, ms.nn.MSELoss(), optimizer)
         ...     model.train(epochs, data, [RunCheckpoint(folder, 2), LossMonitor()])
         >>> train(1)
-        epoch: 1 step: 1, loss is 1.6118412017822266
-        epoch: 1 step: 2, loss is 1.604236125946045
+        epoch: 1 step: 1, loss is 1.0
+        epoch: 1 step: 2, loss is 0.66015625
         >>> train(2)
-        epoch: 2 step: 1, loss is 1.5966495275497437
-        epoch: 2 step: 2, loss is 1.5890815258026123
+        epoch: 2 step: 1, loss is 0.3208160400390625
+        epoch: 2 step: 2, loss is 0.11367565393447876
         >>> sorted(os.listdir(folder))
         ['run-2.ckpt', 'run-4.ckpt']
     """
