@@ -18,9 +18,9 @@ from ..primitive import primitive
 from ..shape import broadcast_to
 from .attributes import with_attributes
 
-__all__ = ["AddV2", "BitwiseAndTensor", "ClipByNorm", "ConcatOffset", "Diagonal",
-           "DynamicBroadcastTo", "Empty", "EmptyLike", "MaxDim", "MinDim", "NewEmpty", "RangeV2",
-           "ReLUV3", "SparseSoftmaxCrossEntropyWithLogitsV2"]
+__all__ = ["AddV2", "BitwiseAndTensor", "ClipByNorm", "ConcatOffset", "ConcatOffsetV1",
+           "Diagonal", "DynamicBroadcastTo", "Empty", "EmptyLike", "MaxDim", "MinDim", "NewEmpty",
+           "RangeV2", "ReLUV3", "SparseSoftmaxCrossEntropyWithLogitsV2"]
 
 
 @op
@@ -48,6 +48,32 @@ def _concat_offset(inputs: Any, *, N: int, axis: int) -> Tensor:  # noqa: N803
         offsets.append([begin if i == axis % rank else 0 for i in range(rank)])
         begin += shape[axis]
     return wrap(torch.tensor(offsets, dtype=torch.int64))
+
+
+@op
+def _offsets_of_shapes(axis: Tensor, x: Any) -> tuple[Tensor, ...]:
+    """Where each of some Tensors, of which the shapes are given, begins in the concatenation."""
+    kinds = [axis.dtype, *(shape.dtype for shape in x)]
+    if any(kind != mstype.int32 for kind in kinds):
+        raise TypeError("For 'ConcatOffsetV1', 'axis' and the Tensors of 'x' must be of int32, but "
+                        f"got {', '.join(map(str, kinds))}.")
+    shapes = [shape._raw.tolist() for shape in x]
+    rank, where = len(shapes[0]), int(axis._raw.item())
+    if not -rank <= where < rank:
+        raise ValueError(f"For 'ConcatOffsetV1', 'axis' must be in [-{rank}, {rank}), but got "
+                         f"{where}.")
+    where %= rank
+    others = {(*shape[:where], *shape[where + 1:]) for shape in shapes}
+    if len(others) > 1 or any(len(shape) != rank for shape in shapes):
+        raise ValueError("For 'ConcatOffsetV1', the shapes of 'x' must be the same except along "
+                         f"the axis {where}, but got {shapes}.")
+    offsets, begin = [], 0
+    for shape in shapes:
+        offset = torch.zeros(rank, dtype=torch.int32)
+        offset[where] = begin
+        offsets.append(wrap(offset))
+        begin += shape[where]
+    return tuple(offsets)
 
 
 @op
@@ -109,6 +135,7 @@ AddV2 = primitive("AddV2", add)
 BitwiseAndTensor = primitive("BitwiseAndTensor", bitwise_and)
 ClipByNorm = with_attributes("ClipByNorm", _clip_by_norm, axis=None)
 ConcatOffset = with_attributes("ConcatOffset", _concat_offset, N=2, axis=0)
+ConcatOffsetV1 = primitive("ConcatOffsetV1", _offsets_of_shapes)
 Diagonal = with_attributes("Diagonal", _diagonal, offset=0, dim1=0, dim2=1)
 DynamicBroadcastTo = primitive("DynamicBroadcastTo", broadcast_to)
 Empty = primitive("Empty", _empty)

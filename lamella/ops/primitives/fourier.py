@@ -14,7 +14,7 @@ from ..primitive import Primitive, primitive
 __all__ = [
     "FFT", "FFT2", "FFTFreq", "FFTN", "FFTShapeCopy", "FFTShift", "HFFT", "HFFT2",
     "HFFTN", "IFFT", "IFFT2", "IFFTN", "IFFTShift", "IHFFT", "IHFFT2", "IHFFTN", "IRFFT", "IRFFT2",
-    "IRFFTN", "RFFT", "RFFT2", "RFFTFreq", "RFFTN",
+    "IRFFTDouble", "IRFFTN", "RFFT", "RFFT2", "RFFTFreq", "RFFTN",
 ]
 
 
@@ -40,4 +40,14 @@ def _shape_copy(dout: Tensor, shape: Any) -> Tensor:
     return wrap(torch.nn.functional.pad(raw, amounts))
 
 
+@op
+def _doubled(input: Tensor, n: int, dim: int = -1) -> Tensor:
+    """The frequencies that a real row of `n` numbers has twice, doubled: `irfft`'s gradient."""
+    raw = input._raw
+    along = torch.ones(raw.shape[dim], dtype=raw.real.dtype, device=raw.device)
+    along[1:(n + 1) // 2] = 2
+    return wrap((raw.movedim(dim, -1) * along).movedim(-1, dim))
+
+
 FFTShapeCopy = primitive("FFTShapeCopy", _shape_copy)
+IRFFTDouble = primitive("IRFFTDouble", _doubled)

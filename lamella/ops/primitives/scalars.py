@@ -11,7 +11,7 @@ from ...tensors.tensor import Tensor
 from ..primitive import Primitive, primitive
 
 __all__ = [
-    "ScalarAdd", "ScalarBool", "ScalarDiv", "ScalarEq", "ScalarFloorDiv", "ScalarGe",
+    "BoolNot", "ScalarAdd", "ScalarBool", "ScalarDiv", "ScalarEq", "ScalarFloorDiv", "ScalarGe",
     "ScalarGt", "ScalarLe", "ScalarLog", "ScalarLt", "ScalarMax", "ScalarMin", "ScalarMod",
     "ScalarMul", "ScalarPow", "ScalarSub", "ScalarUadd", "ScalarUsub", "bit_and", "bit_or",
     "bool_not", "list_equal", "list_greater_equal", "list_greater_than", "list_le", "list_lt",
@@ -53,6 +53,7 @@ ScalarUadd = _of_numbers("ScalarUadd", operator.pos)
 ScalarUsub = _of_numbers("ScalarUsub", operator.neg)
 ScalarBool = _of_numbers("ScalarBool", bool)
 bool_not = _of_numbers("bool_not", operator.not_)
+BoolNot = _of_numbers("BoolNot", operator.not_, (bool,))
 bit_and = _of_numbers("bit_and", operator.and_, (int,))
 bit_or = _of_numbers("bit_or", operator.or_, (int,))
 
