@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import builtins
-import dis
-import functools
 import types
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from .kinds import BY_NAME, names_of, with_inner
+from .bytecode import facts_of
+from .kinds import BY_NAME
 
 Spaces = dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]]
 _ASKING = BY_NAME | {"hasattr", "globals", "eval", "exec"}
 
 
-@functools.lru_cache(4096)
 def sought_by(code: types.CodeType) -> frozenset[str]:
     """The names that a code object may look for and go on without: all, or none.
 
-    That is code which asks whether a name exists, or which handles exceptions.
+    That is code which asks whether a name exists, or which handles exceptions. Installed packages
+    have thousands of such names, and ask for them when they are imported or for other versions of
+    what they use; their code is not looked at.
     """
-    names = names_of(code)
-    return names if not _ASKING.isdisjoint(names) or any(map(_handles, with_inner(code))) else (
-        frozenset())
-
-
-def _handles(code: types.CodeType) -> bool:
-    """Whether code has an ``except``; those of ``with`` and ``finally`` raise again."""
-    before = ""
-    for step in dis.get_instructions(code):
-        if "EXC_MATCH" in step.opname or before == "PUSH_EXC_INFO" and step.opname == "POP_TOP" or (
-                step.opname == "SETUP_FINALLY"):  # of Python 3.10
-            return True
-        before = step.opname
-    return False
+    if "site-packages" in code.co_filename:
+        return frozenset()
+    facts = facts_of(code)
+    return facts.names if facts.handles or not _ASKING.isdisjoint(facts.names) else frozenset()
 
 
 def note_absent(spaces: Spaces, sought: Set[str], modules: Iterable[types.ModuleType],

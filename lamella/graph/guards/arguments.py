@@ -8,7 +8,6 @@ like further arguments.
 from __future__ import annotations
 
 import dataclasses
-import dis
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from ...autodiff.tree import dict_like
 from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
+from .bytecode import facts_of
 from .kinds import (
     ATOMS,
     PLAIN,
@@ -30,7 +30,6 @@ from .kinds import (
     is_large,
     is_users,
     slots_of,
-    with_inner,
 )
 
 DEEPEST = 8  # functions in closures of functions
@@ -285,11 +284,4 @@ def with_closure(fn: types.FunctionType, cells: list[types.CellType]) -> types.F
 
 def may_be_passed_on(fn: types.FunctionType) -> bool:
     """Whether a closure only reads its variables, and each has a value."""
-    return not assigns(fn.__code__) and all(map(has_value, fn.__closure__ or ()))
-
-
-@functools.lru_cache(1024)
-def assigns(code: types.CodeType) -> bool:
-    """Whether code, or a function defined in it, assigns variables of the enclosing functions."""
-    return any(step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in part.co_freevars
-               for part in with_inner(code) for step in dis.get_instructions(part))
+    return not facts_of(fn.__code__).assigns and all(map(has_value, fn.__closure__ or ()))

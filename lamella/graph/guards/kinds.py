@@ -6,7 +6,6 @@ import array
 import contextvars
 import datetime
 import decimal
-import dis
 import enum
 import functools
 import inspect
@@ -189,89 +188,6 @@ def has_value(variable: types.CellType) -> bool:
     return True
 
 
-def with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object, and those of the functions defined in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from with_inner(constant)
-
-
-@functools.lru_cache(4096)
-def names_of(code: types.CodeType) -> frozenset[str]:
-    """The names in a code object and in the functions defined in it, also those in strings."""
-    found: set[str] = set()
-    for part in with_inner(code):
-        constants = [name for constant in part.co_consts
-                     for name in (constant if type(constant) is tuple else (constant,))]
-        found.update(part.co_names, [name for name in constants
-                                     if isinstance(name, str) and name.isidentifier()])
-    return frozenset(found)
-
-
-@functools.lru_cache(4096)
-def names_of_methods(code: types.CodeType) -> frozenset[str]:
-    """The names of the Tensor's methods that a code object may call, by names and by operators."""
-    found = set(names_of(code))
-    for part in with_inner(code):
-        for step in dis.get_instructions(part):
-            operator = (_OPERATORS.get(step.argrepr) or _OPERATORS.get(step.argrepr[:-1])
-                        or _OPERATIONS.get(step.opname))  # [:-1] for a += b
-            if operator is not None:
-                found.update([f"__{kind}{operator}__" for kind in ("", "r", "i")])
-    return frozenset(found & vars(Tensor).keys())
-
-
-@functools.lru_cache(4096)
-def globals_of(code: types.CodeType) -> frozenset[str]:
-    """The names that a code object, and the functions defined in it, may read as globals.
-
-    Names of attributes are not among them: ``self.step`` doesn't read a global ``step``.
-    """
-    every = names_of(code)
-    if every & _WAYS_AROUND:
-        return every
-    return frozenset([step.argval for part in with_inner(code)
-                      for step in dis.get_instructions(part) if step.opcode in _OF_GLOBALS])
-
-
-@functools.lru_cache(4096)
-def imports_of(code: types.CodeType) -> frozenset[str]:
-    """The modules that a code object, and the functions defined in it, import."""
-    return frozenset([step.argval for part in with_inner(code)
-                      for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"])
-
-
-@functools.lru_cache(4096)
-def compares_identities(code: types.CodeType) -> bool:
-    """Whether a code object, or a function defined in it, may compare identities of objects."""
-    for part in with_inner(code):
-        if not _IDENTITIES.isdisjoint(part.co_names):
-            return True
-        before = ""
-        for step in dis.get_instructions(part):
-            if (step.opname in _BY_HASH or step.opname == "BUILD_MAP" and step.arg
-                    or step.opname == "IS_OP" and before != "LOAD_CONST"):
-                return True
-            before = step.opname
-    return False
-
-
-_OPERATORS = {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
-    "@": "matmul", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
-    "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-_OPERATIONS = {  # the instructions of Python 3.10, and of one operand
-    "BINARY_ADD": "add", "BINARY_SUBTRACT": "sub", "BINARY_MULTIPLY": "mul",
-    "BINARY_TRUE_DIVIDE": "truediv", "BINARY_FLOOR_DIVIDE": "floordiv", "BINARY_MODULO": "mod",
-    "BINARY_POWER": "pow", "BINARY_MATRIX_MULTIPLY": "matmul", "BINARY_SUBSCR": "getitem",
-    "STORE_SUBSCR": "setitem", "UNARY_NEGATIVE": "neg", "UNARY_INVERT": "invert"}
-_IDENTITIES = frozenset(("id", "is_", "is_not", "index", "remove", "count", "set", "frozenset"))
-_BY_HASH = frozenset(("CONTAINS_OP", "BUILD_SET", "SET_ADD", "MAP_ADD"))
-_OF_GLOBALS = frozenset(number for name, number in dis.opmap.items()
-                        if "GLOBAL" in name or name.endswith("_NAME") and "IMPORT" not in name)
-_WAYS_AROUND = frozenset({"globals", "vars", "eval", "exec", "__dict__", "__globals__", "modules",
-                          "import_module", "__import__", "__name__"})
 _LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
 
 

@@ -24,6 +24,7 @@ from ...tensors.tensor import Tensor
 from . import arguments
 from .absent import Spaces, note_absent, sought_by
 from .arithmetic import Arithmetic, arithmetic_of
+from .bytecode import facts_of, with_inner
 from .kinds import (
     ANY_NAME,
     ATOMS,
@@ -39,12 +40,10 @@ from .kinds import (
     FunctionWrapper,
     behind,
     functions_of,
-    globals_of,
     has_attributes,
     has_hidden_state,
     has_tensors_as_keys,
     has_value,
-    imports_of,
     is_large,
     is_no_parameter,
     is_of_numpy,
@@ -52,15 +51,14 @@ from .kinds import (
     is_ours,
     is_users,
     is_users_code,
-    names_of,
-    names_of_methods,
     parts_of,
     slots_of,
-    with_inner,
 )
 from .places import Places
 
 _BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
+# as many as guards can compare in each call; models of thousands of Cells have some hundreds
+MOST_FUNCTIONS = 4000
 _OWN_KINDS = (list, dict, set, deque)
 
 
@@ -140,6 +138,9 @@ class Reach:
         self._visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
+            if len(self.functions) > MOST_FUNCTIONS:
+                self.refused = f"can reach more than {MOST_FUNCTIONS} functions"
+                self._waiting.clear()
         for reference, thing, lead in self._weak:
             if thing is None or id(thing) in self._seen:
                 continue
@@ -296,7 +297,7 @@ class Reach:
         """By identity, the objects not inspected that the code which ran may have read."""
         if not self.closed:
             return {}
-        mentioned = {name for code in codes for name in (*names_of(code), *code.co_freevars)}
+        mentioned = {name for code in codes for name in (*facts_of(code).names, *code.co_freevars)}
         every = not ANY_NAME.isdisjoint(mentioned)
         return {id(thing): thing for thing, names in self.closed
                 if names is None or not names.isdisjoint(mentioned)
@@ -447,11 +448,11 @@ class Reach:
                     self._visit(cell.cell_contents, place, name)
         self._visit_all((function.__defaults__, function.__kwdefaults__))
         if users:
-            around, names = function.__globals__, names_of(function.__code__)
-            for name in names_of_methods(function.__code__):  # a program may replace them
+            around, facts = function.__globals__, facts_of(function.__code__)
+            names, read = facts.names, facts.globals
+            for name in facts.methods:  # a program may replace them
                 self.spaces.setdefault(id(Tensor), (Tensor, vars(Tensor), {}))[2][name] = None
-            read = globals_of(function.__code__)
-            imported = names if "modules" in names else imports_of(function.__code__)
+            imported = names if "modules" in names else facts.imports
             for name in names:
                 if name in read:  # also one that isn't defined yet, and may hide a built-in
                     self._name(around, around, name, around.get(name))

@@ -14,7 +14,8 @@ from ...core.forking import Lock
 from ...core.state import state
 from ...core.tracebacks import user_stacklevel
 from ...machine.collector import not_collecting
-from ..guards.kinds import compares_identities, form_of
+from ..guards.bytecode import facts_of
+from ..guards.kinds import form_of
 from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
@@ -365,7 +366,8 @@ class Compiled(Bindable):
         """Note a recorded run; returns whether everything that it may have read was inspected."""
         self.traces += 1
         self._recompilations.recorded()
-        self._by_identity |= any(map(compares_identities, codes := trace.outside.codes))
+        codes = trace.outside.codes
+        self._by_identity |= any(facts_of(code).identities for code in codes)
         read = trace.reach.was_read(codes)
         self._opened.update(read)  # the next recording looks into these containers
         ran = trace.reach.not_found(codes) - self._ran

@@ -22,7 +22,8 @@ from ...tensors.random import restart
 from ...tensors.tensor import Tensor, wrap
 from ..guards import identity
 from ..guards.arguments import given_tensors, pattern_of, things_of
-from ..guards.kinds import compares_identities, form_of
+from ..guards.bytecode import facts_of
+from ..guards.kinds import form_of
 from ..guards.reach import Reach
 from ..guards.spots import found_at
 from ..ir import logs
@@ -126,7 +127,7 @@ class Path:
         self.expected = [value for _, value in trace.guards]
         self.lines = trace.lines
         self.codes = list(trace.outside.codes)
-        self._by_identity = any(map(compares_identities, self.codes))
+        self._by_identity = any(facts_of(code).identities for code in self.codes)
         self.nodes = len(graph.graph.nodes)
         self._sharing = Sharing(graph, self.arguments, len(self.parameters))
         self.changes_arguments = any(i < self.arguments for i in self._sharing.written)

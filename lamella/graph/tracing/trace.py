@@ -29,7 +29,7 @@ from ...machine.memory import allocator, returning_freed_memory
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
-from ..guards.kinds import compares_identities
+from ..guards.bytecode import facts_of
 from ..guards.reach import Reach
 from ..guards.values import comparable
 from ..ir.operations import sweep
@@ -270,7 +270,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     plain = args, kwargs
     args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(t) for t in held})
     compares = bool(stand_ins) and any(
-        compares_identities(function.__code__) for function in reach.functions)
+        facts_of(function.__code__).identities for function in reach.functions)
     if compares:
         (args, kwargs), stand_ins = plain, []
     given = list(given_tensors((args, kwargs)))
