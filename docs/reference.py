@@ -34,7 +34,19 @@ EXAMPLES = {  # file: what it shows, and its picture in docs/pictures
     "cartpole_ppo": ("PPO balances a pole", ""),
     "data_parallel_digits": ("Two processes learn digits together", ""),
 }
-SHEETS = {"PyTorch": "cheatsheet_pytorch.md", "JAX": "cheatsheet_jax.md"}
+SHEETS = {  # by framework and language; the messages of remedies are English in both
+    ("PyTorch", "en"): "cheatsheet_pytorch.md", ("JAX", "en"): "cheatsheet_jax.md",
+    ("PyTorch", "zh"): "cheatsheet_pytorch_zh.md", ("JAX", "zh"): "cheatsheet_jax_zh.md"}
+HEADS = {
+    "en": ("# From {}: a cheat sheet",
+           "Names that are the same here are left out. The messages about absent names say the "
+           "same as these tables; the tests look up each name and run each pair of expressions. "
+           "In those `x` and `y` are tensors of 2 by 3 floats, and `i` holds indices.",
+           "## Expressions that compute the same", "## Names", "what to do here"),
+    "zh": ("# 从 {} 迁移：速查表",
+           "名字相同的不列出。程序用到不存在的名字时，报错信息给出与下表相同的提示（英文）；测试会查找每个名字，"
+           "并运行每一对表达式。表达式中 `x` 和 `y` 是 2×3 的浮点张量，`i` 是下标。",
+           "## 结果相同的表达式", "## 名字", "在这里怎样做（与报错信息相同）")}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -59,8 +71,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for _, found in entries.pages():
         for page in found:
             files.append(File.generated(config, page.path, content=page.text))
-    for framework, path in SHEETS.items():
-        files.append(File.generated(config, path, content="\n".join(cheat_sheet(framework))))
+    for (framework, language), path in SHEETS.items():
+        files.append(File.generated(
+            config, path, content="\n".join(cheat_sheet(framework, language))))
     for name, (title, picture) in EXAMPLES.items():
         files.append(File.generated(config, f"examples/{name}.md",
                                     content=example(name, title, picture)))
@@ -69,25 +82,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Say that a Chinese page is Chinese."""
-    if page.file.src_uri.startswith("tutorial/zh/"):
+    if page.file.src_uri.startswith("tutorial/zh/") or page.file.src_uri.endswith("_zh.md"):
         output = output.replace('<html lang="en"', '<html lang="zh-CN"', 1)
         return output.replace("Table of contents", "目录")
     return output
 
 
-def cheat_sheet(framework: str) -> Iterator[str]:
+def cheat_sheet(framework: str, language: str) -> Iterator[str]:
     """The lines of a page: what each name of another framework is here."""
     rows = [row for row in FOREIGN_NAMES if row.framework == framework]
-    yield from (f"# From {framework}: a cheat sheet", "",
-                "Names that are the same here are left out. The messages about absent names say "
-                "the same as these tables; the tests look up each name and run each pair of "
-                "expressions. In those `x` and `y` are tensors of 2 by 3 floats, and `i` holds "
-                "indices.",
-                "", "## Expressions that compute the same", "", f"| {framework} | Lamella |",
-                "|---|---|")
+    title, about, expressions, names, remedies = HEADS[language]
+    yield from (title.format(framework), "", about, "", expressions, "",
+                f"| {framework} | Lamella |", "|---|---|")
     pairs = dict.fromkeys((row.theirs, row.ours) for row in rows if row.theirs)
     yield from (f"| {code(theirs)} | {code(ours)} |" for theirs, ours in pairs)
-    yield from ("", "## Names", "", f"| {framework} | what to do here |", "|---|---|")
+    yield from ("", names, "", f"| {framework} | {remedies} |", "|---|---|")
     for row in sorted(rows, key=lambda row: row.name.lower()):
         yield f"| {code(row.name)} | {remedy(row)} |"
 
