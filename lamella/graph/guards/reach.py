@@ -24,9 +24,8 @@ from ...tensors.tensor import Tensor
 from . import arguments
 from .absent import Spaces, note_absent, sought_by
 from .arithmetic import Arithmetic, arithmetic_of
-from .bytecode import facts_of, with_inner
+from .bytecode import facts_of
 from .kinds import (
-    ANY_NAME,
     ATOMS,
     BUFFERS,
     BY_NAME,
@@ -57,8 +56,9 @@ from .kinds import (
 from .places import Places
 
 _BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
-# as many as guards can compare in each call; models of thousands of Cells have some hundreds
-MOST_FUNCTIONS = 4000
+# A program that reaches a large library by one of its objects has thousands. Above MANY, those of
+# installed packages are followed only if they ran in a recording; above MOST there is no graph.
+MANY_FUNCTIONS, MOST_FUNCTIONS = 1000, 4000
 _OWN_KINDS = (list, dict, set, deque)
 
 
@@ -91,18 +91,20 @@ class Reach:
         closed: the objects not inspected, each with the names that lead to it, or None if there
             are none. These are large containers and arrays, those with Tensors as keys, and objects
             of Python's library, such as files and iterators. Most programs never read them while
-            they run: see `was_read`.
+            they run: see `ran.was_read`.
 
     Args:
         opened: by identity, the large containers and arrays to inspect.
         by_name: whether Tensors of closures and globals are found by names, as attributes are.
         names: names that code may mention in a form that can't be seen, as computed ones.
+        ran: the names of the only functions of installed packages to follow; None for all.
         without: by identity, lists to leave out; `hidden`: any is in several places without names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
                  without: Mapping[int, Any] | None = None, by_name: bool = False,
-                 names: Iterable[str] = ()):
+                 names: Iterable[str] = (), ran: Set[str] | None = None):
+        self._ran = ran
         self.by_name = by_name
         self.without = without or {}
         self._met: dict[int, set[tuple[int | None, Any]]] = {}  # where those left out were found
@@ -138,8 +140,8 @@ class Reach:
         self._visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
-            if len(self.functions) > MOST_FUNCTIONS:
-                self.refused = f"can reach more than {MOST_FUNCTIONS} functions"
+            if len(self.functions) > (MANY_FUNCTIONS if ran is None else MOST_FUNCTIONS):
+                self.refused = f"can reach more than {len(self.functions) - 1} functions"
                 self._waiting.clear()
         for reference, thing, lead in self._weak:
             if thing is None or id(thing) in self._seen:
@@ -155,8 +157,12 @@ class Reach:
                 without: Mapping[int, Any] | None = None, by_name: bool = False,
                 names: Iterable[str] = ()) -> Reach:
         """The objects that a call can reach, without the Tensors among its arguments."""
-        return cls(fn, *arguments.roots_of((args, kwargs)), opened=opened, without=without,
-                   by_name=by_name, names=names)
+        roots = fn, *arguments.roots_of((args, kwargs))
+        options = {"opened": opened, "without": without, "by_name": by_name, "names": names}
+        found = cls(*roots, **options)
+        if len(found.functions) <= MANY_FUNCTIONS:
+            return found
+        return cls(*roots, **options, ran=frozenset(names))
 
     def same(self, other: Reach) -> bool:
         """Whether the other has found the same objects."""
@@ -287,22 +293,6 @@ class Reach:
             is_users(owner.__module__) if issubclass(type(owner), type) else
             (name := owner.get("__name__")) != "__main__" and is_users(name))]
 
-    def not_found(self, codes: Iterable[types.CodeType]) -> set[str]:
-        """The names of functions that ran although they were not found; their names are computed.
-        """
-        found = {code for function in self.functions for code in with_inner(function.__code__)}
-        return {code.co_name for code in codes if code not in found}
-
-    def was_read(self, codes: Iterable[types.CodeType]) -> dict[int, Any]:
-        """By identity, the objects not inspected that the code which ran may have read."""
-        if not self.closed:
-            return {}
-        mentioned = {name for code in codes for name in (*facts_of(code).names, *code.co_freevars)}
-        every = not ANY_NAME.isdisjoint(mentioned)
-        return {id(thing): thing for thing, names in self.closed
-                if names is None or not names.isdisjoint(mentioned)
-                or every and not is_opaque(thing)}
-
     def _visit_cell(self, cell: CellTree) -> None:
         self.cells.append(cell)
         self._visit_class(type(cell))
@@ -431,6 +421,10 @@ class Reach:
         users = is_users(function.__module__) and is_users_code(function.__code__)
         if not users and not function.__closure__:
             return
+        code = function.__code__
+        if self._ran is not None and "-packages" in code.co_filename and (
+                code.co_name not in self._ran):
+            return  # if it runs, `ran.not_found` says so, and the next recording follows it
         self.functions.append(function)
         if users:
             self._attributes(function)
@@ -495,5 +489,5 @@ class Reach:
                     continue
                 if not isinstance(value, (types.ModuleType, type, types.FunctionType)):
                     self._name(own, own, name, value)
-                else:  # functions that ran: see `not_found`
+                else:  # functions that ran: see `ran.not_found`
                     self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None

@@ -16,6 +16,7 @@ from ...core.tracebacks import user_stacklevel
 from ...machine.collector import not_collecting
 from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
+from ..guards.ran import not_found, was_read
 from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
@@ -368,9 +369,9 @@ class Compiled(Bindable):
         self._recompilations.recorded()
         codes = trace.outside.codes
         self._by_identity |= any(facts_of(code).identities for code in codes)
-        read = trace.reach.was_read(codes)
+        read = was_read(trace.reach, codes)
         self._opened.update(read)  # the next recording looks into these containers
-        ran = trace.reach.not_found(codes) - self._ran
+        ran = not_found(trace.reach, codes) - self._ran
         self._ran |= ran  # and for these functions
         return not (read or ran)
 

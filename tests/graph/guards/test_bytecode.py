@@ -1,6 +1,7 @@
 """What functions' bytecode says, and functions that reach too many others."""
 
 import gc
+import sys
 
 import pytest
 
@@ -64,7 +65,47 @@ def test_facts_keep_no_code():
     assert len(bytecode._known) < before
 
 
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """An installed package whose one class reaches some hundred functions."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "large_library.py").write_text("\n".join((
+        *(f"def f{i}(x): return f{i + 1}(x)" for i in range(150)), "f150 = len",
+        "step = 2", "def double(x): return helper(x)", "def helper(x): return x * step",
+        "class Scaler:", "    factor = 3.0", "    def fit(self): return f0(self)",
+        "    def scale(self, x): return double(x) * self.factor")))
+    monkeypatch.syspath_prepend(str(folder))
+    import large_library
+    yield large_library
+    del sys.modules["large_library"]
+
+
+def test_functions_of_a_large_library_count_once_they_ran(library, monkeypatch):
+    monkeypatch.setattr(reach, "MANY_FUNCTIONS", 50)
+    monkeypatch.setattr(reach, "MOST_FUNCTIONS", 60)
+    scaler = library.Scaler()
+
+    @ms.jit
+    def f(x):
+        if x.shape == (0,):
+            scaler.fit()
+        return scaler.scale(x)
+
+    x = ms.Tensor([1.0, 2.0])
+    for _ in range(3):
+        assert f(x).asnumpy().tolist() == [6, 12]
+    library.step = 5  # a global that only functions of the library read
+    for _ in range(3):
+        assert f(x).asnumpy().tolist() == [15, 30]
+    scaler.factor = 1.0
+    assert f(x).asnumpy().tolist() == [5, 10]
+    library.helper = lambda x: x
+    assert f(x).asnumpy().tolist() == [1, 2]
+
+
 def test_a_function_that_reaches_too_many_others_runs_eagerly_and_says_why(monkeypatch):
+    monkeypatch.setattr(reach, "MANY_FUNCTIONS", 40)
     monkeypatch.setattr(reach, "MOST_FUNCTIONS", 50)
     space = {"table": []}
     exec("\n".join(f"def f{i}(x): return x + {i}\ntable.append(f{i})" for i in range(60)), space)

@@ -1,0 +1,31 @@
+"""What a recorded run has read beyond what was inspected before it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from .bytecode import facts_of, with_inner
+from .kinds import ANY_NAME, is_opaque
+from .reach import Reach
+
+
+def not_found(reach: Reach, codes: Iterable[types.CodeType]) -> set[str]:
+    """The names of functions that ran although they were not followed.
+
+    Their names are computed, or they are some of a large library's.
+    """
+    found = {code for function in reach.functions for code in with_inner(function.__code__)}
+    return {code.co_name for code in codes if code not in found}
+
+
+def was_read(reach: Reach, codes: Iterable[types.CodeType]) -> dict[int, Any]:
+    """By identity, the objects not inspected that the code which ran may have read."""
+    if not reach.closed:
+        return {}
+    mentioned = {name for code in codes for name in (*facts_of(code).names, *code.co_freevars)}
+    every = not ANY_NAME.isdisjoint(mentioned)
+    return {id(thing): thing for thing, names in reach.closed
+            if names is None or not names.isdisjoint(mentioned)
+            or every and not is_opaque(thing)}
