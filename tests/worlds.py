@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from torch.distributed import TCPStore, distributed_c10d
+
+from .zygote import run_together
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,31 +25,35 @@ def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK"
         rank_name, size_name: the environment variables that tell each which it is.
         **variables: more of them.
     """
+    store, environments = _environments(size, rank_name, size_name, variables)
+    processes = [subprocess.Popen([sys.executable, str(script), *arguments], env=environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                 for environment in environments]
+    processes[0].store = store  # type: ignore[attr-defined] # lasts as long as the processes
+    return processes
+
+
+def run_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
+              size_name: str = "WORLD_SIZE", **variables: str) -> list[str]:
+    """What each process of a world prints, after all have succeeded."""
+    store, environments = _environments(size, rank_name, size_name, variables)
+    answers = run_together([[str(script), *arguments]] * size, environments)
+    del store
+    assert not any(answer.returncode for answer in answers), "\n\n".join(
+        answer.stderr for answer in answers)
+    return [answer.stdout for answer in answers]
+
+
+def _environments(size: int, rank_name: str, size_name: str, variables: dict[str, str]
+                  ) -> tuple[TCPStore, list[dict[str, str]]]:
+    """The store of a world, which its processes find, and the environment of each."""
     # kept by this process, where it has chosen its port itself: nobody else can take that
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     common = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
     common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), size_name: str(size),
                "TORCHELASTIC_USE_AGENT_STORE": "True", "OMP_NUM_THREADS": "1",
                "PYTHONPATH": str(ROOT), **variables}
-    processes = [subprocess.Popen([sys.executable, str(script), *arguments],
-                             env={**common, rank_name: str(rank)}, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True) for rank in range(size)]
-    processes[0].store = store  # type: ignore[attr-defined] # lasts as long as the processes
-    return processes
-
-
-def run_world(script: Any, size: int, *arguments: str, **options: str) -> list[str]:
-    """What each process of a world prints, after all have succeeded."""
-    processes = start_world(script, size, *arguments, **options)
-    try:
-        with ThreadPoolExecutor(size) as pool:  # none waits until another's output is read
-            answers = list(pool.map(lambda process: process.communicate(timeout=900), processes))
-    finally:
-        for process in processes:
-            process.kill()
-    for process, (_, errors) in zip(processes, answers, strict=True):
-        assert process.returncode == 0, errors
-    return [out for out, _ in answers]
+    return store, [{**common, rank_name: str(rank)} for rank in range(size)]
 
 
 def wait_no_longer_than(seconds: float) -> None:

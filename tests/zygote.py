@@ -1,0 +1,129 @@
+"""Programs run in processes that are forked from one which has imported Lamella already.
+
+Importing PyTorch takes most of a small program's time, and tests run hundreds. This is for those
+whose subject isn't how a process starts: `run_together` starts them, this module run as a program
+(once for each process of tests) forks them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import random
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+
+class Ended(NamedTuple):
+    """What a process has left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mapping[str, str]],
+                 timeout: float = 900) -> list[Ended]:
+    """Run programs side by side, each with its arguments and its environment.
+
+    A program that takes longer is killed, and its status is -9.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        server = _server()
+        assert server.stdin is not None and server.stdout is not None
+        outputs = [str(Path(folder, str(i))) for i in range(len(commands))]
+        server.stdin.write(json.dumps({
+            "timeout": timeout, "cwd": os.getcwd(),
+            "runs": [{"arguments": [str(part) for part in command], "environment": dict(given),
+                      "output": output} for command, given, output in zip(
+                          commands, environments, outputs, strict=True)]}) + "\n")
+        server.stdin.flush()
+        codes = json.loads(server.stdout.readline())
+        return [Ended(code, Path(output + ".out").read_text(), Path(output + ".err").read_text())
+                for code, output in zip(codes, outputs, strict=True)]
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("OMPI", "MS_", "LAMELLA_LOGS", "GLOG"))}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.zygote"], cwd=ROOT, stdin=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, env={**environment, "OMP_NUM_THREADS": "1"})
+    atexit.register(server.kill)
+    return server
+
+
+def _serve() -> dict | None:
+    """Fork what is asked for, until nothing more is; in a forked process, returns what to run."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        pids = []
+        for run in asked["runs"]:
+            pid = os.fork()
+            if pid == 0:
+                return {**run, "cwd": asked["cwd"]}
+            pids.append(pid)
+        print(json.dumps(_statuses(pids, asked["timeout"])), flush=True)
+    return None
+
+
+def _statuses(pids: list[int], timeout: float) -> list[int]:
+    end, found = time.monotonic() + timeout, dict.fromkeys(pids)
+    while None in found.values():
+        for pid in [pid for pid, status in found.items() if status is None]:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                found[pid] = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+    return [found[pid] or 0 for pid in pids]
+
+
+def _become(run: dict) -> None:
+    """Run a program in this process, as a new one would."""
+    for number, suffix in ((1, ".out"), (2, ".err")):
+        file = os.open(run["output"] + suffix, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, number)
+        os.close(file)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.environ.clear()
+    os.environ.update(run["environment"])
+    os.chdir(run["cwd"])
+    script, *_ = sys.argv = run["arguments"]
+    sys.path[0] = str(Path(script).parent)
+    if str(ROOT) not in sys.path:
+        sys.path.insert(1, str(ROOT))
+    random.seed()
+    np.random.seed()
+    runpy.run_path(script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    import numpy as np
+
+    import lamella.communication
+    import lamella.dataset
+    import lamella.nn
+    import lamella.numpy
+    import lamella.ops
+    import lamella.parallel
+    import lamella.train  # noqa: F401
+
+    work = _serve()
+    if work is not None:
+        _become(work)
