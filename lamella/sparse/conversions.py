@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -46,29 +47,27 @@ def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple) -> RowT
 make_row_tensor_inner = make_row_tensor
 
 
-def coo_tensor_get_indices(x: COOTensor) -> Tensor:
-    """``x.indices``"""
-    return x.indices
+def _part(of: type, where: str, part: str) -> Callable[[Any], Any]:
+    """A function that gives one part of a sparse tensor of a class."""
+    def get(x: Any) -> Any:
+        need(x, of, where, "x")
+        return getattr(x, part)
+
+    get.__name__ = get.__qualname__ = where
+    get.__doc__ = f"``x.{part}`` of a `{of.__name__}`; TypeError for anything else."
+    return get
 
 
-def coo_tensor_get_values(x: COOTensor) -> Tensor:
-    """``x.values``"""
-    return x.values
-
-
-def coo_tensor_get_dense_shape(x: COOTensor) -> tuple[int, ...]:
-    """``x.shape``"""
-    return x.shape
-
-
-csr_tensor_get_indices, csr_tensor_get_values = coo_tensor_get_indices, coo_tensor_get_values
-row_tensor_get_indices, row_tensor_get_values = coo_tensor_get_indices, coo_tensor_get_values
-csr_tensor_get_dense_shape = row_tensor_get_dense_shape = coo_tensor_get_dense_shape
-
-
-def csr_tensor_get_indptr(x: CSRTensor) -> Tensor:
-    """``x.indptr``"""
-    return x.indptr
+coo_tensor_get_indices = _part(COOTensor, "coo_tensor_get_indices", "indices")
+coo_tensor_get_values = _part(COOTensor, "coo_tensor_get_values", "values")
+coo_tensor_get_dense_shape = _part(COOTensor, "coo_tensor_get_dense_shape", "shape")
+csr_tensor_get_indptr = _part(CSRTensor, "csr_tensor_get_indptr", "indptr")
+csr_tensor_get_indices = _part(CSRTensor, "csr_tensor_get_indices", "indices")
+csr_tensor_get_values = _part(CSRTensor, "csr_tensor_get_values", "values")
+csr_tensor_get_dense_shape = _part(CSRTensor, "csr_tensor_get_dense_shape", "shape")
+row_tensor_get_indices = _part(RowTensor, "row_tensor_get_indices", "indices")
+row_tensor_get_values = _part(RowTensor, "row_tensor_get_values", "values")
+row_tensor_get_dense_shape = _part(RowTensor, "row_tensor_get_dense_shape", "shape")
 
 
 def row_tensor_add(x: RowTensor, y: RowTensor) -> RowTensor:

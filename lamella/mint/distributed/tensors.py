@@ -100,6 +100,8 @@ def all_gather_into_tensor_uneven(output: Tensor, input: Tensor,
     name = "all_gather_into_tensor_uneven"
     raw, found = raw_of(name, input), group_of(group, name)
     sizes = _sizes(name, "output_split_sizes", output_split_sizes, output.shape, found)
+    if not raw.ndim:
+        raise ValueError(f"For '{name}', 'input' must have at least one dimension, but has none.")
     parts = exchange.all_to_all(name, [raw] * found.size,
                                 [(size, *raw.shape[1:]) for size in sizes], found)
     write_into(name, output, torch.cat(parts))
