@@ -25,6 +25,7 @@ from .constants import fold
 from .convolutions import convolutions
 from .halves import halves
 from .memory import Liveness, Memory, reshapes_in_place
+from .parts import join_parts
 from .peephole import peephole
 from .recomputation import recompute_casts
 from .relus import relu_after_pools
@@ -81,6 +82,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     recorded = len(better.graph.nodes)
     simplify(better)
     relu_after_pools(better)
+    if join_parts(better):
+        sweep(better.graph)
     recompute_casts(better.graph)
     if measure:
         better.recompile()

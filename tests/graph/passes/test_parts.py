@@ -1,0 +1,83 @@
+"""Gradients of the parts of a tensor are put side by side."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lamella.graph.passes.order import improve
+from lamella.graph.passes.parts import join_parts
+from tests.graph.passes.checks import check_same, count, recorded
+
+
+def differentiated(function, *shape):
+    def step(x):
+        x = x.detach().requires_grad_()
+        y = function(x.sin())
+        return y.detach(), *torch.autograd.grad((y * y.cos()).sum(), x)
+
+    return step, torch.randn(shape)
+
+
+def attention(x):
+    qkv = x.view(2, 5, 3, 4, 6).permute(2, 0, 3, 1, 4)
+    q, k, v = qkv[0], qkv[1], qkv[2]
+    return F.softmax(q @ k.transpose(-1, -2), -1) @ v
+
+
+def gates(x):
+    i, f, o = x[:, :4], x[:, 4:9], x[:, 9:]
+    return i.sigmoid() * f[:, :4] + o.tanh() * f[:, 1:]
+
+
+
+PROGRAMS = [(attention, (2, 5, 72)), (gates, (3, 13)),
+            (lambda x: x[..., 0] * x[..., 1], (3, 4, 2)),
+            (lambda x: x[0] + x[1].exp() - x[-1] * 2, (3, 4))]
+
+
+@pytest.mark.parametrize(("function", "shape"), PROGRAMS)
+def test_the_same_results_without_sums(function, shape):
+    step, x = differentiated(function, *shape)
+    graph, other = recorded(step, x), recorded(step, x)
+    assert join_parts(other) == 1
+    other.graph.eliminate_dead_code()
+    other.recompile()
+    assert count(graph, "select_backward", "slice_backward") >= 2
+    assert count(other, "stack", "cat") == 1
+    assert count(other, "select_backward", "slice_backward") < count(
+        graph, "select_backward", "slice_backward")
+    check_same(graph, other, [x], 0.0)
+    check_same(graph, improve(graph, [x]), [x], 1e-6)
+
+
+def test_a_copy_in_another_order_is_made_at_once():
+    step, x = differentiated(attention, 2, 5, 72)
+    other = recorded(step, x)
+    before = count(other, "clone")
+    assert join_parts(other) == 1 and count(other, "clone") == before - 1
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x[0] * x[1],  # not the whole
+    lambda x: x[0] * x[1] + x[2] * x[0],  # one of them twice
+    lambda x: x[:2] * x[1:],  # they overlap
+    lambda x: x[0] * x[1] * x[2] + x.sum(0),  # and something else
+    lambda x: x[::2].sum(0) * x[1],  # steps of two
+])
+def test_other_sums_stay(function):
+    step, x = differentiated(function, 3, 4)
+    graph, other = recorded(step, x), recorded(step, x)
+    assert join_parts(other) == 0
+    check_same(graph, other, [x], 0.0)
+
+
+def test_parts_that_are_written_stay():
+    def step(x):
+        x = x.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad((x[0] * x[1]).sum(), x)
+        return gradient.add_(1.0), gradient
+
+    x = torch.randn(2, 4)
+    graph, other = recorded(step, x), recorded(step, x)
+    assert join_parts(other) == 0
+    check_same(graph, other, [x], 0.0)
