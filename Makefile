@@ -12,6 +12,7 @@
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
+# make pictures   the pictures of the examples, made by running them
 # make screenshots   the site's pages as a browser shows them, in build/screenshots
 # make wheel   a source archive and the wheel that is built from it, in dist
 # make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
@@ -22,7 +23,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs screenshots rooms wheel clean
+.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs pictures screenshots rooms wheel clean
 
 setup: $(STAMP)
 
@@ -82,6 +83,10 @@ $(DOCS_STAMP): $(STAMP)
 # the variable: no advertisement for MkDocs' successors
 docs: $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) $(BIN)/python -m mkdocs build --strict
+
+# the pictures of the examples, made by running them (some minutes); ARGS=spiking for one
+pictures: setup
+	$(BIN)/python docs/pictures.py $(ARGS)
 
 # the site's pages in a browser, at two widths, light and dark, in OUT
 screenshots: docs

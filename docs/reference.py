@@ -25,14 +25,14 @@ sys.path.pop(0)
 
 EXAMPLES = {  # file: what it shows, and its picture in docs/pictures
     "mnist_lenet": ("LeNet-5 reads digits, with a clipped gradient", "lenet.png"),
-    "mnist_model": ("The same with Model: callbacks, and a run that survives", ""),
-    "spiking": ("A spiking network, with a surrogate gradient", ""),
-    "char_gpt": ("A small GPT writes text, character by character", ""),
-    "sentiment_bert": ("A small BERT judges reviews", ""),
-    "digits_dcgan": ("A DCGAN draws digits", ""),
-    "cartpole_a2c": ("A2C balances a pole", ""),
-    "cartpole_ppo": ("PPO balances a pole", ""),
-    "data_parallel_digits": ("Two processes learn digits together", ""),
+    "mnist_model": ("The same with Model: callbacks, and a run that survives", "mnist_model.png"),
+    "spiking": ("A spiking network, with a surrogate gradient", "spiking.png"),
+    "char_gpt": ("A small GPT writes text, character by character", "char_gpt.png"),
+    "sentiment_bert": ("A small BERT judges reviews", "sentiment_bert.png"),
+    "digits_dcgan": ("A DCGAN draws digits", "digits_dcgan.png"),
+    "cartpole_a2c": ("A2C balances a pole", "cartpole_a2c.png"),
+    "cartpole_ppo": ("PPO balances a pole", "cartpole_ppo.png"),
+    "data_parallel_digits": ("Two processes learn digits together", "data_parallel_digits.png"),
 }
 SHEETS = {  # by framework and language; the messages of remedies are English in both
     ("PyTorch", "en"): "cheatsheet_pytorch.md", ("JAX", "en"): "cheatsheet_jax.md",

@@ -20,7 +20,7 @@ class _ThreadState(threading.local):
         overlay: for each Parameter, the raw tensor that stands for its data; None outside of
             gradient calls and `to_float` Cells.
         level: the innermost gradient call whose function is running, see `autodiff.level`.
-        trace: the run being recorded as a graph, see `graph.trace`.
+        trace: the run being recorded as a graph, see `graph.tracing.trace`.
         whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
         as_graph: whether this is inside a function that the program asked to compile.
     """
