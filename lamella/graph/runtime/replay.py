@@ -41,7 +41,7 @@ from ..tracing.draws import Positions
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
-from .plan import FORCED, Heat, Plan
+from .plan import Heat, Plan, is_forced
 from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
@@ -148,7 +148,7 @@ class Path:
         self.runs = 0
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process
-        self.settled = level == "O0" and not FORCED
+        self.settled = level == "O0" and not is_forced()
         self._tried = 0.0  # seconds
         self._lowered = False  # whether the choice of its executor is final
         self.graph = graph
@@ -334,7 +334,7 @@ class Path:
                     if self.settled and hot:
                         release()  # the memory that the comparisons took
         except Exception:  # noqa: BLE001  (the call itself has succeeded)
-            if FORCED:
+            if is_forced():
                 raise
             self.settled = True
         finally:

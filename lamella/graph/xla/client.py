@@ -1,16 +1,21 @@
 """XLA in this process: its client, and executables that run on PyTorch's memory.
 
-Only `jaxlib` is imported, not JAX: a program that uses JAX itself keeps its own client, settings
+The client is one of `jaxlib`'s: a program that uses JAX itself keeps its own, with its settings
 and threads. The names that are used here are not documented ones, so `lamella[xla]` asks for the
 versions of JAX that they are known of; with any other, `available` is false.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
+import importlib.metadata
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -38,8 +43,6 @@ def available() -> bool:
 @functools.lru_cache(maxsize=1)
 def version() -> str:
     """The version of jaxlib, without its import."""
-    import importlib.metadata
-
     return importlib.metadata.version("jaxlib")
 
 
@@ -99,7 +102,7 @@ class Executable:
     def _imported(self, number: int, value: torch.Tensor) -> Any:
         order, place = self._orders[number], value.data_ptr()
         raw = value.detach()
-        dense = (raw if order is None else raw.permute(order)).contiguous()
+        dense = (raw if order is None else raw.permute(*order)).contiguous()
         array = self._import(torch._C._to_dlpack(dense), self._device, None)  # type: ignore[attr-defined]
         if self._stays[number] and place % ALIGNED == 0 and dense.data_ptr() == place:
             self._kept[number] = place, array
@@ -107,28 +110,41 @@ class Executable:
 
 
 def client() -> Any:
-    """XLA's client for the CPU, made at the first call, with as many threads as PyTorch has."""
+    """XLA's client for the CPU, made at the first call, with as many threads as PyTorch has.
+
+    This takes a second, mostly since the first import of a tensor imports JAX.
+    """
     with _making:
         if not _clients:
-            before = {name: os.environ.get(name) for name in ("NPROC", "TF_CPP_MIN_LOG_LEVEL")}
-            os.environ.update(NPROC=str(torch.get_num_threads()), TF_CPP_MIN_LOG_LEVEL="3")
-            try:
-                from jaxlib import xla_client
-
-                _clients.append(xla_client.make_cpu_client(asynchronous=False))
-            finally:
-                for name, value in before.items():
-                    if value is None:
-                        del os.environ[name]
-                    else:
-                        os.environ[name] = value
+            if "jax" not in sys.modules:  # it would warn of each fork, but no child uses it
+                warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+            with _variables(NPROC=str(torch.get_num_threads()), TF_CPP_MIN_LOG_LEVEL="3"):
+                made = importlib.import_module("jaxlib.xla_client").make_cpu_client(
+                    asynchronous=False)
+                _xla().dlpack_managed_tensor_to_buffer(
+                    torch._C._to_dlpack(torch.zeros(1)),  # type: ignore[attr-defined]
+                    made.local_devices()[0], None)
+            _clients.append(made)
         return _clients[0]
 
 
-def _xla() -> Any:
-    from jaxlib import _jax
+@contextlib.contextmanager
+def _variables(**values: str) -> Iterator[None]:
+    """Sets environment variables for a while."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
-    return _jax
+
+def _xla() -> Any:
+    return importlib.import_module("jaxlib._jax")
 
 
 def _forget() -> None:

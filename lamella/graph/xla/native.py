@@ -73,16 +73,14 @@ class Native(MachineCode):
             background.submit(lambda: self._make(text), quick=True)
 
     def make_now(self, values: list[torch.Tensor]) -> None:
-        """Compile it in this process, which then has JAX with 64 bits: for tests."""
-        import jax
-
+        """Compile it in this process, which imports JAX: for tests."""
         self.requested = self.finished = True
         if self._graph is None:
             return
-        jax.config.update("jax_enable_x64", True)
         try:
             found = described(self._graph, values)
-            self._run = self._executable(compiled(json.loads(json.dumps(found))), found)
+            self._run = self._executable(compiled(json.loads(json.dumps(found)),
+                                                  torch.get_num_threads()), found)
         except NotLowered as reason:
             self._refuse(reason)
 

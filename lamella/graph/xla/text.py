@@ -38,16 +38,16 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
         if node.op == "call_function":
             numbers[node] = len(numbers)
             steps.append(_step(node, numbers, forms))
-    places = [order_of(form_of_value(x)) for x in inputs]
-    ends = [order_of(forms[n]) for n in results]
-    return {"inputs": [[[x.shape[i] for i in order], _type(x.dtype)]
+    places = [_place_of(form_of_value(x)) for x in inputs]
+    ends = [forms[n] for n in results]
+    return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
-            "places": list(map(_unless_plain, places)),
-            "orders": list(map(_inverse, places)), "steps": steps,
-            "results": [[numbers[n], _unless_plain(order)]
-                        for n, order in zip(results, ends, strict=True)],
-            "strides": [list(forms[n].stride) for n in results],
-            "shapes": [list(forms[n].shape) for n in results]}
+            "places": places, "orders": [order and _inverse(order) for order in places],
+            "steps": steps,
+            "results": [[numbers[n], repeated(form), order_of(form)]
+                        for n, form in zip(results, ends, strict=True)],
+            "strides": [list(form.stride) for form in ends],
+            "shapes": [list(form.shape) for form in ends]}
 
 
 def check(graph: GraphModule) -> None:
@@ -61,30 +61,47 @@ def check(graph: GraphModule) -> None:
     _check_aliases(nodes)
 
 
-def order_of(form: Form | None) -> list[int]:
-    """The dimensions in the order in which they lie in memory, the outermost first.
+def order_of(form: Form | None) -> list[int] | None:
+    """The dimensions in the order in which they lie in memory, the outermost first; None if that
+    is their order already. Repeated dimensions count as one element.
 
     Raises:
-        NotLowered: if there are gaps in memory, or elements that overlap.
+        NotLowered: if there are gaps in memory, or elements that overlap otherwise.
     """
     if form is None or form.device.type != "cpu" or form.dtype not in TYPES:
         raise NotLowered("a value that isn't a dense tensor of the CPU")
-    order = sorted(range(len(form.shape)), key=lambda i: (-form.stride[i], -form.shape[i], i)
-                   ) if not form.contiguous else list(range(len(form.shape)))
+    if form.contiguous:
+        return None
+    once = repeated(form)
+    lengths = [1 if i in once else n for i, n in enumerate(form.shape)]
+    order = sorted(range(len(lengths)), key=lambda i: (-form.stride[i], -lengths[i], i))
     step = 1
     for i in reversed(order):
-        if form.shape[i] != 1 and form.stride[i] != step and form.size:
+        if lengths[i] != 1 and form.stride[i] != step and form.size:
             raise NotLowered("a tensor with gaps")
-        step *= max(form.shape[i], 1)
-    return order
-
-
-def _unless_plain(order: list[int]) -> list[int] | None:
+        step *= max(lengths[i], 1)
     return None if order == sorted(order) else order
 
 
-def _inverse(order: list[int]) -> list[int] | None:
-    return _unless_plain(sorted(range(len(order)), key=order.__getitem__))
+def repeated(form: Form | None) -> list[int]:
+    """The dimensions whose elements all lie in the same place."""
+    assert form is not None
+    return [i for i, (n, step) in enumerate(zip(form.shape, form.stride, strict=True))
+            if n > 1 and step == 0]
+
+
+def _place_of(form: Form | None) -> list[int] | None:
+    """`order_of` an input; with gaps it is copied row by row."""
+    if form is not None and form.device.type == "cpu" and form.dtype in TYPES:
+        try:
+            return None if repeated(form) else order_of(form)
+        except NotLowered:
+            return None
+    return order_of(form)
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return sorted(range(len(order)), key=order.__getitem__)
 
 
 def _check_names(nodes: list[Node]) -> None:
@@ -130,10 +147,11 @@ def _check_aliases(nodes: list[Node]) -> None:
     for node in nodes:
         if node.op != "call_function":
             continue
-        if not doubtful.isdisjoint(written_by(node, bases)):
+        if effects_of(node.target).reshapes_in_place:  # nothing is written
+            if len(node.all_input_nodes[0].users) > 1:
+                raise NotLowered("a tensor that changes its form")
+        elif not doubtful.isdisjoint(written_by(node, bases)):
             raise NotLowered("written memory that other values may share")
-        if effects_of(node.target).reshapes_in_place and len(node.all_input_nodes[0].users) > 1:
-            raise NotLowered("a tensor that changes its form")
 
 
 class _Forms(Interpreter):

@@ -11,8 +11,9 @@ from .table import TABLE, VIEWS, Form, NotLowered
 from .values import Values
 
 # of XLA: nothing may be computed less exactly than by PyTorch's kernels
-OPTIONS = {"xla_cpu_enable_fast_math": False, "xla_cpu_enable_fast_min_max": False,
-           "xla_allow_excess_precision": False}
+OPTIONS: dict[str, str | bool] = {
+    "xla_cpu_enable_fast_math": False, "xla_cpu_enable_fast_min_max": False,
+    "xla_allow_excess_precision": False}
 
 
 def compiled(described: dict[str, Any], threads: int = 1) -> bytes:
@@ -21,27 +22,36 @@ def compiled(described: dict[str, Any], threads: int = 1) -> bytes:
     Raises:
         NotLowered: if an operation, or a use of it, isn't in the table.
     """
-    arrays = [jax.ShapeDtypeStruct(tuple(shape), dtype) for shape, dtype in described["inputs"]]
-    lowered = jax.jit(function_of(described), keep_unused=True).lower(*arrays)
-    options = {**OPTIONS, "xla_cpu_multi_thread_eigen": threads > 1}
-    return lowered.compile(options).runtime_executable().serialize()
+    with jax.enable_x64(True):
+        arrays = [jax.ShapeDtypeStruct(tuple(shape), dtype)
+                  for shape, dtype in described["inputs"]]
+        lowered = jax.jit(function_of(described), keep_unused=True).lower(*arrays)
+        options = {**OPTIONS, "xla_cpu_multi_thread_eigen": threads > 1}
+        made: Any = lowered.compile(options).runtime_executable()
+    return made.serialize()
 
 
 def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
     """A function of a graph's inputs that computes its results by the table."""
     shapes = [[[shape[i] for i in order] if order else shape, dtype] for (shape, dtype), order
               in zip(described["inputs"], described["orders"], strict=True)]
-    steps = rolled(described["steps"], shapes, [n for n, _ in described["results"]])
+    steps = rolled(described["steps"], shapes, [n for n, *_ in described["results"]])
 
     def run(*arrays: Any) -> list[Any]:
         written = any(step.get("writes") for step in steps)
         values = Values(list(arrays), described["orders"], written)
         for step in steps:
             run_step(values, step)
-        return [jnp.transpose(values[n], order) if order else values[n]
-                for n, order in described["results"]]
+        return [_in_memory(values[n], *places) for n, *places in described["results"]]
 
     return run
+
+
+def _in_memory(x: Any, repeated: list[int], order: list[int] | None) -> Any:
+    """A result as it lies in memory, where repeated dimensions have one element."""
+    for dim in repeated:
+        x = lax.slice_in_dim(x, 0, 1, axis=dim)
+    return jnp.transpose(x, order) if order else x
 
 
 def run_step(values: Values, step: dict[str, Any]) -> None:
@@ -95,10 +105,11 @@ def run_loop(values: Values, step: dict[str, Any]) -> None:
     first = [[values[n] for n in queue["first"]] for queue in queues]
     stacks = [values.stack(numbers) for numbers in step["stacks"]]
     ends = [jnp.zeros(*forms_of(form)) for _, form in step["last"]]
+    outside = {at: values[at] for kind, at in reads if kind == "s"}  # not computed in each step
 
     def run(state: Any, elements: Any) -> Any:
         carried, _ = state
-        given = [values[at] if kind == "s" else elements[at] if kind == "x" else carried[at][0]
+        given = [outside[at] if kind == "s" else elements[at] if kind == "x" else carried[at][0]
                  for kind, at in reads]
         own = Values(given, [None] * len(given), False)
         for one in step["body"]:

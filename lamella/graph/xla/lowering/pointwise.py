@@ -13,7 +13,7 @@ from .table import Form, NotLowered, is_inexact, of_type, pointwise, row, wide
 _INEXACT = ("exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh")
 _RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
             "acosh": "arccosh", "atanh": "arctanh"}
-_SPECIAL = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "digamma",
+_SPECIAL = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln",
             "erfinv": "erfinv", "special_ndtri": "ndtri", "special_i0e": "i0e",
             "special_i1e": "i1e", "special_i1": "i1", "i0": "i0"}
 _SAME = {"neg": "negative", "abs": "abs", "sign": "sign", "sgn": "sign", "floor": "floor",
@@ -179,6 +179,11 @@ def _reciprocal(x: Any) -> Any:
 @_row("rsqrt", inexact=True)
 def _rsqrt(x: Any) -> Any:
     return 1 / jnp.sqrt(x)
+
+
+@_row("digamma", inexact=True)
+def _digamma(x: Any) -> Any:
+    return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jax.scipy.special.digamma(x))
 
 
 @_row("round")

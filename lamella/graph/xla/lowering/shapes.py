@@ -105,6 +105,8 @@ def _unfold(form: Form, x: Any, dim: int, size: int, step: int) -> Any:
 
 @row("unfold_backward")
 def _unfold_backward(form: Form, g: Any, sizes: list[int], dim: int, size: int, step: int) -> Any:
+    if not sizes:
+        return g.reshape(form.shape)
     axis = _axis(dim, len(sizes))
     starts = jnp.arange(g.shape[axis]) * step
     at = starts[:, None] + jnp.arange(size)[None, :]
