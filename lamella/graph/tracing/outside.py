@@ -174,7 +174,8 @@ class Outside:
         if event == "call":
             if kind == USERS:
                 if code not in self.codes and not _is_importing(frame):
-                    self.meets(code)
+                    if _log_around(frame) is None or self._caller(frame.f_back)[0] == USERS:
+                        self.meets(code)
                     self.codes[code] = frame.f_globals
                     if "__hash__" in code.co_names:  # it is called in a way that nothing reports
                         self._refuse("calls __hash__")
