@@ -28,6 +28,7 @@ from .autodiff import (
 )
 from .autodiff import no_grad as _no_grad
 from .commands.doctor import run_check
+from .compat import einops_backend as _einops_backend
 from .compat import public_paths as _public_paths
 from .compat.missing import name_of as _name_of
 from .core import context, dtype, tree
@@ -187,6 +188,7 @@ from .train.serialization import (
 _keep_freed_memory()
 _fold_tracebacks()
 _public_paths.install()
+_einops_backend.install()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""
