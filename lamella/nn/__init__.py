@@ -24,6 +24,7 @@ from .loss import *
 from .margin_loss import *
 from .math import *
 from .matrix import *
+from .moving_average import *
 from .normalization import *
 from .optim import *
 from .padding import *

@@ -1,4 +1,4 @@
-"""einops on Tensors: as on NumPy's arrays, with gradients, compiled, whichever is imported first."""
+"""einops on Tensors: as on NumPy arrays, with gradients, compiled, whichever comes first."""
 
 import subprocess
 import sys
