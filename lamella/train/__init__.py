@@ -44,6 +44,7 @@ LAZY = {name: room for room, names in {
         transform_checkpoints""",
     "strategy_files": "build_searched_strategy merge_pipeline_strategys restore_group_info_list",
     "summary": "SummaryRecord",
+    "torch_weights": "load_torch_weights",
     "unified": "unified_safetensors",
 }.items() for name in names.split()}
 
