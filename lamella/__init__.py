@@ -28,7 +28,6 @@ from .autodiff import (
 )
 from .autodiff import no_grad as _no_grad
 from .commands.doctor import run_check
-from .compat import einops_backend as _einops_backend
 from .compat import public_paths as _public_paths
 from .compat.missing import name_of as _name_of
 from .core import context, dtype, tree
@@ -143,6 +142,7 @@ from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
+from .ops import einops_backend as _einops_backend
 from .parallel.layout import Layout
 from .parallel.search_settings import (
     get_algo_parameters,
