@@ -301,7 +301,7 @@ class Path:
             self.runs += 1
             self.spent += time.perf_counter() - start
             if not self.is_final and (
-                    self.runs in (1, SOON) or self.spent > WARM and not (
+                    self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
                         plan.waits and self._measured and self._lowered)):
                 self._settle(plan, values, count)
         if computed is not None:
