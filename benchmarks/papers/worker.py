@@ -1,6 +1,7 @@
 """A contestant in a process of its own: ``python -m ...worker FRAMEWORK ALGORITHM THREADS``.
 
-It is asked over pipes. A line in asks for seconds of warming up or for a number of calls; a line of JSON answers.
+It is asked over pipes. A line in asks for seconds of warming up, or for a number of calls; a line
+of JSON answers.
 """
 
 from __future__ import annotations

@@ -266,7 +266,8 @@ class Stage:
         assert self.native is not None and self.xla is not None
         if is_forced():
             self._force(values)
-        elif "xla" not in self._compared and self.xla.is_possible and ENGINE != "inductor":
+        elif (heat > Heat.COLD or self._known == "xla") and ENGINE != "inductor" and (
+                "xla" not in self._compared and self.xla.is_possible):
             if self.xla.finished and self._known == "xla" and heat < Heat.HOT:
                 self.run, self.backend = self.xla.load() or self.run, "xla"
             elif self.xla.finished:
@@ -281,9 +282,9 @@ class Stage:
         self.native = Native(self.module, values)
         self.xla = Xla(self.module, self.native.text, self.stays, lambda x: self.replay(x))
         self._known = self.xla.remembered() or self.native.remembered()
-        if self._known == "xla":
+        if self._known == "xla" and ENGINE != "inductor":
             self.xla.request(values)  # loaded in the background
-        elif self._known is not None:
+        elif self._known is not None and self._known != "xla":
             way = self._way(self._known, values)
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"

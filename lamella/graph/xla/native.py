@@ -35,24 +35,30 @@ class Native(MachineCode):
     backends = ("replay", "xla", "inductor")
 
     def __init__(self, graph: GraphModule, text: str, stays: Sequence[bool], otherwise: Run):
-        self._graph: GraphModule | None = None
+        self._module, self._graph = graph, None
         self._stays, self._otherwise = list(stays), otherwise
         self._run: Run | None = None
-        key = None
-        if text and client.available():
-            try:
-                self._graph = plain(graph)
-                check(self._graph)
-                if cache.cache_folder() is not None:
-                    key = cache.key_of("xla", FORMAT, client.version(), text)
-            except NotLowered as reason:
-                self._refuse(reason)
-        super().__init__(key)
+        self._is_refused = not client.available()
+        has_name = text and not self._is_refused and cache.cache_folder() is not None
+        super().__init__(cache.key_of("xla", FORMAT, client.version(), text) if has_name else None)
 
     @property
     def is_possible(self) -> bool:
-        """Whether XLA may run the graph, as far as is known."""
-        return self._graph is not None and not (self.finished and self._run is None)
+        """Whether XLA may run the graph, as far as is known without running it."""
+        if self.finished:
+            return self._run is not None
+        return self._plain() is not None
+
+    def _plain(self) -> GraphModule | None:
+        """The graph that is described; None if XLA can't run it."""
+        if self._graph is None and not self._is_refused:
+            try:
+                graph = plain(self._module)
+                check(graph)
+                self._graph = graph
+            except NotLowered as reason:
+                self._refuse(reason)
+        return self._graph
 
     def request(self, values: list[torch.Tensor]) -> None:
         """Have it loaded, and compiled unless it is on disk; `finished` tells when that has ended.
@@ -62,11 +68,9 @@ class Native(MachineCode):
         """
         self.requested = True
         text = None
-        if self.key is not None and self.entry() is None and self._graph is not None:
-            try:
-                text = json.dumps(described(self._graph, values))
-            except NotLowered as reason:
-                self._refuse(reason)
+        if self.key is not None and self.entry() is None:
+            found = self._described(values)
+            text = None if found is None else json.dumps(found)
         if self.key is None:
             self.finished = True
         else:
@@ -74,18 +78,25 @@ class Native(MachineCode):
 
     def make_now(self, values: list[torch.Tensor]) -> None:
         """Compile it in this process, which imports JAX: for tests."""
-        self.requested = self.finished = True
-        if self._graph is None:
-            return
+        found = self._described(values)
         try:
-            found = described(self._graph, values)
-            self._run = self._executable(compiled(json.loads(json.dumps(found)),
-                                                  torch.get_num_threads()), found)
+            if found is not None:
+                self._run = self._executable(compiled(
+                    json.loads(json.dumps(found)), torch.get_num_threads()), found)
         except NotLowered as reason:
             self._refuse(reason)
+        self.requested = self.finished = True
+
+    def _described(self, values: list[torch.Tensor]) -> dict[str, Any] | None:
+        graph = self._plain()
+        try:
+            return None if graph is None else described(graph, values)
+        except NotLowered as reason:
+            self._refuse(reason)
+            return None
 
     def _refuse(self, reason: NotLowered) -> None:
-        self.key = self._graph = None
+        self.key, self._graph, self._is_refused = None, None, True
         logs.show("schedule", f"a stage isn't for XLA, because of {reason}")
 
     def load(self) -> Run | None:
@@ -99,7 +110,7 @@ class Native(MachineCode):
             self._run = self._loaded()
         finally:
             self.finished = True
-            self._graph = None if self._run is None else self._graph
+            self._graph = None  # not needed any more
 
     def _loaded(self) -> Run | None:
         folder = self.entry()
