@@ -171,7 +171,8 @@ class Plan:
     @property
     def waits(self) -> bool:
         """Whether there is nothing to do before a compilation has ended."""
-        return all(stage.waits for stage in self.stages)
+        left = [stage for stage in self.stages if not stage.settled]
+        return bool(left) and all(stage.waits for stage in left)
 
     def settle(self, values: list[torch.Tensor], heat: Heat) -> None:
         """Continue the autotuning of each stage; `values` are those of a run, and forgotten."""
@@ -242,11 +243,8 @@ class Stage:
     @property
     def waits(self) -> bool:
         """Whether there is nothing to do before a compilation has ended."""
-        if self.settled:
-            return True
-        wanted = next((e for e in (self.xla, self.native)
-                       if e is not None and e.requested and not e.finished), None)
-        return wanted is not None and not isinstance(self.run, Choice)
+        return any(code is not None and code.requested and not code.finished
+                   for code in (self.xla, self.native)) and not isinstance(self.run, Choice)
 
     def settle(self, values: list[torch.Tensor], heat: Heat,
                results: list[torch.Tensor] | None = None) -> None:
