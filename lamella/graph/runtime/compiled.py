@@ -22,6 +22,7 @@ from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.symbolic import Symbolic, preparation
+from ..tracing.taping import may_be_taped
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
@@ -33,6 +34,7 @@ from .limits import Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
+from .reporting import Reporting
 from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
@@ -43,7 +45,7 @@ _NEW = "arguments that differ each time"  # the key of the reason why their call
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
-class Compiled(Bindable):
+class Compiled(Bindable, Reporting):
     """A function with its recorded graphs.
 
     It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
@@ -57,6 +59,7 @@ class Compiled(Bindable):
     """
 
     meaning = staticmethod(contextlib.nullcontext)  # around each run of the function
+    _path: type[Path] = Path
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
                  dynamic: list[Any] | None = None):
@@ -73,6 +76,7 @@ class Compiled(Bindable):
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
         self._by_name = False  # whether Tensors in variables and globals are found by their names
+        self._taped: Compiled | None = None  # the graphs for calls inside of a gradient call
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
@@ -83,12 +87,26 @@ class Compiled(Bindable):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
-            return self._eagerly(args, kwargs)  # part of a larger run
+            return self._inside(args, kwargs)  # part of a larger run
         if self._direct is not None and not kwargs and self._direct_for == settings():
             out = self._direct(*args)
             if out is not None:
                 self.replays += 1
                 return out
+        return self._called(args, kwargs)
+
+    def _inside(self, args: tuple, kwargs: dict) -> Any:
+        """A call inside of a larger run: its graphs for gradient calls, or the function."""
+        if not may_be_taped():
+            return self._eagerly(args, kwargs)
+        if self._taped is None:
+            from .taped import Taped  # is a `Compiled` itself
+
+            self._taped = Taped(self)
+        return self._taped._called(args, kwargs)
+
+    def _called(self, args: tuple, kwargs: dict) -> Any:
+        """A call on its own: a replay, or a recorded run."""
         inputs = raws_of(args, kwargs)
         key = key_of(args, kwargs, form_of, inputs)
         if (self._eager and key in self._eager
@@ -187,36 +205,6 @@ class Compiled(Bindable):
             return path, watch.reach, found
         return None
 
-    def report(self) -> dict[str, Any]:
-        """How the function has been run.
-
-        Returns:
-            The numbers of traces, replays, guard misses and recorded graphs; for each
-            recompilation the guard that failed, and its line; the reasons why calls run eagerly.
-        """
-        paths = self._paths()
-        return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
-                "graphs": len(paths),
-                "backends": [path.backend for path in paths],
-                "kernels": [path.nodes for path in paths],
-                "recompilations": [str(found) for found in self._recompilations.noted.copy()],
-                "eager": sorted(set(self._eager.values()))}
-
-    def _paths(self) -> list[Path]:
-        """All recorded graphs."""
-        return [path for several in list(self._entries.values()) for *_, path in several]
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is final how each recorded graph is run, and by which executor."""
-        return all(path.is_final for path in self._paths())
-
-    def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
-        """The graphs recorded for arguments of this kind, or else those for any size."""
-        found = (self._entries.get(key_of(args, kwargs))
-                 or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
-        return [path for *_, path in found]
-
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
         with self._changing:  # other threads keep using the old list
             others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
@@ -268,7 +256,7 @@ class Compiled(Bindable):
             return self._eagerly(args, kwargs)  # another thread records it
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
             self._recording.release()
-            return self(*args, **kwargs)
+            return self._called(args, kwargs)
         entered = gate.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
@@ -304,7 +292,7 @@ class Compiled(Bindable):
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
-        trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+        trace = run_traced(self._recorded_as(inputs), args, kwargs, watch.reach, before=before)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
         self._keep(self._varying, kind, varying)
@@ -323,7 +311,7 @@ class Compiled(Bindable):
             try:
                 # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
-                path = Path(trace, inputs, self.level if clock else "O0")
+                path = self._path(trace, inputs, self.level if clock else "O0")
             except CannotTrace as refusal:
                 if (isinstance(refusal, GuardTooLate) and not self.fullgraph
                         and varying.may_hold_reads(trace.reads)):
@@ -359,6 +347,15 @@ class Compiled(Bindable):
             found = Sizes(self.dynamic)
             self._keep(self._sizes, place, found)
         return found
+
+    def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
+        """What is called in a recorded run.
+
+        Args:
+            inputs: the arguments' data.
+            apart: whether the run will be discarded.
+        """
+        return self.fn
 
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
         return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
@@ -396,15 +393,17 @@ class Compiled(Bindable):
             if not alone:
                 return None
             try:
-                rehearsal = Rehearsal(self.fn, args, kwargs, reach, varying, given)
+                rehearsal = Rehearsal(self._recorded_as(inputs, apart=True), args, kwargs, reach,
+                                      varying, given)
                 level = "O0" if rehearsal.numbers.tensors else self.level
-                path = Path(rehearsal.trace, inputs, level)
+                path = self._path(rehearsal.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
                 self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
-            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach, may_draw=True))
+            trace = run_traced(self._recorded_as(inputs), args, kwargs, reach,
+                               before=Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
@@ -459,7 +458,8 @@ class Compiled(Bindable):
         """Record a graph for several sizes, and run it: it and its results, or None."""
         values = watch.values()
         try:
-            path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
+            path = symbolic_path(self._recorded_as(inputs, apart=True), args, kwargs, watch.reach,
+                                 inputs, symbolic, self._path)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             about.refused = f"{type(reason).__name__}: {reason}"
