@@ -112,7 +112,7 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
     with entered(level), _aliases(things, roots, apart, pulls) as aliases:
         value = fn(*args, **kwargs)
     if trace.refused is None and pulls.refused is None:
-        _rehearse(pulls, value, aliases)
+        _rehearse(pulls, value, aliases, None if apart else Snapshot(trace.reach))
     if pulls.refused is not None:
         if apart:
             raise CannotTrace(pulls.refused)
@@ -166,8 +166,13 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
                 thing._raw = data
 
 
-def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None]) -> None:
-    """Run the backward passes from what the run returned."""
+def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None],
+              before: Snapshot | None) -> None:
+    """Run the backward passes from what the run returned.
+
+    Args:
+        before: the objects as they are; None if they will be restored anyway.
+    """
     trace = state.trace
     results = {}
     for tensor in tensors(value):
@@ -184,7 +189,7 @@ def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None]) -> N
         of_first = [i for i, raw in enumerate(raws) if id(raw) in first]
         if 0 < len(of_first) < len(raws):
             chosen.append(of_first)
-    before, marks = Snapshot(trace.reach), _marks(trace)
+    marks = _marks(trace)
     trace.rehearses = True
     try:
         for number, starts in enumerate(chosen):
@@ -195,13 +200,16 @@ def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None]) -> N
         trace.rehearses = False
     if pulls.refused is None and marks != _marks(trace):
         pulls.refused = "does more than computing when it is differentiated"
-    try:
-        changed = next(before.changes(), None) is not None
-    except CannotTrace:
-        changed = True
-    if changed:
+    if before is not None and _has_changed(before):
         before.restore()
         pulls.refused = "changes an object when it is differentiated"
+
+
+def _has_changed(before: Snapshot) -> bool:
+    try:
+        return next(before.changes(), None) is not None
+    except CannotTrace:
+        return True
 
 
 def _marks(trace: Any) -> tuple[Any, ...]:
