@@ -144,8 +144,7 @@ def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
                                   "differentiated")
             yield number, places[new[number]]
     if any(trace.recorded[n] for n in set(_numbers_in(trace.out_tree[1])) - returned) or any(
-            not isinstance(trace.held[i], Parameter) and data_of(trace.held[i]).requires_grad
-            for i in trace.assigned):
+            data_of(trace.held[i]).requires_grad for i in trace.assigned):
         raise CannotTrace("keeps what is differentiated")
 
 

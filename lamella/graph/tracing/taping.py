@@ -111,6 +111,8 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
     things = [*given_tensors((args, kwargs)), *trace.held]
     with entered(level), _aliases(things, roots, apart, pulls) as aliases:
         value = fn(*args, **kwargs)
+    if _has_recorded(things, pulls.inputs, level.changed if apart else ()):
+        pulls.refused = "keeps what is differentiated"
     if trace.refused is None and pulls.refused is None:
         _rehearse(pulls, value, aliases, None if apart else Snapshot(trace.reach))
     if pulls.refused is not None:
@@ -164,6 +166,21 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
                     overlay[thing] = before.get(thing, alias)
             elif thing._raw is alias:
                 thing._raw = data
+
+
+def _has_recorded(things: list[Tensor], known: list[bool], changed: Sequence[Tensor]) -> bool:
+    """Whether the run has changed a Tensor in place to what is differentiated.
+
+    Args:
+        known: whether the tape knew each of the things before.
+        changed: those that are cut off the tape again.
+    """
+    found = any(not was and not isinstance(thing, Parameter) and thing._raw.requires_grad
+                for thing, was in zip(things, known, strict=True))
+    for tensor in changed:
+        if tensor._raw.requires_grad and tensor._raw._base is None:
+            tensor._raw.detach_()
+    return found
 
 
 def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None],

@@ -476,8 +476,9 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
     trace.found_elsewhere = things.found_elsewhere(before.reach)
     trace.uses_things = bool(trace.found_elsewhere) or results.uses_things or bool(to_given)
     trace.recorded = [raw.requires_grad for raw in results.new]
+    gradients = trace.pulls.gradients if trace.pulls is not None else ()
     return [*(raw for raw, _ in trace.guards), *(raw.detach() for raw in results.new),
-            *(raw.detach() for _, raw in assigned), *(trace.pulls.gradients if trace.pulls else ())]
+            *(raw.detach() for _, raw in assigned), *(raw.detach() for raw in gradients)]
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:
