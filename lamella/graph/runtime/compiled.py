@@ -349,12 +349,7 @@ class Compiled(Bindable, Reporting):
         return found
 
     def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
-        """What is called in a recorded run.
-
-        Args:
-            inputs: the arguments' data.
-            apart: whether the run will be discarded.
-        """
+        """What a recorded run calls; `apart` if the run will be discarded."""
         return self.fn
 
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:

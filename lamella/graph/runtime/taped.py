@@ -22,7 +22,6 @@ from torch.fx.node import map_arg
 from ...autodiff.level import batching
 from ...core.state import state
 from ...machine.collector import not_collecting
-from ...tensors.parameter import Parameter
 from ..guards.spots import found_at
 from ..ir import partition
 from ..ir.draft import copied

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 import torch
+from torch._C._autograd import _top_saved_tensors_default_hooks  # type: ignore
 from torch.autograd import forward_ad
 from torch.fx import Node
 
@@ -75,7 +76,7 @@ def may_be_taped() -> bool:
     return (state.trace is None and level is not None and level.kind == "reverse"
             and level.outer is None and level.overlay is state.overlay and level.journal is None
             and torch.is_grad_enabled() and not batching() and forward_ad._current_level < 0
-            and torch._C._autograd._top_saved_tensors_default_hooks(False) is None)
+            and _top_saved_tensors_default_hooks(False) is None)
 
 
 def on_tape(tensor: Tensor) -> torch.Tensor:

@@ -1,13 +1,16 @@
-"""Compiled functions inside of eager gradient calls: nodes of the tape that give what eager gives."""
+"""Compiled functions inside of eager gradient calls give what they give eagerly."""
 
 import dataclasses
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.core.state import state
+from lamella.graph.tracing.symbolic import preparation
 from lamella.nn import Cell
 
 STEPS = 4
@@ -59,17 +62,20 @@ def train(forward, cell, inputs, compiled, positions=None, has_aux=False):
 
 
 def check(make, inputs, traces=1, **options):
-    """Eager and compiled programs have the same results; the compiled one is recorded `traces` times.
+    """Eager and compiled programs have the same results; one is recorded `traces` times.
 
     Args:
         make: returns a forward function and the Cell whose weights are trained, or None.
         inputs: from the number of a step to the arguments.
     """
     ms.set_seed(1)
-    eager, _ = train(*make(), inputs, False, **options)
+    forward, cell = make()
+    eager, _ = train(forward, cell, inputs, False, **options)
     ms.set_seed(1)
-    found, report = train(*make(), inputs, True, **options)
+    forward, cell = make()
+    found, report = train(forward, cell, inputs, True, **options)
     assert_alike(found, eager)
+    assert report is not None
     assert report["eager"] == [], report
     assert (report["traces"], report["replays"]) == (traces, STEPS - traces), report
 
@@ -310,16 +316,15 @@ def test_a_pull_that_is_differentiated_or_batched():
     x = Tensor(array(4))
     for _ in range(3):
         pull, wanted = ms.vjp(f, x)[1], ms.vjp(f.fn, x)[1]
-        for bend in (lambda p: ms.grad(lambda g: (p(g)[0] ** 2).sum()),
-                     lambda p: ms.vmap(lambda g: p(g)[0])):
-            start = Tensor(array(4, seed=5)) if bend(pull) else None
-            start = Tensor(array(2, 4, seed=5)) if bend.__code__.co_names[0] == "ms" and \
-                "vmap" in bend.__code__.co_names else start
-            assert_alike(bend(pull)(start), bend(wanted)(start))
+        one, several = Tensor(array(4, seed=5)), Tensor(array(2, 4, seed=5))
+        assert_alike(ms.grad(lambda g, pull=pull: (pull(g)[0] ** 2).sum())(one),
+                     ms.grad(lambda g, pull=wanted: (pull(g)[0] ** 2).sum())(one))
+        assert_alike(ms.vmap(lambda g, pull=pull: pull(g)[0])(several),
+                     ms.vmap(lambda g, pull=wanted: pull(g)[0])(several))
 
 
 @pytest.mark.parametrize("bend", [
-    lambda f: ms.grad(ms.grad(lambda x: f(x).sum())), lambda f: ms.jacrev(f), lambda f: ms.jacfwd(f),
+    lambda f: ms.grad(ms.grad(lambda x: f(x).sum())), ms.jacrev, ms.jacfwd,
     lambda f: ms.vmap(ms.grad(lambda x: f(x))), lambda f: ms.hessian(lambda x: f(x).sum())])
 def test_other_derivatives_of_it(bend):
     f = jit(lambda x: ops.sin(x) * x * x)
@@ -370,8 +375,6 @@ def test_many_sizes_have_one_graph():
     f = jit(lambda x, y: ops.cross_entropy(net(x), y))
     gradient = ms.value_and_grad(f, 0, net.trainable_params())
     wanted = ms.value_and_grad(f.fn, 0, net.trainable_params())
-    from lamella.graph.tracing.symbolic import preparation
-
     for count in (*range(4, 8), None, *range(8, 20)):
         if count is None:
             preparation.finished.wait()
@@ -428,7 +431,8 @@ def test_what_is_printed(capsys):
 class Recurrent(Cell):
     def __init__(self):
         super().__init__()
-        self.dense, self.state = nn.Dense(4, 4), None
+        self.dense = nn.Dense(4, 4)
+        self.state: Any = None
 
     def construct(self, x):
         self.state = ops.tanh(self.dense(x if self.state is None else x + self.state))
@@ -437,7 +441,7 @@ class Recurrent(Cell):
 
 def steps_of(kind, compile):
     ms.set_seed(1)
-    net = kind()
+    net: Any = kind()
     step = compile(lambda x: net(x))
 
     def forward(x):
@@ -594,7 +598,7 @@ def test_what_raises_raises_again_and_changes_nothing():
             gradient(Tensor(array(5, 3)))
     assert_alike(gradient(batch(0)[0]),
                  ms.value_and_grad(f.fn, None, net.trainable_params())(batch(0)[0]))
-    assert ms.core.state.state.level is None
+    assert state.level is None
 
 
 def test_threads_use_one_graph():
