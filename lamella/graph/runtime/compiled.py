@@ -42,6 +42,8 @@ MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest ar
 MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
 MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
 _NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
+# makes the graphs of a function for calls inside of gradient calls; see `taped`
+taped: Callable[[Any], Any] = None  # type: ignore[assignment]
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
@@ -100,9 +102,7 @@ class Compiled(Bindable, Reporting):
         if not may_be_taped():
             return self._eagerly(args, kwargs)
         if self._taped is None:
-            from .taped import Taped  # is a `Compiled` itself
-
-            self._taped = Taped(self)
+            self._taped = taped(self)
         return self._taped._called(args, kwargs)
 
     def _called(self, args: tuple, kwargs: dict) -> Any:

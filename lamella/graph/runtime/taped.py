@@ -279,5 +279,3 @@ class Taped(Compiled):
             return with_pulls(self.fn, inputs, apart, args, kwargs)
 
         return call
-
-
