@@ -21,6 +21,7 @@ from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
+from ..tracing.inspected import NotInspected
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.taping import may_be_taped
 from ..tracing.trace import CannotTrace, Trace, run_traced
@@ -30,7 +31,7 @@ from .binding import Bindable
 from .direct import direct
 from .gate import gate
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
-from .limits import Limits
+from .limits import MOST_NEW, MOST_WARNINGS, Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
@@ -39,11 +40,8 @@ from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
-MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
-MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
 _NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
-# makes the graphs of a function for calls inside of gradient calls; see `taped`
-taped: Callable[[Any], Any] = None  # type: ignore[assignment]
+taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
@@ -78,7 +76,7 @@ class Compiled(Bindable, Reporting):
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
         self._by_name = False  # whether Tensors in variables and globals are found by their names
-        self._taped: Compiled | None = None  # the graphs for calls inside of a gradient call
+        self._taped: Any = None  # the graphs for calls inside of a gradient call
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
@@ -101,8 +99,7 @@ class Compiled(Bindable, Reporting):
         """A call inside of a larger run: its graphs for gradient calls, or the function."""
         if not may_be_taped():
             return self._eagerly(args, kwargs)
-        if self._taped is None:
-            self._taped = taped(self)
+        self._taped = self._taped or taped(self)
         return self._taped._called(args, kwargs)
 
     def _called(self, args: tuple, kwargs: dict) -> Any:
@@ -137,10 +134,9 @@ class Compiled(Bindable, Reporting):
         if found is None:
             with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
-        if audit is None:
-            return result_of(*found, args, kwargs)
         given = result_of(*found, args, kwargs)
-        audit.check(given, found[0], self.name)
+        if audit is not None:
+            audit.check(given, found[0], self.name)
         return given
 
     def _go_directly(self, path: Path, watch: Watch, seen: Any, args: tuple) -> None:
@@ -293,6 +289,7 @@ class Compiled(Bindable, Reporting):
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
         trace = run_traced(self._recorded_as(inputs), args, kwargs, watch.reach, before=before)
+        inspected = self._inspected(trace)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
         self._keep(self._varying, kind, varying)
@@ -319,7 +316,8 @@ class Compiled(Bindable, Reporting):
                 reason = str(refusal)
             else:
                 self._limits.note(args, kwargs)
-                if self._looked_at_all(trace):
+                self._note_recorded(trace)
+                if inspected:
                     if path.applies_again:
                         self._put_first(key, (watch, values, path))
                     elif self._limits.left(args, kwargs):
@@ -355,12 +353,14 @@ class Compiled(Bindable, Reporting):
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
         return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
 
-    def _looked_at_all(self, trace: Trace) -> bool:
-        """Note a recorded run; returns whether everything that it may have read was inspected."""
+    def _note_recorded(self, trace: Trace) -> None:
         self.traces += 1
         self._recompilations.recorded()
+        self._by_identity |= any(facts_of(code).identities for code in trace.outside.codes)
+
+    def _inspected(self, trace: Trace) -> bool:
+        """Whether all that a run may have read was inspected; if not, it is for the next one."""
         codes = trace.outside.codes
-        self._by_identity |= any(facts_of(code).identities for code in codes)
         read = was_read(trace.reach, codes)
         self._opened.update(read)  # the next recording looks into these containers
         ran = not_found(trace.reach, codes) - self._ran
@@ -405,7 +405,8 @@ class Compiled(Bindable, Reporting):
         elif not rehearsal.agrees(trace):
             varying.refuse("computes something else with stand-ins")
         else:
-            if self._looked_at_all(rehearsal.trace) and path.applies_again:
+            self._note_recorded(rehearsal.trace)
+            if path.applies_again:
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
                     if known == place:
@@ -457,7 +458,8 @@ class Compiled(Bindable, Reporting):
                                  inputs, symbolic, self._path)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
-            about.refused = f"{type(reason).__name__}: {reason}"
+            if not isinstance(reason, NotInspected):
+                about.refused = f"{type(reason).__name__}: {reason}"
             return None
         except BaseException:
             self._eagerly(args, kwargs)  # as in `_record_numbers`

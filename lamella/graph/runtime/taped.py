@@ -276,6 +276,6 @@ class Taped(Compiled):
 
     def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            return with_pulls(self.fn, inputs, apart, args, kwargs)
+            return with_pulls(self.fn, inputs, apart, self._ran, args, kwargs)
 
         return call

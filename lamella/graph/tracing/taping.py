@@ -7,9 +7,10 @@ is a rehearsal: it starts from ones instead of gradients, and is given up before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import takewhile
+from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
@@ -24,6 +25,7 @@ from ...core.state import state
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
+from ..guards.ran import uninspected
 from .changes import Snapshot
 from .recorder import CannotTrace, RehearsalStopped
 
@@ -92,13 +94,14 @@ def is_plain(raw: torch.Tensor, own: torch.Tensor) -> bool:
     return type(raw) is torch.Tensor and raw.dtype is own.dtype
 
 
-def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: bool, args: tuple,
-               kwargs: dict) -> Any:
+def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: bool,
+               ran: Set[str], args: tuple, kwargs: dict) -> Any:
     """Call `fn` inside of a run that is recorded, and record the backward passes.
 
     Args:
         given: what the tape knows of the arguments.
         apart: whether the run will be discarded: then it leaves the tape as it is.
+        ran: names of functions that ran in earlier recordings, and were found by no name.
     """
     trace = state.trace
     held = [on_tape(t) if isinstance(t, Parameter) else raw
@@ -115,7 +118,7 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
     if _has_recorded(things, pulls.inputs, level.changed if apart else ()):
         pulls.refused = "keeps what is differentiated"
     if trace.refused is None and pulls.refused is None:
-        _rehearse(pulls, value, aliases, None if apart else Snapshot(trace.reach))
+        _rehearse(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
     if pulls.refused is not None:
         if apart:
             raise CannotTrace(pulls.refused)
@@ -184,11 +187,12 @@ def _has_recorded(things: list[Tensor], known: list[bool], changed: Sequence[Ten
     return found
 
 
-def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None],
+def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: Set[str],
               before: Snapshot | None) -> None:
     """Run the backward passes from what the run returned.
 
     Args:
+        ran: as for `with_pulls`.
         before: the objects as they are; None if they will be restored anyway.
     """
     trace = state.trace
@@ -208,19 +212,43 @@ def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None],
         if 0 < len(of_first) < len(raws):
             chosen.append(of_first)
     marks = _marks(trace)
-    trace.rehearses = True
     try:
-        for number, starts in enumerate(chosen):
-            _pull(pulls, number, starts, raws, aliases)
+        with _rehearsing(trace, ran):
+            for number, starts in enumerate(chosen):
+                _pull(pulls, number, starts, raws, aliases)
     except RehearsalStopped as reason:
         pulls.refused = f"{reason} when it is differentiated"
-    finally:
-        trace.rehearses = False
     if pulls.refused is None and marks != _marks(trace):
         pulls.refused = "does more than computing when it is differentiated"
     if before is not None and _has_changed(before):
         before.restore()
         pulls.refused = "changes an object when it is differentiated"
+
+
+@contextmanager
+def _rehearsing(trace: Any, ran: Set[str]) -> Iterator[None]:
+    """A block that is left by `RehearsalStopped` before the program's code has a side effect.
+
+    Code that may change what wasn't inspected doesn't run either. The next recording may know it.
+    """
+    outside, unknown = trace.outside, uninspected(trace.reach)
+    codes, meets = outside.codes, outside.meets
+
+    def check(code: CodeType) -> None:
+        if unknown(code):
+            codes[code] = {}
+            if code.co_name not in ran:
+                trace.rehearses = False
+                trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
+                raise RehearsalStopped(trace.refused)
+            trace.stop_rehearsal(f"may use in {code.co_name!r} what can't be found")
+
+    outside.codes, outside.meets, trace.rehearses = {}, check, True
+    try:
+        yield
+    finally:
+        codes.update(outside.codes)
+        outside.codes, outside.meets, trace.rehearses = codes, meets, False
 
 
 def _has_changed(before: Snapshot) -> bool:
