@@ -177,7 +177,7 @@ class profile:
         kinds = [torch.profiler.ProfilerActivity.CPU]
         wanted = set(ProfilerActivity) if activities is None else set(activities)
         if wanted - {ProfilerActivity.CPU}:
-            kinds += sorted(torch.profiler.supported_activities() - set(kinds), key=int)
+            kinds += [kind for kind in torch.profiler.supported_activities() if kind not in kinds]
         self._start = start_profile
         self._running = False
         self._inner = torch.profiler.profile(

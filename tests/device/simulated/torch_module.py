@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils import backend_registration
 
 NAME = "simulated"
 
@@ -22,9 +23,10 @@ def load(library: Path) -> Any:
     backend = importlib.util.module_from_spec(spec)
     sys.modules[NAME] = backend
     spec.loader.exec_module(backend)
-    torch.utils.rename_privateuse1_backend(NAME)
+    backend_registration.rename_privateuse1_backend(NAME)
     torch._register_device_module(NAME, _module(backend))
-    torch.utils.generate_methods_for_privateuse1_backend(for_module=False, for_storage=True)
+    backend_registration.generate_methods_for_privateuse1_backend(
+        for_module=False, for_storage=True)
     return backend
 
 
