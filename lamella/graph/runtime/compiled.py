@@ -284,7 +284,8 @@ class Compiled(Bindable, Reporting):
         varying.note(key, given, watch.reach)
         if varying.was_recorded_too_often:
             return self._give_up(key, "it is called with other numbers again and again, and decides"
-                                 f" by them what to compute {varying.refused}", args, kwargs)
+                                 f" by them what to compute {varying.refused}".rstrip(),
+                                 args, kwargs)
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run

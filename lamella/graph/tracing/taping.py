@@ -72,11 +72,11 @@ def may_be_taped() -> bool:
     """Whether this is a gradient call of the first order, where a graph may be a node of the tape.
 
     Inside of others (of higher order, in forward mode, under `vmap`) a function is part of what
-    they differentiate.
+    they differentiate, and inside of `state.whole` everything is meant to run eagerly.
     """
     level = state.level
-    return (state.trace is None and level is not None and level.kind == "reverse"
-            and level.outer is None and level.overlay is state.overlay and level.journal is None
+    return (state.trace is None and not state.whole and level is not None
+            and level.kind == "reverse" and level.outer is None and level.overlay is state.overlay and level.journal is None
             and torch.is_grad_enabled() and not batching() and forward_ad._current_level < 0
             and _top_saved_tensors_default_hooks(False) is None)
 
