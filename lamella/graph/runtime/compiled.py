@@ -76,7 +76,7 @@ class Compiled(Bindable, Reporting):
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
         self._by_name = False  # whether Tensors in variables and globals are found by their names
-        self._taped: Any = None  # the graphs for calls inside of a gradient call
+        self._taped: Any = None  # the graphs for calls inside of gradient calls
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
@@ -87,7 +87,7 @@ class Compiled(Bindable, Reporting):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
-            return self._inside(args, kwargs)  # part of a larger run
+            return self._inside(args, kwargs)
         if self._direct is not None and not kwargs and self._direct_for == settings():
             out = self._direct(*args)
             if out is not None:
@@ -96,11 +96,11 @@ class Compiled(Bindable, Reporting):
         return self._called(args, kwargs)
 
     def _inside(self, args: tuple, kwargs: dict) -> Any:
-        """A call inside of a larger run: its graphs for gradient calls, or the function."""
-        if not may_be_taped():
-            return self._eagerly(args, kwargs)
-        self._taped = self._taped or taped(self)
-        return self._taped._called(args, kwargs)
+        """A call that is part of a larger run."""
+        if may_be_taped():
+            self._taped = self._taped or taped(self)
+            return self._taped._called(args, kwargs)
+        return self._eagerly(args, kwargs)
 
     def _called(self, args: tuple, kwargs: dict) -> Any:
         """A call on its own: a replay, or a recorded run."""
@@ -491,9 +491,7 @@ class Compiled(Bindable, Reporting):
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._direct = None
-        self._eager[key] = reason
-        if len(self._eager) > MOST_KINDS:
-            del self._eager[next(iter(self._eager))]
+        self._keep(self._eager, key, reason)
         self._entries.pop(key, None)
         if reason not in self._said and len(self._said) < MOST_KINDS:
             self._said.add(reason)

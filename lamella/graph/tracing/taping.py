@@ -76,7 +76,8 @@ def may_be_taped() -> bool:
     """
     level = state.level
     return (state.trace is None and not state.whole and level is not None
-            and level.kind == "reverse" and level.outer is None and level.overlay is state.overlay and level.journal is None
+            and level.kind == "reverse" and level.outer is None
+            and level.overlay is state.overlay and level.journal is None
             and torch.is_grad_enabled() and not batching() and forward_ad._current_level < 0
             and _top_saved_tensors_default_hooks(False) is None)
 
