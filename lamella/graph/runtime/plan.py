@@ -13,6 +13,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...communication.repeated import Attempt
+from ...device import kinds
 from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
@@ -23,7 +24,7 @@ from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
 from ..tracing.recorder import Recomputation
 from ..xla.native import Native as Xla
-from .capture import Captured
+from .capture import Captured, others_like
 from .choice import Choice, Run
 from .density import dense_share
 from .program import program
@@ -209,7 +210,7 @@ class Stage:
         takes: the places of its inputs among the values that the path has so far.
         stays: for each of them, whether its address is the same in every run.
         run: the function that runs it now.
-        backend: ``"replay"``, ``"xla"`` or ``"inductor"``; with ``", captured"`` for a CUDA graph.
+        backend: ``"replay"``, ``"xla"`` or ``"inductor"``; with ``", captured"`` if captured.
         settled: whether the choice of the backend is final.
     """
 
@@ -284,6 +285,7 @@ class Stage:
             self.xla.request(values)  # loaded in the background
         elif self._known is not None and self._known != "xla":
             way = self._way(self._known, values)
+            way = way if way is None or self._follows_inputs(way, values) else None
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"
 
@@ -324,14 +326,15 @@ class Stage:
         self._compared.add(engine)
         results = results if self.run is self.replay else None
         names = ["replay", engine]
-        if values and values[0].is_cuda:
+        if values and kinds.graphs_of(values[0].device) is not None:
             names += ["replay, captured", f"{engine}, captured"]
         # the first stays unless another is clearly faster
         names = list(dict.fromkeys([self.backend, *names]))
         ways: dict[str, Run] = {}
         for name in names:
             way = self._way(name, values)
-            if way is not None and (way is self.replay or self._is_right(way, values, results)):
+            if way is not None and (way is self.replay or self._is_right(way, values, results)
+                                    and self._follows_inputs(way, values)):
                 ways[name] = way
         if len(ways) == 1:
             self._finish("replay", self.replay, {})
@@ -354,7 +357,7 @@ class Stage:
         if run is None or not captured:
             return run
         try:
-            return Captured(run, values, self.stays)
+            return Captured(run, values, self.stays, streams_of(self.module))
         except (RuntimeError, ValueError):
             return None
 
@@ -376,6 +379,19 @@ class Stage:
                         wanted, found, lambda: self.replay([next_to(v) for v in values]))
             except RuntimeError:
                 return False
+
+    def _follows_inputs(self, way: Run, values: list[torch.Tensor]) -> bool:
+        """Whether a captured graph computes with what it is given, and draws new numbers.
+
+        It was captured with `values`: with the same again, old results would look right.
+        """
+        if not isinstance(way, Captured):
+            return True
+        streams = streams_of(self.module)
+        with generators_restored(streams):
+            for stream in streams:
+                torch.rand((), generator=stream, device=stream.device)
+            return self._is_right(way, others_like(values, self.stays), None)
 
     def _decide(self, fastest: str, run: Run | None) -> None:
         assert self.native is not None and self.xla is not None
