@@ -12,7 +12,8 @@ from .. import experts
 from ..arguments import require
 from ..primitive import Primitive
 
-__all__ = ["FusedAddTopKDiv", "MoeFinalizeRouting", "MoeInitRoutingV2", "MoeTokenUnpermute"]
+__all__ = ["FusedAddTopKDiv", "MoeDistributeCombine", "MoeDistributeDispatch",
+           "MoeFinalizeRouting", "MoeInitRoutingV2", "MoeTokenUnpermute"]
 
 
 class MoeInitRoutingV2(Primitive):
@@ -158,3 +159,24 @@ def _chosen_experts(x: Tensor, add_num: Tensor, group_num: int, group_topk: int,
     if is_norm:
         weights = weights / weights.sum(-1, keepdim=True)
     return wrap(weights * scale), wrap(chosen.int())
+
+
+class _BetweenDevices(Primitive):
+    """Refuses: a kernel of Ascend's that exchanges tokens between devices while it computes.
+
+    Raises:
+        RuntimeError: always; `ops.AlltoAllV` with `ops.moe_token_permute` does the same.
+    """
+
+    def __init__(self):
+        name = type(self).__name__
+        raise RuntimeError(f"'{name}' is a kernel of Ascend's only. `ops.AlltoAllV` with "
+                           f"`ops.moe_token_permute` and `ops.moe_token_unpermute` does the same.")
+
+
+class MoeDistributeDispatch(_BetweenDevices):
+    __doc__ = _BetweenDevices.__doc__
+
+
+class MoeDistributeCombine(_BetweenDevices):
+    __doc__ = _BetweenDevices.__doc__
