@@ -136,7 +136,8 @@ def _cross_entropy(features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 @op
 def _scattered(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: Any = "none") -> Tensor:
     """`input` with the elements of `src` at the places of `index` along `dim`, set or added."""
-    return tensor_scatter_elements(input, index, src, dim, {0: "none", 1: "add"}.get(reduce, reduce))
+    how = reduce if isinstance(reduce, str) else {0: "none", 1: "add"}.get(reduce, str(reduce))
+    return tensor_scatter_elements(input, index, src, dim, how)
 
 
 AddV2 = primitive("AddV2", add)
