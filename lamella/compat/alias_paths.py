@@ -169,7 +169,8 @@ ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn"
 # Files with Primitive classes that MindSpore shows only in its modules of Primitives
 _PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
     gradients gradients_layers gradients_positions gradients_norms factorizations fourier cosines
-    scalars python_sequences sparse_segments faces testing
+    scalars python_sequences sparse_segments sparse_matrices sparse_coordinates sets faces
+    testing
     """.split())
 
 # Further names of a path, imported only when they are used
