@@ -97,10 +97,20 @@ def _by_twins(func: Any, args: tuple, kwargs: dict[str, Any], exact: torch.Tenso
     if exact.dtype is torch.bool:
         return None
     kind = exact.dtype if is_inexact(exact.dtype) else None
-    try:
-        return func(*_twins(args, kind), **_twins(kwargs, kind))
-    except (TypeError, IndexError, ValueError, RuntimeError):
-        return None
+    twins, named = _twins(args, kind), _twins(kwargs, kind)
+    for given in (twins, _written_to(twins)):
+        try:
+            return func(*given, **named)
+        except (TypeError, IndexError, ValueError, RuntimeError):
+            continue
+    return None
+
+
+def _written_to(args: tuple) -> tuple:
+    """Arguments whose first one, which a kernel writes twins into, holds the same as they."""
+    if args and isinstance(args[0], torch.Tensor) and not is_inexact(args[0].dtype):
+        return (args[0].double(), *args[1:])
+    return args
 
 
 def _with_twin(exact: Any, found: Any, name: str, args: tuple) -> Any:

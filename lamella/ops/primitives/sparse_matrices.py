@@ -252,8 +252,8 @@ def _minimum_degree(x_dense_shape: Tensor, x_batch_pointers: Tensor, x_row_point
                     x_col_indices: Tensor, x_values: Tensor) -> Tensor:
     """An order of elimination with little fill-in, by the least degree at each step, as int32.
 
-    Of rows with the same degree the one that had fewer neighbours at first is taken. (Amestoy, Davis and Duff: "An approximate
-    minimum degree ordering algorithm", 1996; here degrees are exact.)
+    Of rows with the same degree the one that had fewer neighbours at first is taken. (Amestoy,
+    Davis and Duff: "An approximate minimum degree ordering algorithm", 1996; degrees are exact.)
     """
     found = _read("SparseMatrixOrderingAMD", x_dense_shape, x_batch_pointers, x_row_pointers,
                   x_col_indices, x_values)
