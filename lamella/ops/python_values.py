@@ -14,7 +14,7 @@ import torch
 
 from ..tensors.tensor import Tensor
 from .composite import typeof
-from .primitives import scalars
+from .primitives import scalars as _scalars
 
 __all__ = [
     "array_to_scalar", "bool_and", "bool_eq", "bool_not", "bool_or", "broadcast_gradient_args",
@@ -29,15 +29,19 @@ __all__ = [
     "tuple_equal", "tuple_reversed", "tuple_setitem",
 ]
 
-scalar_add, scalar_sub, scalar_mul = scalars.ScalarAdd(), scalars.ScalarSub(), scalars.ScalarMul()
-scalar_div, scalar_floordiv = scalars.ScalarDiv(), scalars.ScalarFloorDiv()
-scalar_mod, scalar_pow = scalars.ScalarMod(), scalars.ScalarPow()
-scalar_eq, scalar_ge, scalar_gt = scalars.ScalarEq(), scalars.ScalarGe(), scalars.ScalarGt()
-scalar_le, scalar_lt = scalars.ScalarLe(), scalars.ScalarLt()
-scalar_log, scalar_max, scalar_min = scalars.ScalarLog(), scalars.ScalarMax(), scalars.ScalarMin()
-scalar_uadd, scalar_usub = scalars.ScalarUadd(), scalars.ScalarUsub()
+_classes: Any = _scalars  # classes without arguments
+scalar_add, scalar_sub = _classes.ScalarAdd(), _classes.ScalarSub()
+scalar_mul, scalar_div = _classes.ScalarMul(), _classes.ScalarDiv()
+scalar_floordiv, scalar_mod = _classes.ScalarFloorDiv(), _classes.ScalarMod()
+scalar_pow, scalar_log = _classes.ScalarPow(), _classes.ScalarLog()
+scalar_eq, scalar_ge = _classes.ScalarEq(), _classes.ScalarGe()
+scalar_gt, scalar_le = _classes.ScalarGt(), _classes.ScalarLe()
+scalar_lt, scalar_max = _classes.ScalarLt(), _classes.ScalarMax()
+scalar_min, scalar_uadd = _classes.ScalarMin(), _classes.ScalarUadd()
+scalar_usub = _classes.ScalarUsub()
 scalar_ne = operator.ne
-bool_not, tuple_equal, list_equal = scalars.bool_not(), scalars.tuple_equal(), scalars.list_equal()
+bool_not = _classes.bool_not()
+tuple_equal, list_equal = _classes.tuple_equal(), _classes.list_equal()
 bool_and, bool_or, bool_eq = operator.and_, operator.or_, operator.eq
 is_, is_not = operator.is_, operator.is_not
 string_eq, string_concat = operator.eq, operator.add

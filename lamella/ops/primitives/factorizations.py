@@ -76,7 +76,7 @@ def solve_triangular(a: Tensor, b: Tensor, trans: Any = 0, lower: bool = False,
     one_of(form, (0, 1, 2), "trans", "SolveTriangular")
     raw, rhs = _square(a._raw, "SolveTriangular"), b._raw
     vector = rhs.dim() == raw.dim() - 1
-    if rhs.shape[:rhs.dim() - 1 if vector else -2] != raw.shape[:-1 if vector else -2]:
+    if rhs.shape[:rhs.dim() - (1 if vector else 2)] != raw.shape[:-2]:
         raise ValueError(f"For 'SolveTriangular', all dimensions of 'a' and 'b' but the last ones "
                          f"must be the same, but got shapes {a.shape} and {b.shape}.")
     rhs = rhs.unsqueeze(-1) if vector else rhs
