@@ -27,7 +27,11 @@ def test_wrong_buffers(arguments):
         ms.frombuffer(*arguments)
 
 
-@pytest.mark.parametrize("make", [ms.Tensor, lambda v: ms.Parameter(ms.Tensor(v), name=str(len(v)))])
+def parameter(values):
+    return ms.Parameter(ms.Tensor(values), name=f"p{len(values)}")
+
+
+@pytest.mark.parametrize("make", [ms.Tensor, parameter])
 def test_swap(make):
     a, b = make([1.0]), make([2.0, 3.0])
     a.mark = "a"
