@@ -207,4 +207,5 @@ INNER = {
                                                             "other_ops")},
     **{f"ops.{name}": f"ops.auto_generate.{name}" for name in (
         "gen_extend_func", "gen_ops_def", "gen_ops_prim", "pyboost_inner_prim")},
+    "dataset.transforms.transforms.vision": "dataset.vision",
 }
