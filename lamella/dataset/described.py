@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+import functools
 import inspect
 from typing import Any
 
@@ -14,10 +16,42 @@ class Described:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """The object, with the arguments that ``__init__`` is going to get."""
+        cls._check_arguments(_bound(cls, args, kwargs))
         made = super().__new__(cls)
         if not cls.in_memory:
             made._made_with = args, kwargs
         return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As `object`'s; what is copied isn't made anew, so there are no arguments to check."""
+        made = super().__reduce_ex__(protocol)
+        return (_empty, made[1][:1], *made[2:]) if made[0] is copyreg.__newobj__ else made
+
+    @classmethod
+    def _check_arguments(cls, arguments: dict[str, Any]) -> None:
+        """Check what many classes have in common; arguments that aren't given are left out."""
+
+
+def _empty(cls: type) -> Any:
+    return object.__new__(cls)
+
+
+@functools.cache
+def _signature(cls: type) -> inspect.Signature:
+    return inspect.signature(cls.__init__)
+
+
+def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name.
+
+    Raises:
+        TypeError: if one is missing, or isn't known; in the words of `inspect`, as MindSpore's.
+    """
+    found = _signature(cls).bind(None, *args, **kwargs).arguments
+    for name, parameter in _signature(cls).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            found = {**found, **found.get(name, {})}
+    return found
 
 
 def arguments_of(thing: Described) -> tuple[list[Any], dict[str, Any]]:

@@ -120,7 +120,7 @@ def test_a_pipeline_feeds_a_network():
 @pytest.mark.parametrize("call, error, message", [
     (lambda: ds.GeneratorDataset(5, ["a"]), TypeError, "'source' must be an object.* got int"),
     (lambda: ds.GeneratorDataset([1]), ValueError, "'column_names' or 'schema' must be given"),
-    (lambda: numbers(sampler=[1]), RuntimeError, "'sampler' excludes 'shuffle'"),
+    (lambda: numbers(sampler=[1]), RuntimeError, "sampler and shuffle cannot be specified"),
     (lambda: numbers(num_shards=2), RuntimeError, "'num_shards' and 'shard_id' go together"),
     (lambda: ds.GeneratorDataset(iter, ["a"], shuffle=True), ValueError, "need a source with"),
     (lambda: rows(ds.GeneratorDataset([(1, 2)], ["a"], shuffle=False)), RuntimeError,

@@ -84,12 +84,18 @@ class VOCDataset(FilesDataset):
                           int(item.findtext("truncated", "0"))))
         return found
 
+    def _paths(self, item: str) -> tuple[str, str]:
+        marks = ("SegmentationClass", f"{item}.png") if self.task == "Segmentation" else (
+            "Annotations", f"{item}.xml")
+        return (os.path.join(self.dataset_dir, "JPEGImages", f"{item}.jpg"),
+                os.path.join(self.dataset_dir, *marks))
+
     def _read(self, item: str) -> Any:
-        image = picture(os.path.join(self.dataset_dir, "JPEGImages", f"{item}.jpg"), self.decode)
+        path, marks = self._paths(item)
+        image = picture(path, self.decode)
         more = (item,) if self.extra_metadata else ()
         if self.task == "Segmentation":
-            path = os.path.join(self.dataset_dir, "SegmentationClass", f"{item}.png")
-            return (image, picture(path, self.decode), *more)
+            return (image, picture(marks, self.decode), *more)
         classes = self.class_indexing or {}
         known = [o for o in self._objects(item) if o[0] in classes]
         return (image, np.array([o[1] for o in known], np.float32),
@@ -159,9 +165,12 @@ class CocoDataset(FilesDataset):
             self._classes[category["name"]] = numbers
         return [(names[i], marked[i]) for i in sorted(names) if marked[i]]
 
+    def _paths(self, item: Any) -> tuple[str, str]:
+        return os.path.join(self.dataset_dir, item[0]), self.annotation_file
+
     def _read(self, item: Any) -> Any:
         name, marked = item
-        path = os.path.join(self.dataset_dir, name)
+        path = self._paths(item)[0]
         image = picture(path, True) if self.decode else file_bytes(path)
         values = tuple(self._column(column, marked) for column in self._COLUMNS[self.task])
         stem = os.path.splitext(os.path.basename(name))[0]

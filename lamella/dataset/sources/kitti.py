@@ -53,13 +53,16 @@ class KITTIDataset(FilesDataset):
         return [os.path.join(root, name) for name in sorted(os.listdir(root))
                 if name.lower().endswith(EXTENSIONS)]
 
+    def _paths(self, item: str) -> list[str]:
+        stem = os.path.splitext(os.path.basename(item))[0]
+        return [item, *([] if self.usage == "test" else [os.path.join(
+            self.dataset_dir, "data_object_label_2", "training", "label_2", f"{stem}.txt")])]
+
     def _read(self, item: str) -> Any:
         image = picture(item, self.decode)
         if self.usage == "test":
             return image
-        stem = os.path.splitext(os.path.basename(item))[0]
-        path = os.path.join(self.dataset_dir, "data_object_label_2", "training", "label_2",
-                            f"{stem}.txt")
+        path = self._paths(item)[1]
         with open(path, encoding="utf-8") as opened:
             lines = [line.split() for line in opened if line.strip()]
         for words in lines:

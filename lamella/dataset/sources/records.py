@@ -28,6 +28,8 @@ class MindDataset(FilesDataset):
         cache: not supported.
     """
 
+    _modes = True
+
     def __init__(self, dataset_files: Any, columns_list: list[str] | None = None,
                  num_parallel_workers: int | None = None, shuffle: Any = None,
                  num_shards: int | None = None, shard_id: int | None = None, sampler: Any = None,
@@ -81,7 +83,8 @@ class MindDataset(FilesDataset):
             starts = np.cumsum([0, *(len(file.rows) for file in self._files)])
             total = int(starts[-1])
             self._rows_table = Table(lambda place: self._at(place, starts, total),
-                                     total + self.num_padded)
+                                     total + self.num_padded,
+                                     lambda place: self._file_of(place, starts))
             self._rows_table.parallel = True
             if isinstance(self.sampler, PKSampler):
                 name = self.sampler.class_column
@@ -92,6 +95,10 @@ class MindDataset(FilesDataset):
                                    f"multiple of 'num_shards', {self.sampler.num_shards}, but are "
                                    f"{total + self.num_padded}.")
         return self._rows_table
+
+    def _file_of(self, place: int, starts: np.ndarray) -> list[str]:
+        which = int(np.searchsorted(starts, place, "right")) - 1
+        return [file.path for file in self._files[which:which + 1]]
 
     def _at(self, place: int, starts: np.ndarray, total: int) -> Row:
         from ..errors import in_pipeline

@@ -115,8 +115,11 @@ class LJSpeechDataset(YesNoDataset):
         with open(path, encoding="utf-8", newline="") as opened:
             return [row for row in csv.reader(opened, delimiter="|", quoting=csv.QUOTE_NONE) if row]
 
+    def _paths(self, item: Any) -> tuple[str]:
+        return (os.path.join(self.dataset_dir, "wavs", f"{item[0]}.wav"),)
+
     def _read(self, item: Any) -> Any:
-        data, rate = waveform(os.path.join(self.dataset_dir, "wavs", f"{item[0]}.wav"))
+        data, rate = waveform(*self._paths(item))
         return data, np.int32(rate), item[1], item[2]
 
 
@@ -151,7 +154,10 @@ class SpeechCommandsDataset(SoundsDataset):
         wanted = lists["testing" if self.usage == "test" else "validation"]
         return [f for f in found if f in wanted]
 
+    def _paths(self, item: str) -> tuple[str]:
+        return (os.path.join(self.dataset_dir, item),)
+
     def _read(self, item: str) -> Any:
-        data, rate = waveform(os.path.join(self.dataset_dir, item))
+        data, rate = waveform(*self._paths(item))
         speaker, number = os.path.splitext(os.path.basename(item))[0].split("_nohash_")
         return data, np.int32(rate), os.path.dirname(item), speaker, np.int32(number)

@@ -76,9 +76,12 @@ class LibriTTSDataset(SoundsDataset):
         return [(os.path.dirname(path), *line.split("\t")) for path in listings
                 for line in lines(path)]
 
+    def _paths(self, item: Any) -> tuple[str]:
+        return (os.path.join(item[0], f"{item[1]}.wav"),)
+
     def _read(self, item: Any) -> Any:
-        folder, name, original, normalized = item
-        data, rate = waveform(os.path.join(folder, f"{name}.wav"))
+        _, name, original, normalized = item
+        data, rate = waveform(*self._paths(item))
         speaker, chapter = name.split("_")[:2]
         return (data, np.uint32(rate), original, normalized, np.uint32(speaker),
                 np.uint32(chapter), name)
@@ -120,9 +123,12 @@ class TedliumDataset(SoundsDataset):
                 found += [(os.path.join(root, "sph"), line) for line in lines(path)]
         return found
 
+    def _paths(self, item: Any) -> tuple[str]:
+        return (os.path.join(item[0], f"{item[1].partition(' ')[0]}{self.extensions}"),)
+
     def _read(self, item: Any) -> Any:
         talk, _, speaker, start, end, identifier, transcript = item[1].split(" ", 6)
-        data, rate = waveform(os.path.join(item[0], f"{talk}{self.extensions}"))
+        data, rate = waveform(*self._paths(item))
         part = data[:, int(float(start) * rate):int(float(end) * rate)]
         return part, np.int32(rate), transcript, talk, speaker, identifier
 

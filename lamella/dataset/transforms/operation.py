@@ -18,8 +18,10 @@ from .. import config
 from ..described import Described
 from ..numbers import Mt19937
 from ..rows import as_array
+from .arguments import check_arguments
 
 Values = tuple[Any, ...]
+_OURS = __name__.removesuffix("transforms.operation")  # operations of programs check themselves
 
 
 class Implementation(IntEnum):
@@ -71,6 +73,11 @@ class TensorOperation(Described):
 
     def __init__(self) -> None:
         """Takes nothing; without it, Python would take anything and say nothing."""
+
+    @classmethod
+    def _check_arguments(cls, arguments: dict[str, Any]) -> None:
+        if arguments and cls.__module__.startswith(_OURS):
+            check_arguments(cls.__module__.split(".")[2], cls.__name__, arguments)
 
     def __call__(self, *values: Any) -> Any:
         if not values:

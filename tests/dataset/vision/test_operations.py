@@ -199,7 +199,7 @@ def test_files(tmp_path):
 @pytest.mark.parametrize("call, error, message", [
     (lambda: vision.Resize(0), ValueError, "'size' must be in"),
     (lambda: vision.Resize("3"), TypeError, "'size' must be an int or a list of two ints"),
-    (lambda: vision.Resize(3, 2), TypeError, "'interpolation' must be a Inter"),
+    (lambda: vision.Resize(3, 2), TypeError, "'interpolation' must be an Inter"),
     (lambda: vision.Normalize([1.0], [0.0]), ValueError, "'std' must be greater than 0"),
     (lambda: vision.Normalize([1.0, 2.0], [1.0, 1.0])(IMAGE), RuntimeError,
      "number of channels, 3, is not that of 'mean', 2"),

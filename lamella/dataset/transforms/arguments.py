@@ -1,0 +1,110 @@
+"""Checks of the arguments of operations: MindSpore's types and intervals, from a table."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import numbers
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..checks import of_type
+
+_FILE = Path(__file__).parents[2] / "data" / "operation_arguments.txt"
+_ROW = re.compile(r"(?P<owner>\S+) (?P<argument>\S+): (?P<kinds>\S+?)(?P<none>\??)"
+                  r"(?: as (?P<label>\S+))?"
+                  r"(?: in (?P<spans>.+?[\])])(?: as (?P<spanned>\S+))?)?(?: # (?P<words>.*))?")
+_SPAN = re.compile(r"([\[(])([^,]+), ([^\])]+)([\])])")
+_KINDS: dict[str, type] = {
+    "int": int, "float": float, "bool": bool, "str": str, "list": list, "tuple": tuple,
+    "dict": dict, "bytes": bytes, "numpy.ndarray": np.ndarray, "Number": numbers.Number}
+
+
+class _Allowed(NamedTuple):
+    """What an argument may be, and what MindSpore's errors about it say."""
+
+    kinds: tuple[type, ...]
+    none: bool  # whether it may be None
+    label: str  # the argument's name in a TypeError
+    spans: str  # an interval, or two with "and" between them
+    spanned: str  # the argument's name, with a space, in the error of an interval
+    words: str  # the whole of a TypeError, if it isn't the common sentence
+
+
+@functools.cache
+def _rows() -> dict[str, list[re.Match[str]]]:
+    found: dict[str, list[re.Match[str]]] = {}
+    for line in _FILE.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            match = _ROW.fullmatch(line)
+            assert match is not None, line
+            found.setdefault(match["owner"], []).append(match)
+    return found
+
+
+@functools.cache
+def _allowed(room: str, name: str) -> dict[str, _Allowed]:
+    found = {}
+    for row in _rows().get(f"{room}.{name}", ()):
+        kinds = tuple(_kind(room, kind) for kind in row["kinds"].split("|"))
+        label = "" if row["label"] == "-" else row["label"] or row["argument"]
+        spanned = row["spanned"] or label or "-"
+        found[row["argument"]] = _Allowed(
+            kinds, bool(row["none"]), label, row["spans"] or "",
+            "" if spanned == "-" else f"{spanned} ", row["words"] or "")
+    return found
+
+
+def _kind(room: str, name: str) -> type:
+    return _KINDS[name] if name in _KINDS else getattr(
+        importlib.import_module(f"lamella.dataset.{room}"), name)
+
+
+def check_arguments(room: str, name: str, given: dict[str, Any]) -> None:
+    """Check the arguments of an operation that are numbers, strings and the like.
+
+    Args:
+        room: where the operation is: ``"vision"``, ``"audio"``, ``"text"`` or ``"transforms"``.
+        name: the operation's.
+        given: arguments by name.
+
+    Raises:
+        TypeError: if one has another type than it may have.
+        ValueError: if a number is out of its interval.
+    """
+    allowed = _allowed(room, name)
+    for argument, value in given.items():
+        if argument in allowed and not (value is None and allowed[argument].none):
+            _check(name, argument, value, allowed[argument])
+
+
+def _check(name: str, argument: str, value: Any, allowed: _Allowed) -> None:
+    kinds = allowed.kinds
+    if not isinstance(value, kinds) or (
+            isinstance(value, bool) and int in kinds and bool not in kinds):
+        sentence = allowed.words or of_type(allowed.label, value, *kinds)
+        raise TypeError(f"{sentence} For '{name}', '{argument}' must be "
+                        f"{_named(kinds)}, but got {value!r}.")
+    if (allowed.spans and isinstance(value, (int, float)) and not isinstance(value, bool)
+            and not math.isnan(value) and not _within(value, allowed.spans)):
+        raise ValueError(f"Input {allowed.spanned}is not within the required interval of "
+                         f"{allowed.spans}. For '{name}', '{argument}' must be in "
+                         f"{allowed.spans}, but got {value!r}.")
+
+
+def _named(kinds: tuple[type, ...]) -> str:
+    if set(kinds) in ({int, float}, {numbers.Number}):
+        return "a number"
+    names = [kind.__name__ for kind in kinds]
+    article = "an" if names[0][0] in "aeiouI" else "a"
+    return f"{article} {' or '.join(names)}"
+
+
+def _within(value: float, spans: str) -> bool:
+    return any((value >= float(low) if opened == "[" else value > float(low))
+               and (value <= float(high) if closed == "]" else value < float(high))
+               for opened, low, high, closed in _SPAN.findall(spans))
