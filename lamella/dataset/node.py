@@ -349,12 +349,11 @@ class Dataset(Described):
             run.close()
 
     def output_types(self) -> list[np.dtype]:
-        """The NumPy data type of each column, from the first row."""
+        """The NumPy data type of each column, from the first row; strings have no length."""
         run = Run(self)
         try:
             row = next(iter(self._rows(run)), ())
-            self.saved_output_types = [dtype_of(value) if isinstance(value, dict) else value.dtype
-                                       for value in row]
+            self.saved_output_types = [dtype_of(value) for value in row]
             return self.saved_output_types
         finally:
             run.close()

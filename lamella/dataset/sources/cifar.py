@@ -130,7 +130,7 @@ class SVHNDataset(_MemoryDataset):
 
 
 class SemeionDataset(_MemoryDataset):
-    """Digits of 16 x 16 pixels (Buscema): `image` (16, 16) uint8, `label` uint32."""
+    """Digits of 16 x 16 pixels (Buscema): `image` (16, 16) uint8 of 0 and 1, `label` uint32."""
 
     def __init__(self, dataset_dir: str, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, None, *args, **kwargs)
@@ -139,7 +139,7 @@ class SemeionDataset(_MemoryDataset):
         path = os.path.join(self.dataset_dir, "semeion.data")
         table = np.loadtxt(path, np.float64, ndmin=2)
         self._origins = [([path], len(table))]
-        images = (table[:, :256].reshape(-1, 16, 16) * 255).astype(np.uint8)
+        images = table[:, :256].reshape(-1, 16, 16).astype(np.uint8)
         return [images, table[:, 256:].argmax(1).astype(np.uint32)]
 
 
@@ -187,7 +187,7 @@ class RandomDataset(ArraysDataset):
             raise ValueError(f"For 'RandomDataset', 'total_rows' must be a positive int, but got "
                              f"{total_rows!r}.")
         rng = np.random.default_rng(config.pipeline_seed())
-        rows = total_rows or int(rng.integers(1, 100))
+        rows = total_rows or max(int(rng.integers(1, 100)), num_samples or 0)
         if schema is None:
             schema = Schema()
             for name in columns_list or ["c0"]:

@@ -13,7 +13,7 @@ from ..errors import DataError, in_pipeline
 from ..numbers import Mt19937
 from ..order import Buffer, Row, Table, read_from
 from ..rows import as_row
-from ..samplers import PKSampler, Shuffle
+from ..samplers import Shuffle
 from ..source import MappableDataset, SourceDataset
 from ..source_arguments import exclusive, folder, select_sampler
 from ..state import Run
@@ -80,8 +80,8 @@ class FilesDataset(MappableDataset):
             self._rows_table = Table(lambda place: self._row(items[place]), len(items),
                                      lambda place: self._paths(items[place]))
             self._rows_table.parallel = True
-            if isinstance(self.sampler, PKSampler) and self._class_column is not None:
-                self.sampler.labels = np.array([item[self._class_column] for item in items])
+            if self._class_column is not None:
+                self.sampler.know(lambda _: np.array([item[self._class_column] for item in items]))
         return self._rows_table
 
     def _row(self, item: Any) -> Row:

@@ -9,7 +9,7 @@ import numpy as np
 from ..checks import existing_file
 from ..order import Row, Table
 from ..rows import as_array
-from ..samplers import DistributedSampler, PKSampler, RandomSampler, Shuffle
+from ..samplers import DistributedSampler, RandomSampler, Shuffle
 from ..state import Passes, Run
 from .files import FilesDataset
 from .record_order import orders
@@ -86,9 +86,8 @@ class MindDataset(FilesDataset):
                                      total + self.num_padded,
                                      lambda place: self._file_of(place, starts))
             self._rows_table.parallel = True
-            if isinstance(self.sampler, PKSampler):
-                name = self.sampler.class_column
-                self.sampler.labels = np.array([v for f in self._files for v in f.field(name)])
+            self.sampler.know(
+                lambda name: np.array([v for f in self._files for v in f.field(name)]))
             if isinstance(self.sampler, DistributedSampler) and self.num_padded and (
                     total + self.num_padded) % self.sampler.num_shards:
                 raise RuntimeError(f"For 'MindDataset', the rows with 'num_padded' must be a "

@@ -40,9 +40,10 @@ class ArraysDataset(MappableDataset):
     def _table(self) -> Table | None:
         if self._held is None:
             self._held = ArrayTable(self._arrays(), self._files_of if self._origins else None)
-            if isinstance(self.sampler, PKSampler) and self._class_column in self.columns:
+            if self._class_column in self.columns:
                 place = self.columns.index(self._class_column)  # type: ignore[arg-type]
-                self.sampler.labels = self._held.columns[place]
+                labels = self._held.columns[place]
+                self.sampler.know(lambda _: labels)
         return self._held
 
 

@@ -28,11 +28,11 @@ class CMUArcticDataset(SoundsDataset):
 
     _given = ("waveform", "sample_rate", "transcript", "utterance_id")
     _argument = "name"
-    _usages = ("ahw", "aup", "awb", "axb", "bdl", "clb", "eey", "fem", "gka", "jmk", "ksp", "ljm",
-               "lnh", "rms", "rxr", "slp", "slt", "aew")
+    _usages = ("aew", "ahw", "aup", "awb", "axb", "bdl", "clb", "eey", "fem", "gka", "jmk", "ksp",
+               "ljm", "lnh", "rms", "rxr", "slp", "slt")
 
     def __init__(self, dataset_dir: str, name: str | None = None, *args: Any, **kwargs: Any):
-        super().__init__(dataset_dir, name, *args, **kwargs)
+        super().__init__(dataset_dir, name or "aew", *args, **kwargs)
 
     def _list(self) -> list[Any]:
         root = os.path.join(self.dataset_dir, f"cmu_us_{self.usage}_arctic")
