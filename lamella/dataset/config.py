@@ -173,7 +173,31 @@ def load(file: str) -> None:
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Kept, and of no effect: the number of workers is what was given."""
+    if enable is True:
+        refuse_independent("Dataset AutoTune")
+    if filepath_prefix is not None:
+        if not isinstance(filepath_prefix, str):
+            raise TypeError(f"json_filepath must be a str value but was: {filepath_prefix}. For "
+                            f"'set_enable_autotune', 'filepath_prefix' must be a str.")
+        if enable:
+            _check_prefix(filepath_prefix)
     _VALUES["enable_autotune"] = boolean("set_enable_autotune", "enable", enable)
+
+
+def _check_prefix(path: str) -> None:
+    """Check the beginning of the path of a file to write.
+
+    Raises:
+        RuntimeError: if it is empty, a folder, or in a folder that isn't there or is closed.
+    """
+    parent = os.path.dirname(os.path.abspath(path))
+    why = ("The value of json_filepath cannot be the empty string." if not path else
+           f"{path} is a directory." if os.path.isdir(path) else
+           f"Directory {parent} does not exist." if not os.path.isdir(parent) else
+           f"No access to directory {parent}." if not os.access(parent, os.W_OK) else "")
+    if why:
+        raise RuntimeError(f"{why} For 'set_enable_autotune', 'filepath_prefix' must be the "
+                           f"beginning of a file's path.")
 
 
 def get_enable_autotune() -> bool:
@@ -207,8 +231,24 @@ def set_sending_batches(batch_num: int) -> None:
     _VALUES["sending_batches"] = integer("set_sending_batches", "batch_num", batch_num, 0, LARGEST)
 
 
+def independent() -> bool:
+    """Whether the environment variable MS_INDEPENDENT_DATASET asks for a process of its own."""
+    return os.environ.get("MS_INDEPENDENT_DATASET", "").strip() in ("True", "true")
+
+
+def refuse_independent(feature: str) -> None:
+    """Refuse what can't be done where the pipeline is a process of its own.
+
+    Raises:
+        RuntimeError: if MS_INDEPENDENT_DATASET is set.
+    """
+    if independent():
+        raise RuntimeError(f"{feature} is not supported in Dataset Independent mode.")
+
+
 def set_auto_offload(offload: bool) -> None:
     """Kept, and of no effect: operations run on the CPU."""
+    refuse_independent("Dataset Offload")
     _VALUES["auto_offload"] = boolean("set_auto_offload", "offload", offload)
 
 

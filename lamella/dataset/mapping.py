@@ -43,6 +43,10 @@ class MapDataset(Dataset):
                                  f"transform, but got {function!r}. A class is given as an object "
                                  f"of it.")
         boolean("map", "python_multiprocessing", python_multiprocessing)
+        if offload:
+            config.refuse_independent("Dataset Offload")
+        if callbacks is not None:
+            config.refuse_independent("Dataset Callbacks")
         self.operations: list[Any] = []
         for operation in listed:
             self.operations.extend(operation.unfolded() if hasattr(operation, "unfolded")
