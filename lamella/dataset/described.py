@@ -7,6 +7,8 @@ import functools
 import inspect
 from typing import Any
 
+from .arguments import bound
+
 
 class Described:
     """The base of what `serialize` writes: datasets and operations."""
@@ -16,7 +18,7 @@ class Described:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """The object, with the arguments that ``__init__`` is going to get."""
-        cls._check_arguments(_bound(cls, args, kwargs))
+        cls._check_arguments(bound(_signature(cls), (None, *args), kwargs))
         made = super().__new__(cls)
         if not cls.in_memory:
             made._made_with = args, kwargs
@@ -39,19 +41,6 @@ def _empty(cls: type) -> Any:
 @functools.cache
 def _signature(cls: type) -> inspect.Signature:
     return inspect.signature(cls.__init__)
-
-
-def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name.
-
-    Raises:
-        TypeError: if one is missing, or isn't known; in the words of `inspect`, as MindSpore's.
-    """
-    found = _signature(cls).bind(None, *args, **kwargs).arguments
-    for name, parameter in _signature(cls).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            found = {**found, **found.get(name, {})}
-    return found
 
 
 def arguments_of(thing: Described) -> tuple[list[Any], dict[str, Any]]:

@@ -149,8 +149,9 @@ class MapDataset(Dataset):
                                _files(row, table, place)) from error
         if len(out) != len(self._given):
             raise in_user_code("map operation", ValueError(
-                f"For 'map', the operations gave {len(out)} columns, but 'output_columns' names "
-                f"{len(self._given)}: {self._given}."))
+                f"Invalid columns, the number of columns returned in 'map' operations should match "
+                f"the number of 'output_columns': the operations gave {len(out)} columns, but "
+                f"'output_columns' names {len(self._given)}: {self._given}."))
         named = {**dict(zip(before, row, strict=True)), **dict(zip(self._given, out, strict=True))}
         made = tuple([named[name] for name in columns])
         if table is not None and table.files is not None:

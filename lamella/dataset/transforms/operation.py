@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from .. import config
+from ..arguments import check_arguments
 from ..described import Described
 from ..numbers import Mt19937
 from ..rows import as_array
-from .arguments import check_arguments
 
 Values = tuple[Any, ...]
 _OURS = __name__.removesuffix("transforms.operation")  # operations of programs check themselves
@@ -82,10 +82,18 @@ class TensorOperation(Described):
     def __call__(self, *values: Any) -> Any:
         if not values:
             raise RuntimeError(f"For '{type(self).__name__}', an input is expected, but got none.")
+        if len(values) > 1 and not self._takes_several():
+            raise RuntimeError(f"The op is OneToOne, can only accept one tensor as input. For "
+                               f"'{type(self).__name__}', got {len(values)} inputs.")
         streams = Streams(config.pipeline_seed())
         out = self.run(tuple(self.accept(value) for value in values), streams)
         out = tuple(self.give(value) for value in out)
         return out[0] if len(out) == 1 else out
+
+    def _takes_several(self) -> bool:
+        """Whether a call may have several inputs; in a `map` each column goes alone then."""
+        own = type(self).run is not TensorOperation.run
+        return own or not type(self).__module__.startswith(_OURS)
 
     def accept(self, value: Any) -> Any:
         """The input as an array, an image of Pillow's as it is.

@@ -1,27 +1,32 @@
-"""Checks of the arguments of operations: MindSpore's types and intervals, from a table."""
+"""Checks of arguments by their names: MindSpore's types and intervals, from a table."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import math
 import numbers
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import of_type
+from .checks import of_type
 
-_FILE = Path(__file__).parents[2] / "data" / "operation_arguments.txt"
+_FILE = Path(__file__).parents[1] / "data" / "pipeline_arguments.txt"
 _ROW = re.compile(r"(?P<owner>\S+) (?P<argument>\S+): (?P<kinds>\S+?)(?P<none>\??)"
                   r"(?: as (?P<label>\S+))?"
                   r"(?: in (?P<spans>.+?[\])])(?: as (?P<spanned>\S+))?)?(?: # (?P<words>.*))?")
 _SPAN = re.compile(r"([\[(])([^,]+), ([^\])]+)([\])])")
 _KINDS: dict[str, type] = {
     "int": int, "float": float, "bool": bool, "str": str, "list": list, "tuple": tuple,
-    "dict": dict, "bytes": bytes, "numpy.ndarray": np.ndarray, "Number": numbers.Number}
+    "dict": dict, "bytes": bytes, "numpy.ndarray": np.ndarray, "Number": numbers.Number,
+    "NoneType": type(None)}
+_ROOMS = {"Vocab": ".text", "SentencePieceVocab": ".text", "functions": ".audio", "config": "",
+          "vision": ".vision", "audio": ".audio", "text": ".text", "transforms": ".transforms"}
 
 
 class _Allowed(NamedTuple):
@@ -61,15 +66,15 @@ def _allowed(room: str, name: str) -> dict[str, _Allowed]:
 
 def _kind(room: str, name: str) -> type:
     return _KINDS[name] if name in _KINDS else getattr(
-        importlib.import_module(f"lamella.dataset.{room}"), name)
+        importlib.import_module(f"{__package__}{_ROOMS[room]}"), name)
 
 
 def check_arguments(room: str, name: str, given: dict[str, Any]) -> None:
-    """Check the arguments of an operation that are numbers, strings and the like.
+    """Check those arguments that are numbers, strings and the like.
 
     Args:
-        room: where the operation is: ``"vision"``, ``"audio"``, ``"text"`` or ``"transforms"``.
-        name: the operation's.
+        room: where the operation is, ``"vision"`` for one; or the class of a method.
+        name: the operation's, the method's or the function's.
         given: arguments by name.
 
     Raises:
@@ -108,3 +113,38 @@ def _within(value: float, spans: str) -> bool:
     return any((value >= float(low) if opened == "[" else value > float(low))
                and (value <= float(high) if closed == "]" else value < float(high))
                for opened, low, high, closed in _SPAN.findall(spans))
+
+
+def checked_call(owner: str) -> Callable[[Any], Any]:
+    """A decorator of functions and methods: their arguments are checked by the table.
+
+    Args:
+        owner: the function's name in the table.
+    """
+    room, name = owner.split(".")
+
+    def decorate(function: Any) -> Any:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            check_arguments(room, name, bound(signature, args, kwargs))
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def bound(signature: inspect.Signature, args: tuple[Any, ...],
+          kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name.
+
+    Raises:
+        TypeError: if one is missing, or isn't known; in the words of `inspect`, as MindSpore's.
+    """
+    found = signature.bind(*args, **kwargs).arguments
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            found = {**found, **found.get(name, {})}
+    return found
