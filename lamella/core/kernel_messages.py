@@ -17,6 +17,7 @@ _TYPES = {"Half": "Float16", "Float": "Float32", "Double": "Float64", "Char": "I
 _NUMBER = r"(-?\d+)"
 _EMPTY = "an empty tensor is not supported."
 _KNOWN: tuple[tuple[str, str], ...] = (
+    (r"on the same device", "the tensors must be on one device."),
     # types
     (r"\"[^\"]*\" not implemented for '(\w+)'", "tensors of type {0} are not supported."),
     (r"complex (numbers|tensors?|types?|inputs?|dtypes?)|for complex|complex tensor",
@@ -78,6 +79,8 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "the matrix is not positive-definite: its leading minor of order {0} isn't positive."),
     (r"singular|not positive-definite|could not be completed|failed to converge|ill-conditioned",
      "the matrix is singular, or the decomposition has no result for it."),
+    (r"derivative for '?[\w:]*backward\w*'? is not implemented",
+     "this has a gradient, but none of higher order, which a forward-mode derivative needs, too."),
     (r"not differentiable|derivative for .* is not implemented|does not support automatic "
      r"differentiation", "this has no derivative."),
     (r"single memory location", "a tensor whose elements share memory can't be changed in place; "
