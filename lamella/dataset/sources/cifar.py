@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .slices import ArraysDataset
 
 
 def read_cifar(path: str, usage: str, labels: int) -> tuple[
-        np.ndarray, np.ndarray, list[tuple[list[str], int]]]:
+        np.ndarray, np.ndarray, list[tuple[Sequence[str], int]]]:
     """The images (N, 32, 32, 3) and labels (N, `labels`) of the binary version.
 
     With them come the files and how many rows each has.
@@ -38,7 +39,8 @@ def read_cifar(path: str, usage: str, labels: int) -> tuple[
         rows.append(data.reshape(-1, 3072 + labels))
     table = np.concatenate(rows)
     images = table[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    parts = [([name], len(read)) for name, read in zip(names, rows, strict=True)]
+    parts: list[tuple[Sequence[str], int]] = [
+        ([name], len(read)) for name, read in zip(names, rows, strict=True)]
     return np.ascontiguousarray(images), table[:, :labels].astype(np.uint32), parts
 
 

@@ -77,7 +77,8 @@ class Vocab:
                                 f"got {word!r}: {number!r}.")
             if number < 0:
                 raise ValueError(f"{in_interval('word_id', 0, LARGEST)} For "
-                                 f"'Vocab.from_dict', numbers must be 0 or more, but got {word!r}: {number}.")
+                                 f"'Vocab.from_dict', numbers must be 0 or more, but got "
+                                 f"{word!r}: {number}.")
         return cls._of(dict(word_dict))
 
     @classmethod
