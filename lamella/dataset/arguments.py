@@ -10,16 +10,20 @@ import numbers
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .checks import of_type
 
+_Called = TypeVar("_Called", bound=Callable[..., Any])
 _FILE = Path(__file__).parents[1] / "data" / "pipeline_arguments.txt"
 _ROW = re.compile(r"(?P<owner>\S+) (?P<argument>\S+): (?P<kinds>\S+?)(?P<none>\??)"
                   r"(?: as (?P<label>\S+))?"
                   r"(?: in (?P<spans>.+?[\])])(?: as (?P<spanned>\S+))?)?(?: # (?P<words>.*))?")
+_ITEMS = re.compile(r"(?P<owner>\S+) (?P<argument>\S+) (?P<rule>items|long|ordered)"
+                    r"(?: (?P<spec>\S+))??"
+                    r"(?: = (?P<error>\S+) (?P<words>.*))?")
 _SPAN = re.compile(r"([\[(])([^,]+), ([^\])]+)([\])])")
 _KINDS: dict[str, type] = {
     "int": int, "float": float, "bool": bool, "str": str, "list": list, "tuple": tuple,
@@ -45,7 +49,7 @@ def _rows() -> dict[str, list[re.Match[str]]]:
     found: dict[str, list[re.Match[str]]] = {}
     for line in _FILE.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
-            match = _ROW.fullmatch(line)
+            match = _ROW.fullmatch(line) or _ITEMS.fullmatch(line)
             assert match is not None, line
             found.setdefault(match["owner"], []).append(match)
     return found
@@ -55,6 +59,8 @@ def _rows() -> dict[str, list[re.Match[str]]]:
 def _allowed(room: str, name: str) -> dict[str, _Allowed]:
     found = {}
     for row in _rows().get(f"{room}.{name}", ()):
+        if row.re is _ITEMS:
+            continue
         kinds = tuple(_kind(room, kind) for kind in row["kinds"].split("|"))
         label = "" if row["label"] == "-" else row["label"] or row["argument"]
         spanned = row["spanned"] or label or "-"
@@ -85,6 +91,9 @@ def check_arguments(room: str, name: str, given: dict[str, Any]) -> None:
     for argument, value in given.items():
         if argument in allowed and not (value is None and allowed[argument].none):
             _check(name, argument, value, allowed[argument])
+    for rule in _rows().get(f"{room}.{name}", ()):
+        if rule.re is _ITEMS and isinstance(given.get(rule["argument"]), (list, tuple)):
+            _check_items(name, given[rule["argument"]], rule)
 
 
 def _check(name: str, argument: str, value: Any, allowed: _Allowed) -> None:
@@ -101,6 +110,25 @@ def _check(name: str, argument: str, value: Any, allowed: _Allowed) -> None:
                          f"{allowed.spans}, but got {value!r}.")
 
 
+def _check_items(name: str, values: Any, rule: re.Match[str]) -> None:
+    """Check a list or tuple by one rule of the table."""
+    argument, spec = rule["argument"], rule["spec"]
+    if rule["rule"] == "items":
+        kinds = tuple(_KINDS[kind] for kind in spec.split("|"))
+        for place, value in enumerate(values):
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise TypeError(f"{of_type(f'{argument}[{place}]', value, *kinds)} For '{name}', "
+                                f"each of '{argument}' must be {_named(kinds)}, but got {value!r}.")
+        return
+    wrong = (str(len(values)) not in spec.split(",") if rule["rule"] == "long" else
+             len(values) == 2 and values[0] > values[1])
+    if wrong:
+        error = TypeError if rule["error"] == "TypeError" else ValueError
+        wanted = "be (min, max)" if spec is None else f"have {spec.replace(',', ' or ')} values"
+        raise error(f"{rule['words']} For '{name}', '{argument}' must {wanted}, but got "
+                    f"{values!r}.")
+
+
 def _named(kinds: tuple[type, ...]) -> str:
     if set(kinds) in ({int, float}, {numbers.Number}):
         return "a number"
@@ -115,7 +143,7 @@ def _within(value: float, spans: str) -> bool:
                for opened, low, high, closed in _SPAN.findall(spans))
 
 
-def checked_call(owner: str) -> Callable[[Any], Any]:
+def checked_call(owner: str) -> Callable[[_Called], _Called]:
     """A decorator of functions and methods: their arguments are checked by the table.
 
     Args:
@@ -123,7 +151,7 @@ def checked_call(owner: str) -> Callable[[Any], Any]:
     """
     room, name = owner.split(".")
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: _Called) -> _Called:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
@@ -131,7 +159,7 @@ def checked_call(owner: str) -> Callable[[Any], Any]:
             check_arguments(room, name, bound(signature, args, kwargs))
             return function(*args, **kwargs)
 
-        return call
+        return call  # type: ignore[return-value]
 
     return decorate
 

@@ -27,7 +27,8 @@ class Described:
     def __reduce_ex__(self, protocol: Any) -> Any:
         """As `object`'s; what is copied isn't made anew, so there are no arguments to check."""
         made = super().__reduce_ex__(protocol)
-        return (_empty, made[1][:1], *made[2:]) if made[0] is copyreg.__newobj__ else made
+        plain = made[0] is copyreg.__newobj__  # type: ignore[attr-defined]
+        return (_empty, made[1][:1], *made[2:]) if plain else made
 
     @classmethod
     def _check_arguments(cls, arguments: dict[str, Any]) -> None:

@@ -32,6 +32,18 @@ NUMBER = r"\[<class 'int'>, <class 'float'>\]"
      r"Input a0 is not within the required interval of \[-16777216, 0\) and \(0, 16777216\]."),
     (lambda: transforms.OneHot(2, []), TypeError,
      rf"Argument smoothing_rate with value \[\] is not of type {NUMBER}"),
+    (lambda: vision.Resize([1, 2, 3]), TypeError,
+     r"Size should be a single integer or a list/tuple \(h, w\) of length 2. .* have 2 values"),
+    (lambda: vision.CenterCrop(["a", 1]), TypeError, r"Argument size\[0\] with value a is not of"),
+    (lambda: vision.RandomColor((2, 1)), ValueError, r"should be in \(min,max\) format. Got"),
+    (lambda: vision.HWC2CHW()(np.ones((1, 1, 3)), np.ones((1, 1, 3))), RuntimeError,
+     "The op is OneToOne, can only accept one tensor as input."),
+    (lambda: text.CaseFold()(b"bytes"), RuntimeError, "type of input should be string"),
+    (lambda: text.Vocab().tokens_to_ids("a"), RuntimeError, "has not been initialized"),
+    (lambda: text.Vocab.from_list("a"), TypeError, r"Argument word_list with value a is not of"),
+    (lambda: ds.config.set_seed("a"), TypeError, "seed isn't of type int."),
+    (lambda: ds.NumpySlicesDataset([1]).map(len, offload=1), TypeError, "Argument offload with"),
+    (lambda: ds.NumpySlicesDataset([1]).skip(-1), ValueError, r"Input count is not within"),
     (lambda: ds.ImageFolderDataset(".", decode=1), TypeError, "Argument decode with value 1 is"),
     (lambda: ds.ImageFolderDataset(".", num_shards="a"), TypeError, "Argument num_shards with val"),
     (lambda: ds.ImageFolderDataset(".", decrypt=1), TypeError, "decrypt is not a callable object"),
@@ -89,3 +101,19 @@ def test_errors_name_the_file_of_a_row(tmp_path):
             continue
         with pytest.raises(RuntimeError, match="data file is: .*picture.png"):
             next(iter(pipeline))
+
+
+def test_one_image_or_several():
+    image = np.zeros((4, 4, 3), np.uint8)
+    assert len(vision.RandomHorizontalFlip(1.0)(image, image)) == 2
+
+
+def test_a_row_of_the_table_is_checked_as_it_says():
+    from lamella.dataset.arguments import _allowed, _rows
+
+    assert len(_rows()) > 150
+    for owner in _rows():
+        room, name = owner.split(".")
+        if room not in ("Dataset", "Vocab", "SentencePieceVocab", "Vectors", "GloVe", "FastText",
+                        "CharNGram", "Schema"):
+            assert _allowed(room, name) or all(r.groupdict().get("rule") for r in _rows()[owner])

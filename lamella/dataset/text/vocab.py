@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import op
 from ..arguments import checked_call
 from ..checks import LARGEST, existing_file, in_interval, of_type
 from ..node import Dataset
@@ -143,7 +142,6 @@ class Vocab:
         """The ids by word."""
         return dict(self._ids)
 
-    @op
     @checked_call("Vocab.tokens_to_ids")
     def tokens_to_ids(self, tokens: Any) -> Any:
         """The id of a word, or of each in a list; -1 for unknown words."""
@@ -164,7 +162,6 @@ class Vocab:
             raise RuntimeError(f"Vocab has not been initialized. For '{name}', it must be made by "
                                f"'from_list', 'from_dict', 'from_file' or 'from_dataset'.")
 
-    @op
     @checked_call("Vocab.ids_to_tokens")
     def ids_to_tokens(self, ids: Any) -> Any:
         """The word of an id, or of each in a list; "" for unknown ids."""

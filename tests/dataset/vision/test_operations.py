@@ -210,7 +210,7 @@ def test_files(tmp_path):
     (lambda: vision.GaussianBlur(4), ValueError, "must be odd, but got 4"),
     (lambda: vision.Invert()("x"), TypeError, "Input should be NumPy or PIL image"),
     (lambda: vision.Grayscale()(IMAGE), TypeError, "img should be PIL image"),
-    (lambda: vision.Pad([1, 2, 3]), ValueError, "must be an int or a list of 2 or 4"),
+    (lambda: vision.Pad([1, 2, 3]), ValueError, "'padding' must have 2 or 4 values"),
     (lambda: vision.AdjustHue(0.6), ValueError, r"must be in \[-0.5, 0.5\]"),
     (lambda: vision.Perspective([[0, 0]] * 4, [[0, 0.5]] * 4), TypeError,
      "'end_points' must be an"),
