@@ -21,6 +21,7 @@ CHUNK = 1024  # row numbers handed on at once
 class ReadRow(tuple):
     """A row that remembers where it was read, for errors: a function and what it takes."""
 
+    __slots__ = ()
     origin: tuple[Callable[[Any], Sequence[str]], Any]
 
     @property
@@ -34,9 +35,18 @@ class ReadRow(tuple):
 
 def read_from(row: Iterable[Any], origin: tuple[Callable[[Any], Sequence[str]], Any]) -> ReadRow:
     """A row with its origin."""
-    made = ReadRow(row)
+    made = _Noted(row)
     made.origin = origin
     return made
+
+
+class _Noted(ReadRow):
+    """A row with an origin of its own."""
+
+
+def rows_from(origin: tuple[Callable[[Any], Sequence[str]], Any]) -> type[ReadRow]:
+    """The class of many rows with one origin, which takes less time for each of them."""
+    return type("ReadRow", (ReadRow,), {"__slots__": (), "origin": origin})
 
 
 class Table:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import DataError, in_pipeline
 from ..numbers import Mt19937
-from ..order import Buffer, Row, Table, read_from
+from ..order import Buffer, Row, Table, rows_from
 from ..rows import as_row
 from ..samplers import Shuffle
 from ..source import MappableDataset, SourceDataset
@@ -130,9 +130,9 @@ class LinesDataset(SourceDataset):
 
     def _checked(self, path: str) -> Iterator[Row]:
         try:
-            origin = _alone, path
+            kind = rows_from((_alone, path))
             for raw in self._read(path):
-                yield read_from(as_row(raw), origin)
+                yield kind(as_row(raw))
         except DataError:
             raise
         except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError) as error:
