@@ -12,7 +12,7 @@ import threading
 import types
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from .kinds import (
     CACHED,
     CALLED,
     DATA,
-    DICTS,
+    LEVELS,
     MAKING,
     PLAIN,
     VIEWS,
@@ -53,7 +53,17 @@ from .kinds import (
     parts_of,
     slots_of,
 )
-from .places import Places
+from .sources import (
+    Attribute,
+    Container,
+    Fixed,
+    Global,
+    Slot,
+    Source,
+    Variable,
+    named,
+    names_to,
+)
 
 _BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
 # A program that reaches a large library by one of its objects has thousands. Above MANY, those of
@@ -71,15 +81,15 @@ class Reach:
     Python's library are left out.
 
     Attributes:
-        tensors: Tensors other than Parameters, each with the name under which it was found (see
-            `spots.found_at`), or else None.
+        tensors: Tensors other than Parameters, each with its source, or None if a later call has to
+            find the same object.
         known_tensors: by identity, those found otherwise than under a name.
         objects: those of the user's classes, and Lamella's other than Cells.
         slotted: objects with the names of their slots.
         functions: the user's functions.
         variables: the variables of closures.
         spaces: globals, modules and classes, each with its dict and the names that code uses.
-        places: the mutable containers, and where they were found.
+        containers: the mutable containers, and where they were found.
         arrays: NumPy arrays.
         buffers: `bytearray`, `array.array` and `memoryview` objects.
         locals: thread-local objects; `thread` is the thread that read them, 0 if there are none.
@@ -98,7 +108,7 @@ class Reach:
         by_name: whether Tensors of closures and globals are found by names, as attributes are.
         names: names that code may mention in a form that can't be seen, as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
-        without: by identity, lists to leave out; `hidden`: any is in several places without names.
+        without: by identity, lists to leave out; `hidden`: any has several sources, not all names.
     """
 
     def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
@@ -107,17 +117,17 @@ class Reach:
         self._ran = ran
         self.by_name = by_name
         self.without = without or {}
-        self._met: dict[int, set[tuple[int | None, Any]]] = {}  # where those left out were found
+        self._met: dict[int, dict[Any, Source | None]] = {}  # where those left out were found
         self.cells: list[CellTree] = []
         self.parameters: list[Parameter] = []
-        self.tensors: list[tuple[Tensor, tuple[dict, Any] | None]] = []
+        self.tensors: list[tuple[Tensor, Source | None]] = []
         self.known_tensors: dict[int, Tensor] = {}
         self.objects: list[Any] = []
         self.slotted: list[tuple[Any, tuple[str, ...]]] = []
         self.functions: list[types.FunctionType] = []
-        self.variables: list[types.CellType] = []
+        self.variables: list[Source] = []
         self.spaces: Spaces = {}
-        self.places = Places(by_name)
+        self.containers: list[Container] = []
         self.arrays: list[np.ndarray] = []
         self.buffers: list[Any] = []
         self.locals: list[Any] = []
@@ -136,7 +146,7 @@ class Reach:
         self._modules: list[types.ModuleType] = []
         self._classes: list[type] = [Tensor, CellTree]
         self._sought: set[str] = set()
-        self._waiting: deque[tuple[Any, int | None, Any]] = deque()
+        self._waiting: deque[tuple[Any, Source | None]] = deque()
         self._visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
@@ -171,9 +181,10 @@ class Reach:
             for mine, its in (
                 (self.cells, other.cells), (self.parameters, other.parameters),
                 (self.functions, other.functions), (self.objects, other.objects),
-                (self.variables, other.variables), (self.arrays, other.arrays),
+                (self.arrays, other.arrays),
                 (self.buffers, other.buffers), (self.locals, other.locals),
-                ([p.thing for p in self.places], [p.thing for p in other.places]),
+                ([v.root for v in self.variables], [v.root for v in other.variables]),
+                ([c.thing for c in self.containers], [c.thing for c in other.containers]),
                 ([t for t, _ in self.tensors], [t for t, _ in other.tensors]),
                 ([t for t, _ in self.slotted], [t for t, _ in other.slotted]),
             )) and (self.by_name, self.thread, self._names_used()) == (
@@ -186,19 +197,19 @@ class Reach:
         """Whether an object was found."""
         return self._seen.get(id(thing), self) is thing
 
-    def _visit(self, thing: Any, around: int | None = None, key: Any = None) -> None:
+    def _visit(self, thing: Any, source: Source | None = None) -> None:
         if type(thing) in weakref.ProxyTypes:
-            self._weak.append((thing, behind(thing), self.places.names_to(around, key)))
+            self._weak.append((thing, behind(thing), names_to(source)))
             return
         if id(thing) in self.without:
-            self._met.setdefault(id(thing), set()).add((around, key))
+            self._met.setdefault(id(thing), {})[source and source.identity] = source
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
             self.known_tensors[id(thing)] = thing
         if id(thing) not in self._seen and (
                 not isinstance(thing, PLAIN) or hasattr(thing, "__dict__")):
-            self._waiting.append((thing, around, key))
+            self._waiting.append((thing, source))
 
-    def _look_at(self, thing: Any, around: int | None, key: Any) -> None:
+    def _look_at(self, thing: Any, source: Source | None) -> None:
         if id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
@@ -210,7 +221,7 @@ class Reach:
                 self.arithmetic[kind] = None
             hashes = has_tensors_as_keys(thing)
             if id(thing) not in self.opened and (hashes or is_large(thing) or is_opaque(thing)):
-                self.closed.append((thing, self.places.names_to(around, key)))
+                self.closed.append((thing, names_to(source)))
                 return
             if hashes:
                 self.refused = "can find a Tensor in a dict or a set by its identity"
@@ -218,7 +229,8 @@ class Reach:
                 self._visit_object(thing)
         if isinstance(thing, Parameter):
             self.parameters.append(thing)
-            self._slots(thing.__dict__, self.places.add(thing.__dict__))
+            self._note(thing.__dict__, None)
+            self._slots(thing.__dict__, functools.partial(Attribute, thing))
         elif isinstance(thing, Tensor):
             self.tensors.append((thing, None))
         elif isinstance(thing, CellTree):
@@ -233,17 +245,17 @@ class Reach:
             self.slotted.append((thing, ("func", "args", "keywords", "__dict__")))
             self._visit_all((thing.func, thing.args, thing.keywords, thing.__dict__))
         elif isinstance(thing, (tuple, list, deque)):
-            self._visit_items(self.places.add(thing, around, key), enumerate(parts_of(thing)))
+            self._visit_items(self._note(thing, source), enumerate(parts_of(thing)))
         elif isinstance(thing, (dict, types.MappingProxyType)):
             if isinstance(thing, defaultdict):
                 self.slotted.append((thing, ("default_factory",)))
                 self._visit(thing.default_factory)
-            self._visit_items(self.places.add(thing, around, key), parts_of(thing))
+            self._visit_items(self._note(thing, source), parts_of(thing))
             self._visit_all([own for own, _ in parts_of(thing) if not isinstance(own, PLAIN)])
         elif isinstance(thing, weakref.ReferenceType):
-            self._weak.append((thing, thing(), self.places.names_to(around, key)))
+            self._weak.append((thing, thing(), names_to(source)))
         elif isinstance(thing, (set, frozenset)):
-            self.places.add(thing, around, key)
+            self._note(thing, source)
             self._visit_all(parts_of(thing))
         elif isinstance(thing, np.ndarray):
             self.arrays.append(thing)
@@ -253,9 +265,9 @@ class Reach:
             self.buffers.append(thing)
         elif isinstance(thing, (types.BuiltinMethodType, types.MethodWrapperType)):
             if not isinstance(thing.__self__, types.ModuleType):
-                self._visit(thing.__self__, around, key)
+                self._visit_behind(thing.__self__, source)
         elif isinstance(thing, VIEWS):
-            self._visit(thing.mapping, around, key)
+            self._visit_behind(thing.mapping, source)
         elif issubclass(type(thing), type):
             self._classes.append(thing)
             if is_users(thing.__module__):
@@ -271,20 +283,36 @@ class Reach:
 
     @property
     def hidden(self) -> bool:
-        return any(len(found) > 1 and not all(self.places.is_named(*place) for place in found)
-                   for found in self._met.values())
+        return any(len(found) > 1 and any(
+            source is None or source.path or type(source) is Fixed for source in found.values())
+            for found in self._met.values())
+
+    def _note(self, thing: Any, source: Source | None) -> Source:
+        """Note a container; returns its source."""
+        self.containers.append(Container(thing, Fixed(thing) if source is None else source))
+        return self.containers[-1].source
+
+    def _visit_behind(self, thing: Any, source: Source | None) -> None:
+        """Visit what a view or a bound method holds, which is the same as long as that is."""
+        self._visit(thing, None if source is None else Fixed(thing, source.key))
 
     def _visit_all(self, things: Iterable[Any]) -> None:
         for thing in things:
             self._visit(thing)
 
-    def _visit_items(self, place: int, items: Iterable[tuple[Any, Any]]) -> None:
-        path = self.places.path(place)
+    def _visit_items(self, source: Source, items: Iterable[tuple[Any, Any]]) -> None:
+        is_named = self._is_named(source)
         for key, thing in items:
-            if path is None or not is_no_parameter(thing):
-                self._visit(thing, place, key)
+            if is_named and is_no_parameter(thing):
+                self._keep(thing, source.at(key))
             else:
-                self._keep(thing, (path[0], (*path[1], key)))
+                self._visit(thing, source.at(key) if len(source.path) < LEVELS else None)
+
+    def _is_named(self, source: Source) -> bool:
+        """Whether a later call finds a container, and the Tensors in it, by names and keys."""
+        kind = type(source)
+        return (kind is Attribute or self.by_name and kind in (Global, Variable)) and (
+            source.is_keyed())
 
     @property
     def sized(self) -> list[Mapping[str, Any]]:
@@ -306,13 +334,12 @@ class Reach:
                     self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
                     break
         own = cell.__dict__
-        self.places.own[id(own)] = own
         self.owners.append((cell, own))
-        place = self.places.add(own)
         for registry in REGISTRIES:
             if registry in own:
-                self._slots(own[registry], self.places.add(own[registry], place, registry))
-        self._slots(own, place, caches_of(type(cell)).union(REGISTRIES))
+                source = self._note(own[registry], Attribute(cell, registry))
+                self._slots(own[registry], source.at)
+        self._own(cell, REGISTRIES)
 
     def _visit_object(self, thing: Any) -> None:
         kind = type(thing)
@@ -340,7 +367,7 @@ class Reach:
         elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
             self.objects.append(thing)
             self.owners.append((thing, thing.__dict__))
-            self.places.add(thing.__dict__)
+            self._note(thing.__dict__, None)
         elif isinstance(thing, contextvars.ContextVar):
             self._visit(thing.get(None))
 
@@ -352,32 +379,36 @@ class Reach:
         if own is not None:
             self.objects.append(thing)
             self.owners.append((thing, own))
-            self.places.own[id(own)] = own
-            self._slots(own, self.places.add(own), caches_of(type(thing)))
+            self._own(thing)
         slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
             self.slotted.append((thing, slots))
-            self._slots({name: getattr(thing, name, None) for name in slots}, None, (), thing)
+            self._slots({name: getattr(thing, name, None) for name in slots},
+                        functools.partial(Slot, thing))
 
-    def _slots(self, things: dict, place: int | None, without: Collection[str] = (),
-               holder: Any = None) -> None:
+    def _own(self, thing: Any, without: Collection[str] = ()) -> None:
+        """Visit the attributes of an object."""
+        self._note(thing.__dict__, None)
+        self._slots(thing.__dict__, functools.partial(Attribute, thing),
+                    caches_of(type(thing)).union(without))
+
+    def _slots(self, things: dict, source: Callable[[str], Source],
+               without: Collection[str] = ()) -> None:
         """Visit values by name; Tensors there are found by their names, not by identity."""
         for name, thing in list(things.items()):
             if type(thing) in ATOMS or name in without:
                 continue
-            if is_no_parameter(thing) and not isinstance(holder, dict):
-                self._keep(thing, (things if holder is None else holder, name))
-                continue
-            if holder is not None and not isinstance(holder, dict):
-                self.places.roots.setdefault(id(thing), (holder, name))
-            self._visit(thing, place, name)
+            if is_no_parameter(thing):
+                self._keep(thing, source(name))
+            else:
+                self._visit(thing, source(name))
 
-    def _keep(self, tensor: Tensor, slot: tuple[Any, Any]) -> None:
-        """Note a Tensor by its place, unless it has been found elsewhere."""
+    def _keep(self, tensor: Tensor, source: Source) -> None:
+        """Note a Tensor by its source, unless it has been found elsewhere."""
         if id(tensor) not in self._seen:
             self._seen[id(tensor)] = tensor
-            self.tensors.append((tensor, slot))
+            self.tensors.append((tensor, source))
 
     def _visit_class(self, kind: type) -> None:
         """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
@@ -408,14 +439,11 @@ class Reach:
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that the value of a name in a module or a class is used."""
         self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
-        if self.by_name and not issubclass(type(owner), type):
-            if is_no_parameter(value):
-                self._keep(value, (names, name))
-                return
-            if type(value) in (*DICTS, list, tuple):
-                self.places.named.setdefault(id(value), (names, name))
-        self.places.roots.setdefault(id(value), (names, name))
-        self._visit(value, None, name)
+        source = named(owner, name)
+        if self.by_name and type(source) is Global and is_no_parameter(value):
+            self._keep(value, source)
+        else:
+            self._visit(value, source)
 
     def _visit_function(self, function: types.FunctionType) -> None:
         users = is_users(function.__module__) and is_users_code(function.__code__)
@@ -432,14 +460,15 @@ class Reach:
                               strict=False):
             if id(cell) not in self._seen:
                 self._seen[id(cell)] = cell
-                self.variables.append(cell)
-                place = self.places.add(cell)
+                source = Variable(cell, name)
+                self.variables.append(source)
+                self._note(cell, None)
                 if not has_value(cell):
                     continue
                 if self.by_name and is_no_parameter(cell.cell_contents):
-                    self._keep(cell.cell_contents, (cell, ()))
+                    self._keep(cell.cell_contents, source)
                 else:
-                    self._visit(cell.cell_contents, place, name)
+                    self._visit(cell.cell_contents, source)
         self._visit_all((function.__defaults__, function.__kwdefaults__))
         if users:
             around, facts = function.__globals__, facts_of(function.__code__)
@@ -477,7 +506,7 @@ class Reach:
                     self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
                     if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):
-                        self._visit(own[name], None, name)
+                        self._visit(own[name], Global(own, name))
             return
         self.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
         for name in [*names, "__getattr__"]:

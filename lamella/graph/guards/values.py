@@ -27,6 +27,7 @@ from .kinds import (
     BUFFERS,
     CACHED,
     DICTS,
+    LEVELS,
     PLAIN,
     ByIdentity,
     form_of,
@@ -35,10 +36,9 @@ from .kinds import (
     parts_of,
 )
 from .reach import Reach
-from .spots import ABSENT, Free, content_of, state_of
+from .sources import ABSENT, Attribute, Source, Unguarded, named, state_of
 
 LONGEST = 1024  # of a container that is compared part by part
-DEEPEST = 16  # the most levels of containers
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _MAPPINGS = (dict, types.MappingProxyType)
 _CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
@@ -51,10 +51,10 @@ Opened = Mapping[int, Any] | None
 
 
 
-def fingerprint(reach: Reach, free: Free) -> tuple:
+def fingerprint(reach: Reach, free: Unguarded) -> tuple:
     """The values that a run may depend on: attributes of objects, variables of functions.
 
-    For the spots in `free` only the types count.
+    For the sources in `free` only the types count.
     """
     opened = reach.opened
 
@@ -66,7 +66,7 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
     return (
         [_cell_values(cell, seen, opened, free) for cell in reach.cells],
         [_values(thing, seen, opened, free) for thing in reach.objects],
-        [held(variable, None, content_of(variable)) for variable in reach.variables],
+        [held(variable.root, variable.key, variable.get()) for variable in reach.variables],
         [[held(owner, name, space.get(name, ABSENT)) for name in names]
          for owner, space, names in reach.spaces.values()],
         [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__), _containers(f))
@@ -83,13 +83,13 @@ def fingerprint(reach: Reach, free: Free) -> tuple:
 
 def _aliases(reach: Reach) -> list[int]:
     """Which names of the program's hold the same list, dict, set or deque, as numbers."""
-    named = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
+    held = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
              for _, value in state_of(thing)]
-    named += [content_of(variable) for variable in reach.variables]
-    named += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
-    named += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
+    held += [variable.get() for variable in reach.variables]
+    held += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
+    held += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
     first: dict[int, int] = {}
-    return [first.setdefault(id(value), len(first)) for value in named
+    return [first.setdefault(id(value), len(first)) for value in held
             if type(value) in _SHARED]
 
 
@@ -120,6 +120,11 @@ class Difference(NamedTuple):
     before: str = ""
     now: str = ""
 
+    @classmethod
+    def of(cls, source: Source, before: Any, now: Any) -> Difference:
+        """The difference of a named value, from its forms by `comparable`."""
+        return cls(source.describe(), source.key, _shown(before), _shown(now))
+
 
 def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
     """The first difference between two fingerprints of a reach."""
@@ -130,20 +135,14 @@ def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
         for name in dict(new).keys() | dict(old).keys():
             a, b = (dict(values).get(name, ABSENT) for values in (old, new))
             if a != b:
-                return Difference(f"the attribute '{name}' of {type(thing).__name__}", name,
-                                  _shown(a), _shown(b))
-    names = {id(cell): name for function in reach.functions for name, cell in
-             zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)}
+                return Difference.of(Attribute(thing, name), a, b)
     for variable, old, new in zip(reach.variables, *variables, strict=True):
         if old != new:
-            name = names.get(id(variable), "")
-            return Difference(f"the variable '{name}'", name, _shown(old), _shown(new))
+            return Difference.of(variable, old, new)
     for (owner, _, used), old, new in zip(reach.spaces.values(), *spaces, strict=True):
         for name, a, b in zip(used, old, new, strict=True):
             if a != b:
-                whose = f" of {owner.__name__}" if issubclass(type(owner), type) else ""
-                return Difference(f"the {'attribute' if whose else 'global'} '{name}'{whose}",
-                                  name, _shown(a), _shown(b))
+                return Difference.of(named(owner, name), a, b)
     return Difference("something that it reads")
 
 
@@ -188,7 +187,7 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
         return ByIdentity(value)
     if opened is not None and is_large(value) and id(value) not in opened:
         return kind, _LARGE
-    if isinstance(value, _CONTAINERS) and depth < DEEPEST:
+    if isinstance(value, _CONTAINERS) and depth < LEVELS:
         return kind, _parts(value, depth + 1, opened)
     if isinstance(value, np.ndarray):
         return _array(value)
@@ -262,17 +261,17 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
         return False
     parts = [part for _, part in parts_of(value)] if type(value) in DICTS else value
     return any(
-        type(part) is Tensor or type(part) in _PLACES and depth < DEEPEST
+        type(part) is Tensor or type(part) in _PLACES and depth < LEVELS
         and holds_tensors(part, depth + 1) for part in parts)
 
 
-def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> list:
+def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Unguarded) -> list:
     own = thing.__dict__
     return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
             for name, value in state_of(thing)]
 
 
-def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Free) -> tuple:
+def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Unguarded) -> tuple:
     own = cell.__dict__
     return (_values(cell, seen, opened, free), list(map(id, own["_cells"].values())),
             [slot(b, seen) for b in list(own["_buffers"].values())],

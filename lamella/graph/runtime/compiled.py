@@ -18,7 +18,7 @@ from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
 from ..guards.ran import not_found, was_read
 from ..guards.reach import Reach
-from ..guards.spots import Free
+from ..guards.sources import Unguarded
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.symbolic import Symbolic, preparation
@@ -163,7 +163,7 @@ class Compiled(Bindable):
 
     def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
                   inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple, kwargs: dict
-                  ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+                  ) -> tuple[Path, list[torch.Tensor]] | None:
         """Replay the first graph that applies; None if none does."""
         watched, values = None, None
         for entry in entries:
@@ -184,7 +184,7 @@ class Compiled(Bindable):
             if path.is_final and not kwargs and not audit_module.EVERY:
                 self._go_directly(path, watch, values, args)
             path.assign(found)
-            return path, watch.reach, found
+            return path, found
         return None
 
     def report(self) -> dict[str, Any]:
@@ -390,7 +390,7 @@ class Compiled(Bindable):
         place = varying.place(kind, given) or key
         if len(self._entries.get(place, ())) >= MOST_PATHS:
             return None
-        watch = Watch(reach, Free([*varying.spots.values(), *varying.lists.values()]))
+        watch = Watch(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
         values = watch.values()
         with gate.closed(0.0) as alone:
             if not alone:
@@ -455,7 +455,7 @@ class Compiled(Bindable):
 
     def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict
-                  ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+                  ) -> tuple[Path, list[torch.Tensor]] | None:
         """Record a graph for several sizes, and run it: it and its results, or None."""
         values = watch.values()
         try:
@@ -478,7 +478,7 @@ class Compiled(Bindable):
         if given is None:
             return None
         path.assign(given)
-        return path, watch.reach, given
+        return path, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
         self._refuse(key, reason)

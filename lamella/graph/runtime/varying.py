@@ -10,7 +10,7 @@ import numpy as np
 
 from ..guards.arguments import leaves_of, with_leaves
 from ..guards.reach import Reach
-from ..guards.spots import Spot, kept_in
+from ..guards.sources import Source, kept_in
 from ..guards.values import comparable
 from ..tracing.arrays import kind_of_array, may_be_input
 from ..tracing.changes import APPENDED, Snapshot
@@ -38,8 +38,8 @@ class Varying:
 
     Attributes:
         positions: which of the arguments' numbers have differed, by their order.
-        spots: the numbers in the program's objects that have differed, by their places.
-        lists: the program's lists and deques that have grown, by their places.
+        sources: of the numbers in the program's objects that have differed, by their identities.
+        lists: the sources of the program's lists and deques that have grown, likewise.
         reads: which of the numbers that runs read off tensors have differed, by their order.
         draws: whether runs draw random numbers of Python or NumPy.
         keys: those of the recorded calls.
@@ -49,8 +49,8 @@ class Varying:
 
     def __init__(self) -> None:
         self.positions: set[int] = set()
-        self.spots: dict[Any, Spot] = {}
-        self.lists: dict[Any, Spot] = {}
+        self.sources: dict[Any, Source] = {}
+        self.lists: dict[Any, Source] = {}
         self.reads: set[int] = set()
         self.draws = False
         self.keys: list[Any] = []
@@ -59,34 +59,34 @@ class Varying:
         self._read: list[Any] = []
         self._reads_refused = False
         self._drawn = 0  # runs that drew random numbers and had no graph
-        self._kept: dict[Any, tuple[Spot, Any]] = {}
-        self._lists: dict[Any, tuple[Spot, Any, int, Any]] = {}
+        self._kept: dict[Any, tuple[Source, Any]] = {}
+        self._lists: dict[Any, tuple[Source, Any, int, Any]] = {}
 
     def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
         """Note the numbers of a call before its recording; returns whether any have differed."""
         found = kept_in(reach, NUMBERS | {list, deque})
         kept = {place: held for place, held in found.items()
                 if type(held[1]) not in (list, deque)}
-        lists = {place: (spot, thing, len(thing), thing[-1] if thing else None)
-                 for place, (spot, thing) in found.items() if type(thing) in (list, deque)}
+        lists = {place: (source, thing, len(thing), thing[-1] if thing else None)
+                 for place, (source, thing) in found.items() if type(thing) in (list, deque)}
         if self._given is not None:
             self.positions.update(i for i, (a, b) in enumerate(zip(map(_form, given), self._given,
                                                                    strict=True)) if a != b)
-            for place, (spot, value) in kept.items():
-                _, before = self._kept.get(place, (spot, value))
+            for place, (source, value) in kept.items():
+                _, before = self._kept.get(place, (source, value))
                 if type(before) is type(value) and repr(before) != repr(value):
-                    self.spots[place] = spot
-            for place, (spot, thing, length, last) in lists.items():
-                _, before, shorter, other = self._lists.get(place, (spot, None, 0, None))
+                    self.sources[place] = source
+            for place, (source, thing, length, last) in lists.items():
+                _, before, shorter, other = self._lists.get(place, (source, None, 0, None))
                 is_full = type(thing) is deque and length == thing.maxlen
                 if before is thing and (length > shorter or is_full and last is not other):
-                    self.lists[place] = spot
+                    self.lists[place] = source
         self._given, self._kept, self._lists = [*map(_form, given)], kept, lists
         if len(self.keys) <= 2 * MOST_RECORDINGS:
             self.keys.append(key)
-        self.spots = {place: spot for place, spot in self.spots.items() if place in kept}
-        self.lists = {place: spot for place, spot in self.lists.items() if place in lists}
-        return bool(self.positions or self.spots or self.lists or self.reads or self.draws)
+        self.sources = {place: source for place, source in self.sources.items() if place in kept}
+        self.lists = {place: source for place, source in self.lists.items() if place in lists}
+        return bool(self.positions or self.sources or self.lists or self.reads or self.draws)
 
     def note_reads(self, read: list[Any]) -> None:
         """Note the numbers that a recorded run has read off tensors."""
@@ -130,7 +130,7 @@ class Varying:
 
     def grown(self) -> dict[int, Any]:
         """The lists that have grown, by identity."""
-        return {id(thing): thing for thing in (spot.get() for spot in self.lists.values())}
+        return {id(thing): thing for thing in (source.get() for source in self.lists.values())}
 
     def place(self, kind: Any, given: Sequence[Any]) -> Any:
         """The key of the graphs for such arguments; None if no argument varies."""
@@ -171,7 +171,7 @@ class Rehearsal:
 
     def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                  varying: Varying, given: Sequence[Any]):
-        self.numbers = Numbers(varying.inputs(given), list(varying.spots.values()),
+        self.numbers = Numbers(varying.inputs(given), list(varying.sources.values()),
                                list(varying.lists.values()), varying.reads)
         draws = Draws(self.numbers)
         if reach.has_caches:
@@ -185,11 +185,11 @@ class Rehearsal:
         args, kwargs = with_leaves((args, kwargs), lambda leaf: stand_ins.get(
             next(order), leaf) if input_kind(leaf) is not None else draws.stand_in(leaf)
             if type(leaf) in GENERATORS else leaf)
-        stands = [*zip(self.numbers.spots, self.numbers.held, strict=True), *self.numbers.lists,
-                  *draws.spots(reach)]
-        real = [(spot.whole(), spot.whole().get()) for spot, _ in stands]
-        for spot, stand_in in stands:
-            spot.put(stand_in)
+        stands = [*zip(self.numbers.sources, self.numbers.held, strict=True), *self.numbers.lists,
+                  *draws.sources(reach)]
+        real = [(source.whole(), source.whole().get()) for source, _ in stands]
+        for source, stand_in in stands:
+            source.set(stand_in)
         generators = [*global_generators(), *reach.streams, *(
             leaf for leaf in leaves_of(real_args) if type(leaf) in GENERATORS)]
         begun = Positions(generators)
@@ -205,8 +205,8 @@ class Rehearsal:
                 self.ended = Positions(generators)
                 before.restore()
                 begun.put_back()
-                for spot, value in reversed(real):
-                    spot.put(value)
+                for source, value in reversed(real):
+                    source.set(value)
         if self.trace.refused is not None or self.trace.outside.warned:
             raise CannotTrace(self.trace.refused or "issues a warning")
         if any(kind is None and raw._version for raw, _, kind in self.numbers.tensors):
@@ -219,15 +219,16 @@ class Rehearsal:
     def _draws_again(self, given: Sequence[Any], begun: Positions) -> bool:
         """Whether the draws that were recorded lead all generators to where the run left them."""
         try:
-            found = self.numbers.function()(*given, *[spot.get() for spot in self.numbers.spots])
+            held = [source.get() for source in self.numbers.sources]
+            found = self.numbers.function()(*given, *held)
             return found is not None and not self.ended.differ()
         finally:
             begun.put_back()
 
     def agrees(self, real: Trace) -> bool:
         """Whether its results and changes are those of the real run."""
-        tails = [list(spot.get())[-len(grown.items):] if grown.items else []
-                 for spot, grown in self.numbers.lists]
+        tails = [list(source.get())[-len(grown.items):] if grown.items else []
+                 for source, grown in self.numbers.lists]
         if self.ended.differ():
             return False
         return ([c.key for c in self.trace.changes if c.key is not APPENDED]

@@ -29,7 +29,7 @@ from ..guards.kinds import (
     parts_of,
 )
 from ..guards.reach import Reach
-from ..guards.spots import Spot
+from ..guards.sources import Source
 from ..guards.values import kinds_of
 from .recorder import CannotTrace
 
@@ -58,14 +58,14 @@ class Change(NamedTuple):
 
     Attributes:
         holder: a dict, class, list or other container, a variable of a closure, or an object with
-            slots; the number of its place in the reach; or the spot of a list that is appended to.
+            slots; or the source of one.
         key: the key or name assigned; `WHOLE` if the holder's whole content was.
     """
 
     holder: Any
     key: Any
 
-    def holder_now(self, reach: Reach, things: list[Any]) -> Any:
+    def holder_now(self, things: list[Any]) -> Any:
         """The holder in a replay, as long as it has repeated no assignment.
 
         Args:
@@ -73,9 +73,7 @@ class Change(NamedTuple):
         """
         if isinstance(self.holder, GivenThing):
             return holder_of(things[self.holder.number])
-        if isinstance(self.holder, int):
-            return reach.places.current(self.holder)
-        return self.holder.get() if isinstance(self.holder, Spot) else self.holder
+        return self.holder.get() if isinstance(self.holder, Source) else self.holder
 
 
 def holder_of(thing: Any) -> Any:
@@ -123,9 +121,9 @@ class Snapshot:
 
     def __init__(self, reach: Reach, may_draw: bool = False):
         self.reach, self._may_draw = reach, may_draw
-        self.places = [(number, place, copy_of(place.thing))
-                       for number, place in enumerate(reach.places)
-                       if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
+        self.containers = [
+            (thing, source, copy_of(thing)) for thing, source in reach.containers
+            if isinstance(thing, (dict, list, set, deque, types.CellType))]
         self._caches = {id(thing.__dict__): caches_of(type(thing))
                         for thing in (*reach.cells, *reach.objects, *reach.parameters)}
         self.spaces = [(owner, space, _names_in(owner, space, names))
@@ -149,15 +147,13 @@ class Snapshot:
             CannotTrace: if something has been changed in a way that a replay can't repeat.
         """
         self._check()
-        for number, place, before in self.places:
-            is_found = place.around is not None or id(place.thing) in self.reach.places.roots
-            holder = number if is_found else place.thing
-            for key, value in self._differences(place.thing, before):
-                if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(place.thing):
+        for thing, source, before in self.containers:
+            for key, value in self._differences(thing, before):
+                if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
                     raise KeepsNew(f"makes a new {type(value).__name__}")
-                yield Change(holder, key), value
+                yield Change(source, key), value
         for owner, space, before in self.spaces:
             for key, now in _changed_names(owner, space, before):
                 yield Change(owner, key), now
@@ -196,8 +192,7 @@ class Snapshot:
 
         Only what differs is touched: other threads may use the rest meanwhile.
         """
-        for _, place, before in self.places:
-            thing = place.thing
+        for thing, _, before in self.containers:
             for key, _ in list(self._differences(thing, before)):
                 old = before if key is WHOLE else before.get(key, _DELETED)
                 assign(thing, key, old)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.state import state
 from ..guards.reach import Reach
-from ..guards.spots import Spot, kept_in
+from ..guards.sources import Source, kept_in
 from .arrays import GivenArray, may_be_input
 from .changes import differ, position, reposition
 from .lines import NOWHERE, nearest_line
@@ -53,30 +53,31 @@ class Draws:
         numbers: the numbers of the run, to which they belong.
 
     Attributes:
-        sources: the generators that were drawn from, each once.
+        generators: those that were drawn from, each once.
         lines: the statements by which a replay draws them and checks what was known before.
         given: the values of names in these statements.
         line: the line of the first draw.
     """
 
     def __init__(self, numbers: Numbers):
-        self.sources: list[Any] = []
+        self.generators: list[Any] = []
         self.lines: list[str] = []
         self.given: dict[str, Any] = {}
         self.line = NOWHERE
         self._numbers, numbers.draws = numbers, self
         self._checked = self._count = 0
-        self._standing: dict[int, Source] = {}
+        self._standing: dict[int, Generator] = {}
 
-    def stand_in(self, own: Any) -> Source:
+    def stand_in(self, own: Any) -> Generator:
         """The stand-in for a generator, always the same."""
-        return self._standing.setdefault(id(own), Source(self, own))
+        return self._standing.setdefault(id(own), Generator(self, own))
 
-    def spots(self, reach: Reach) -> list[tuple[Spot, Any]]:
+    def sources(self, reach: Reach) -> list[tuple[Source, Any]]:
         """Where the program finds generators and their methods, with their stand-ins."""
-        return [*((spot, self.stand_in(own)) for spot, own in kept_in(reach, GENERATORS).values()),
-                *((spot, self.stand_in(found.__self__).method(found.__name__, found))
-                  for spot, found in kept_in(reach, _METHODS).values()
+        return [*((source, self.stand_in(own))
+                  for source, own in kept_in(reach, GENERATORS).values()),
+                *((source, self.stand_in(found.__self__).method(found.__name__, found))
+                  for source, found in kept_in(reach, _METHODS).values()
                   if type(getattr(found, "__self__", None)) in GENERATORS)]
 
     def are_recorded(self) -> bool:
@@ -110,8 +111,8 @@ class Draws:
         self._count += 1
         if self._count > MOST_DRAWS:
             raise CannotTrace(f"draws more than {MOST_DRAWS} random numbers")
-        if not any(own is source for own in self.sources):
-            self.sources.append(source)
+        if not any(own is source for own in self.generators):
+            self.generators.append(source)
         name = f"d{self._count}"
         self.given[f"draw{self._count}"] = function
         if self.line is NOWHERE:
@@ -163,7 +164,7 @@ class Draws:
         return Number(numbers, value, text)
 
 
-class Source:
+class Generator:
     """A stand-in for a generator; other threads that meet it meanwhile use the generator itself.
 
     Args:

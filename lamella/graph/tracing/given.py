@@ -77,7 +77,7 @@ class Given:
             CannotTrace: if they aren't inspected there.
         """
         found = [(number, thing) for number, thing in enumerate(self.things) if reach.knows(thing)]
-        inspected = {id(place.thing) for place in reach.places}
+        inspected = {id(thing) for thing, _ in reach.containers}
         if any(type(before := self._before[number]) is not tuple and before is not None
                and id(compared(thing)) not in inspected for number, thing in found):
             raise CannotTrace("is given what it may also find elsewhere")

@@ -22,7 +22,7 @@ from ...autodiff.tree import dict_like
 from ...core.state import state
 from ...tensors.tensor import Tensor
 from ..guards.reach import Reach
-from ..guards.spots import Spot
+from ..guards.sources import Source
 from .arrays import GivenArray, may_be_input
 from .growing import Growing
 from .recorder import CannotTrace
@@ -64,19 +64,20 @@ class Numbers:
 
     Args:
         given: the arguments' numbers that vary.
-        spots: the places of numbers that vary in the program's objects.
-        lists: the places of lists that the program only appends to.
+        sources: those of numbers that vary in the program's objects.
+        lists: the sources of lists that the program only appends to.
         reads: which of the numbers that the run reads off tensors get stand-ins, by their order.
     """
 
-    def __init__(self, given: Sequence[Any], spots: Sequence[Spot], lists: Sequence[Spot] = (),
-                 reads: Collection[int] = ()):
+    def __init__(self, given: Sequence[Any], sources: Sequence[Source],
+                 lists: Sequence[Source] = (), reads: Collection[int] = ()):
         self.reads = reads
-        self.lists = [(spot, Growing(spot.get())) for spot in lists]
+        self.lists = [(source, Growing(source.get())) for source in lists]
         self.given = [(GivenArray if may_be_input(value) else Number)(self, value, f"n{i}")
                       for i, value in enumerate(given)]
-        self.spots = list(spots)
-        self.held = [Number(self, spot.get(), f"n{len(given) + i}") for i, spot in enumerate(spots)]
+        self.sources = list(sources)
+        self.held = [Number(self, source.get(), f"n{i}")
+                     for i, source in enumerate(sources, len(given))]
         self.recorder: Any = None  # of the rehearsal
         self.draws: Any = None  # random numbers that the run draws: see `draws`
         self.conditions: dict[str, None] = {}

@@ -153,9 +153,9 @@ class Symbolic:
         """A recorder of kernels whose arguments may be sizes."""
         return SymbolicRecorder(inputs, self)
 
-    def trace(self, reach: Reach, held: list, slots: list, recorder: Recorder) -> Trace:
+    def trace(self, reach: Reach, held: list, sources: list, recorder: Recorder) -> Trace:
         """A run on fake tensors."""
-        trace = SymbolicTrace(reach, held, slots, recorder)
+        trace = SymbolicTrace(reach, held, sources, recorder)
         trace.symbolic = self
         return trace
 

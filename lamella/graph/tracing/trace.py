@@ -31,6 +31,7 @@ from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
 from ..guards.bytecode import facts_of
 from ..guards.reach import Reach
+from ..guards.sources import Source
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
@@ -56,8 +57,8 @@ class Trace:
             data are inputs of the graph after the arguments.
         data: for each of them, the data before the run.
         begun: for each of them, the data as the run began, maybe stand-ins, and their version.
-        slots: for each of them, the dict and name under which a later call finds its Tensor, or
-            None where that is always the same object.
+        sources: for each of them, where a later call finds its Tensor, or None where that is always
+            the same object.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
         assigned: which of `held` got other data in the run.
         guards: the raw tensors that were turned into Python values, with the values; those with
@@ -80,14 +81,14 @@ class Trace:
             finds them elsewhere, too, as `found_elsewhere` does.
     """
 
-    def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
+    def __init__(self, reach: Reach, held: list[Tensor], sources: list[Source | None],
                  recorder: Recorder):
         self.reach = reach
         self.recorder = recorder
         self.held = held
         self.data: list[torch.Tensor] = []
         self.begun: list[tuple[torch.Tensor, int]] = []
-        self.slots = slots
+        self.sources = sources
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.lines: list[Line] = []
@@ -264,8 +265,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     allocator.load()
     if before is None:
         before = Snapshot(reach)
-    others = sorted(((t, None if id(t) in reach.known_tensors else slot)
-                     for t, slot in reach.tensors), key=lambda found: found[1] is not None)
+    others = sorted(((t, None if id(t) in reach.known_tensors else source)
+                     for t, source in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
     plain = args, kwargs
     args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(t) for t in held})
@@ -277,7 +278,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
-        reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
+        reach, held, [None] * len(reach.parameters) + [source for _, source in others], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
     places = {id(t): i for i, t in enumerate(held)}
@@ -434,7 +435,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
     made = list(before.changes())
     to_given = list(things.changes(before.reach))
     if trace.numbers is not None:
-        made.extend((Change(spot, APPENDED), grown.items) for spot, grown in trace.numbers.lists
+        made.extend((Change(source, APPENDED), grown.items) for source, grown in trace.numbers.lists
                     if grown.items)
     kept = [value for _, value in made]
     made += to_given
