@@ -18,7 +18,7 @@ from ...nn.cell_tree import REGISTRIES, CellTree
 from .kinds import DICTS, has_value, parts_of
 
 if TYPE_CHECKING:
-    from .reach import Reach
+    from .reachable import Reachable
 
 DEEPEST = 4  # the most levels of containers in which values that vary are looked for
 LONGEST = 64  # the most parts of such a container
@@ -238,7 +238,7 @@ def state_of(thing: Any) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in parts_of(thing.__dict__) if name not in without]
 
 
-def kept_in(reach: Reach, kinds: Collection[type]) -> dict[Any, tuple[Source, Any]]:
+def kept_in(reach: Reachable, kinds: Collection[type]) -> dict[Any, tuple[Source, Any]]:
     """The values of some types that a run may read and their sources, by the sources' identities.
     """
     found: list[Source] = [

@@ -35,7 +35,7 @@ from .kinds import (
     is_ours,
     parts_of,
 )
-from .reach import Reach
+from .reachable import Reachable
 from .sources import ABSENT, Attribute, Source, Unguarded, named, state_of
 
 LONGEST = 1024  # of a container that is compared part by part
@@ -51,7 +51,7 @@ Opened = Mapping[int, Any] | None
 
 
 
-def fingerprint(reach: Reach, free: Unguarded) -> tuple:
+def fingerprint(reach: Reachable, free: Unguarded) -> tuple:
     """The values that a run may depend on: attributes of objects, variables of functions.
 
     For the sources in `free` only the types count.
@@ -81,7 +81,7 @@ def fingerprint(reach: Reach, free: Unguarded) -> tuple:
         [kind.settings() for kind in reach.arithmetic])
 
 
-def _aliases(reach: Reach) -> list[int]:
+def _aliases(reach: Reachable) -> list[int]:
     """Which names of the program's hold the same list, dict, set or deque, as numbers."""
     held = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
              for _, value in state_of(thing)]
@@ -99,7 +99,7 @@ def _containers(function: types.FunctionType) -> list[ByIdentity]:
     return [ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
 
 
-def kinds_of(reach: Reach) -> list:
+def kinds_of(reach: Reachable) -> list:
     """The classes of objects and Cells, and the bases of classes."""
     return [*map(type, reach.cells), *map(type, reach.objects),
             *[owner.__mro__ for owner, *_ in reach.spaces.values()
@@ -126,7 +126,7 @@ class Difference(NamedTuple):
         return cls(source.describe(), source.key, _shown(before), _shown(now))
 
 
-def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
+def difference(reach: Reachable, before: tuple, now: tuple) -> Difference:
     """The first difference between two fingerprints of a reach."""
     cells, objects, variables, spaces, *_ = zip(before, now, strict=True)
     owners = [(cell, a[0], b[0]) for cell, a, b in zip(reach.cells, *cells, strict=True)]

@@ -10,7 +10,7 @@ from ...nn.cell_tree import REGISTRIES
 from ...tensors.tensor import Tensor
 from .identity import Identities
 from .kinds import ATOMS, parts_of
-from .reach import Reach
+from .reachable import Reachable
 from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
 from .values import comparable, contents, fingerprint, kinds_of
 
@@ -30,7 +30,7 @@ class Watch:
         free: the sources in it whose values may change; only their types are compared.
     """
 
-    def __init__(self, reach: Reach, free: Unguarded | None = None):
+    def __init__(self, reach: Reachable, free: Unguarded | None = None):
         self.reach = reach
         self.free = free or Unguarded()
         self._snapshot = _Snapshot(reach, self.free)
@@ -46,7 +46,7 @@ class Watch:
 class _Snapshot:
     """The values of all names in a reach at one time, and their fingerprint."""
 
-    def __init__(self, reach: Reach, free: Unguarded):
+    def __init__(self, reach: Reachable, free: Unguarded):
         self._free = free
         self._freely: list[tuple[Source, Any]] = []  # with the guarded parts of their values
         self._partly: list[tuple[dict, list, list]] = []

@@ -17,7 +17,8 @@ from ...machine.collector import not_collecting
 from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
 from ..guards.ran import not_found, was_read
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
+from ..guards.search import reachable_from_call
 from ..guards.sources import Unguarded
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
@@ -360,8 +361,9 @@ class Compiled(Bindable):
             self._keep(self._sizes, place, found)
         return found
 
-    def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
-        return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
+    def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reachable:
+        return reachable_from_call(self.fn, args, kwargs, self._ran, opened=self._opened,
+                                   without=without, by_name=self._by_name)
 
     def _looked_at_all(self, trace: Trace) -> bool:
         """Note a recorded run; returns whether everything that it may have read was inspected."""

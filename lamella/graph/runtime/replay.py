@@ -24,7 +24,7 @@ from ..guards import identity
 from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..ir import logs
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
@@ -234,7 +234,7 @@ class Path:
                     return None
         return None if self._sharing.found(values, moved) else values
 
-    def holds_for(self, args: tuple, kwargs: dict, reach: Reach) -> bool:
+    def holds_for(self, args: tuple, kwargs: dict, reach: Reachable) -> bool:
         """Whether its changes and results are those for the objects among these arguments."""
         if self.pattern is None:
             return True

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..tracing.changes import Snapshot
 from ..tracing.given import Given
 from ..tracing.recorder import CannotTrace
@@ -171,7 +171,7 @@ def kind_of(observed: list[Any]) -> tuple[Any, ...]:
                   if isinstance(answer, tuple) else repr(answer) for answer in observed])
 
 
-def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list[torch.Tensor],
+def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reachable, inputs: list[torch.Tensor],
                   symbolic: Symbolic) -> Path:
     """A graph of a function for several sizes.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..guards.arguments import leaves_of, with_leaves
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.sources import Source, kept_in
 from ..guards.values import comparable
 from ..tracing.arrays import kind_of_array, may_be_input
@@ -62,7 +62,7 @@ class Varying:
         self._kept: dict[Any, tuple[Source, Any]] = {}
         self._lists: dict[Any, tuple[Source, Any, int, Any]] = {}
 
-    def note(self, key: Any, given: Sequence[Any], reach: Reach) -> bool:
+    def note(self, key: Any, given: Sequence[Any], reach: Reachable) -> bool:
         """Note the numbers of a call before its recording; returns whether any have differed."""
         found = kept_in(reach, NUMBERS | {list, deque})
         kept = {place: held for place, held in found.items()
@@ -169,7 +169,7 @@ class Rehearsal:
         Exception: what the function raises.
     """
 
-    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
+    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
                  varying: Varying, given: Sequence[Any]):
         self.numbers = Numbers(varying.inputs(given), list(varying.sources.values()),
                                list(varying.lists.values()), varying.reads)

@@ -28,7 +28,7 @@ from ..guards.kinds import (
     is_users,
     parts_of,
 )
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from ..guards.values import kinds_of
 from .recorder import CannotTrace
@@ -119,7 +119,7 @@ class Snapshot:
         may_draw: whether the run may draw from Python's and NumPy's generators.
     """
 
-    def __init__(self, reach: Reach, may_draw: bool = False):
+    def __init__(self, reach: Reachable, may_draw: bool = False):
         self.reach, self._may_draw = reach, may_draw
         self.containers = [
             (thing, source, copy_of(thing)) for thing, source in reach.containers

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...core.state import state
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.sources import Source, kept_in
 from .arrays import GivenArray, may_be_input
 from .changes import differ, position, reposition
@@ -72,7 +72,7 @@ class Draws:
         """The stand-in for a generator, always the same."""
         return self._standing.setdefault(id(own), Generator(self, own))
 
-    def sources(self, reach: Reach) -> list[tuple[Source, Any]]:
+    def sources(self, reach: Reachable) -> list[tuple[Source, Any]]:
         """Where the program finds generators and their methods, with their stand-ins."""
         return [*((source, self.stand_in(own))
                   for source, own in kept_in(reach, GENERATORS).values()),
@@ -209,7 +209,7 @@ def _real(value: Any) -> Any:
 
 
 @contextmanager
-def draws_recorded(draws: Draws, reach: Reach) -> Iterator[None]:
+def draws_recorded(draws: Draws, reach: Reachable) -> Iterator[None]:
     """A block in which the program's calls of `random` and `numpy.random` give stand-ins."""
     table = {id(found): draws.stand_in(found.__self__).method(name, found)
              for space in _SPACES for name, found in space.items()

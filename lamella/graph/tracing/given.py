@@ -10,7 +10,7 @@ import numpy as np
 
 from ..guards.arguments import apart, is_record, leaves_of, pattern_of, things_of
 from ..guards.kinds import ByIdentity
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.values import kind_of_rule
 from .changes import (
     WHOLE,
@@ -50,7 +50,7 @@ class Given:
         """Whether an object is one of the things."""
         return id(thing) in self._known
 
-    def changes(self, reach: Reach) -> Iterator[tuple[Change, Any]]:
+    def changes(self, reach: Reachable) -> Iterator[tuple[Change, Any]]:
         """The assignments since then, each with its value.
 
         Raises:
@@ -70,7 +70,7 @@ class Given:
                 for key, value in differences(compared(thing), before):
                     yield Change(GivenThing(number), key), value
 
-    def found_elsewhere(self, reach: Reach) -> list[tuple[int, Any]]:
+    def found_elsewhere(self, reach: Reachable) -> list[tuple[int, Any]]:
         """The things that the run also finds otherwise, with their numbers.
 
         Raises:

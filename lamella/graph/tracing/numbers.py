@@ -21,7 +21,7 @@ import torch
 from ...autodiff.tree import dict_like
 from ...core.state import state
 from ...tensors.tensor import Tensor
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from .arrays import GivenArray, may_be_input
 from .growing import Growing
@@ -461,7 +461,7 @@ _MATHEMATICS = {**{getattr(math, name): _testing(getattr(math, name)) for name i
 
 
 @contextmanager
-def mathematics_recorded(reach: Reach) -> Iterator[None]:
+def mathematics_recorded(reach: Reachable) -> Iterator[None]:
     """A block in which the program's functions of `math` take stand-ins."""
     spaces = [vars(math), *[space for _, space, _ in reach.spaces.values()
                             if isinstance(space, dict)]]

@@ -23,7 +23,7 @@ import torch
 
 from ...core.state import state
 from ...tensors.tensor import Tensor
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
 from .growing import Growing
@@ -302,7 +302,7 @@ def _running_elsewhere() -> set[int]:
 
 
 @contextmanager
-def conversions_recorded(reach: Reach) -> Iterator[None]:
+def conversions_recorded(reach: Reachable) -> Iterator[None]:
     """A block in which the program's `float` and `int` of stand-ins give stand-ins.
 
     Not in a module whose code another thread is running: `float` would not be the class of its

@@ -16,7 +16,7 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import fields_of, holds_values, made_of
 from ..guards.kinds import PLAIN
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from .changes import SIZES, GivenThing
 from .recorder import CannotTrace
@@ -111,7 +111,7 @@ class Results:
         uses_things: whether any of the things was found among the results.
     """
 
-    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach,
+    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reachable,
                  things: Sequence[Any] = (), numbers: Any = None):
         self._numbers = numbers
         self._things: dict[int, GivenThing] = {}

@@ -30,7 +30,7 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
 from ..guards.bytecode import facts_of
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from ..guards.values import comparable
 from ..ir.operations import sweep
@@ -81,7 +81,7 @@ class Trace:
             finds them elsewhere, too, as `found_elsewhere` does.
     """
 
-    def __init__(self, reach: Reach, held: list[Tensor], sources: list[Source | None],
+    def __init__(self, reach: Reachable, held: list[Tensor], sources: list[Source | None],
                  recorder: Recorder):
         self.reach = reach
         self.recorder = recorder
@@ -241,7 +241,7 @@ def _weakly(method: Callable[[str], None]) -> Callable[[str], None]:
     return call
 
 
-def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
+def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
                symbolic: Symbolic | None = None, before: Snapshot | None = None,
                kind: type[Trace] | None = None, numbers: Any = None) -> Trace:
     """Run `fn` and record the run.

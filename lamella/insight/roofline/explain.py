@@ -13,7 +13,8 @@ import torch
 
 from ...core import context
 from ...core.state import state
-from ...graph.guards.reach import Reach
+from ...graph.guards.reachable import Reachable
+from ...graph.guards.search import reachable_from_call
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
 from ...graph.runtime.choice import Choice
@@ -82,7 +83,7 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     compiled, args = _compiled(step, args)
     args, kwargs = copied((args, kwargs))
     function = step if compiled is None else compiled.fn
-    reach = Reach.of_call(function, args, kwargs)
+    reach = reachable_from_call(function, args, kwargs)
     with undone(reach):
         if compiled is not None:
             try:
@@ -113,7 +114,7 @@ def _compiled(step: Any, args: tuple) -> tuple[Compiled | None, tuple]:
     return (step if isinstance(step, Compiled) else None), args
 
 
-def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Path:
+def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) -> Path:
     """The graph that such a call runs; recorded, if there is none yet.
 
     Raises:

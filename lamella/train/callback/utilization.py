@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...core import checks as check
 from ...core.state import state
-from ...graph.guards.reach import Reach
+from ...graph.guards.search import reachable_from_call
 from ...graph.tracing.undo import undone
 from ...insight.roofline.costs import cost_of
 from ...insight.roofline.figures import ARITHMETIC
@@ -99,7 +99,7 @@ def _flops_of(network: Any, row: tuple[Any, ...]) -> int:
     """The floating-point operations of one call, which leaves no trace."""
     whole, state.whole = state.whole, True  # nothing inside of it is compiled
     try:
-        with undone(Reach.of_call(network, row, {})), _Counter() as counter:
+        with undone(reachable_from_call(network, row, {})), _Counter() as counter:
             network(*row)
     finally:
         state.whole = whole

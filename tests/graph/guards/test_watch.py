@@ -12,7 +12,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.graph.guards.reach import Reach
+from lamella.graph.guards.search import reachable_from
 from lamella.graph.guards.watch import Watch
 
 SCALE = [2.0]
@@ -69,7 +69,7 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_gives_another_fingerprint(what):
     net, step, change = reachable()
-    watch = Watch(Reach(step))
+    watch = Watch(reachable_from(step))
     before = watch.values()
     assert watch.values() is before
     CHANGES[what](net, change)
@@ -79,7 +79,7 @@ def test_a_change_gives_another_fingerprint(what):
 
 def test_globals_defaults_and_classes_are_watched(monkeypatch):
     net, step, _ = reachable()
-    watch = Watch(Reach(step, net.construct))
+    watch = Watch(reachable_from(step, net.construct))
     seen = [watch.values()]
     for change in (lambda: monkeypatch.setitem(TABLE, "a", 4.0),
                    lambda: monkeypatch.setattr(Net, "bias", 4.0),
@@ -96,7 +96,7 @@ def test_a_global_with_the_name_of_an_attribute(monkeypatch):
     for name in ("attribute", "around"):
         monkeypatch.setitem(globals(), "fixed", (0, 0))
         function = by_name.get(name, lambda x: net(x) * net.fixed[0])
-        watch = Watch(Reach(function))
+        watch = Watch(reachable_from(function))
         before = watch.values()
         monkeypatch.setitem(globals(), "fixed", (1, 0))
         assert (watch.values() is before) == (name == "attribute")
@@ -109,7 +109,7 @@ def test_a_global_with_the_name_of_an_attribute(monkeypatch):
 
 def test_an_equal_value_in_another_object_is_no_change():
     net, step, _ = reachable()
-    watch = Watch(Reach(step))
+    watch = Watch(reachable_from(step))
     before = watch.values()
     net.sizes = [1.0, 2.0]
     net.kept = Tensor([4.0, 5.0, 6.0])
@@ -119,7 +119,7 @@ def test_an_equal_value_in_another_object_is_no_change():
 def test_containers_that_hold_themselves():
     net, step, _ = reachable()
     net.sizes.append(net.sizes)
-    watch = Watch(Reach(step))
+    watch = Watch(reachable_from(step))
     assert watch.values() is watch.values()
 
 
@@ -215,7 +215,7 @@ def test_expressions_of_sympy_are_constants():
             return v * len(self.terms)
 
     equation = Equation()
-    reach = Reach(equation.residual)
+    reach = reachable_from(equation.residual)
     assert equation in reach.objects
     assert not [f for f in reach.functions if f.__module__.startswith(("sympy", "mpmath"))]
     step = ms.jit(equation.residual)

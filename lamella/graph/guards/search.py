@@ -1,4 +1,4 @@
-"""Reachability: the objects that a function may read or change when it runs."""
+"""The search for the objects that a function may read or change when it runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from . import arguments
-from .absent import Spaces, note_absent, sought_by
-from .arithmetic import Arithmetic, arithmetic_of
+from .absent import note_absent, sought_by
+from .arithmetic import arithmetic_of
 from .bytecode import facts_of
 from .kinds import (
     ATOMS,
@@ -53,6 +53,7 @@ from .kinds import (
     parts_of,
     slots_of,
 )
+from .reachable import Reachable
 from .sources import (
     Attribute,
     Container,
@@ -72,74 +73,57 @@ MANY_FUNCTIONS, MOST_FUNCTIONS = 1000, 4000
 _OWN_KINDS = (list, dict, set, deque)
 
 
-class Reach:
-    """The Cells, Parameters and other objects found from a function and its arguments.
+def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
+                   without: Mapping[int, Any] | None = None, by_name: bool = False,
+                   names: Iterable[str] = (), ran: Set[str] | None = None) -> Reachable:
+    """The objects that code may read or change which has these objects.
 
-    The search follows closures, the globals a function names, defaults, bound objects, partials,
+    Args:
+        *roots: where the search begins.
+        opened: by identity, the large containers and arrays to inspect.
+        without: by identity, lists to leave out.
+        by_name: whether Tensors of closures and globals are found by names, as attributes are.
+        names: names that code may mention in a form that can't be seen, as computed ones.
+        ran: the names of the only functions of installed packages to follow; None for all.
+    """
+    found = Reachable({} if opened is None else opened, by_name)
+    Search(found, names, ran, without or {}).run(roots)
+    return found
+
+
+def reachable_from_call(fn: Any, args: tuple, kwargs: dict, names: Iterable[str] = (),
+                        **options: Any) -> Reachable:
+    """The objects that a call can reach, without the Tensors among its arguments.
+
+    The options are those of `reachable_from`.
+    """
+    roots = fn, *arguments.roots_of((args, kwargs))
+    found = reachable_from(*roots, names=names, **options)
+    if len(found.functions) <= MANY_FUNCTIONS:
+        return found
+    return reachable_from(*roots, names=names, ran=frozenset(names), **options)
+
+
+class Search:
+    """The search for the objects that a function may read or change.
+
+    It follows closures, the globals that a function names, defaults, bound objects, partials,
     containers and the attributes of Cells and objects; also the methods of their classes and the
     contents of modules, if code found so far mentions their names. Objects of Lamella, PyTorch and
     Python's library are left out.
 
-    Attributes:
-        tensors: Tensors other than Parameters, each with its source, or None if a later call has to
-            find the same object.
-        known_tensors: by identity, those found otherwise than under a name.
-        objects: those of the user's classes, and Lamella's other than Cells.
-        slotted: objects with the names of their slots.
-        functions: the user's functions.
-        variables: the variables of closures.
-        spaces: globals, modules and classes, each with its dict and the names that code uses.
-        containers: the mutable containers, and where they were found.
-        arrays: NumPy arrays.
-        buffers: `bytearray`, `array.array` and `memoryview` objects.
-        locals: thread-local objects; `thread` is the thread that read them, 0 if there are none.
-        streams: generators of random numbers that are not Lamella's.
-        has_caches: whether there are functions that cache their results.
-        arithmetic: the settings of the arithmetic of the numbers found.
-        owners: the objects and Cells with attributes, each with the dict that holds them.
-        refused: why no graph can hold the objects found; None if one can.
-        closed: the objects not inspected, each with the names that lead to it, or None if there
-            are none. These are large containers and arrays, those with Tensors as keys, and objects
-            of Python's library, such as files and iterators. Most programs never read them while
-            they run: see `ran.was_read`.
-
     Args:
-        opened: by identity, the large containers and arrays to inspect.
-        by_name: whether Tensors of closures and globals are found by names, as attributes are.
+        found: what it finds.
         names: names that code may mention in a form that can't be seen, as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
-        without: by identity, lists to leave out; `hidden`: any has several sources, not all names.
+        without: by identity, lists to leave out.
     """
 
-    def __init__(self, *roots: Any, opened: Mapping[int, Any] | None = None,
-                 without: Mapping[int, Any] | None = None, by_name: bool = False,
-                 names: Iterable[str] = (), ran: Set[str] | None = None):
-        self._ran = ran
-        self.by_name = by_name
-        self.without = without or {}
+    def __init__(self, found: Reachable, names: Iterable[str], ran: Set[str] | None,
+                 without: Mapping[int, Any]):
+        self.found = found
+        self._ran, self._without = ran, without
         self._met: dict[int, dict[Any, Source | None]] = {}  # where those left out were found
-        self.cells: list[CellTree] = []
-        self.parameters: list[Parameter] = []
-        self.tensors: list[tuple[Tensor, Source | None]] = []
-        self.known_tensors: dict[int, Tensor] = {}
-        self.objects: list[Any] = []
-        self.slotted: list[tuple[Any, tuple[str, ...]]] = []
-        self.functions: list[types.FunctionType] = []
-        self.variables: list[Source] = []
-        self.spaces: Spaces = {}
-        self.containers: list[Container] = []
-        self.arrays: list[np.ndarray] = []
-        self.buffers: list[Any] = []
-        self.locals: list[Any] = []
-        self.thread = 0
-        self.streams: list[Any] = []
-        self.has_caches = False
-        self.arithmetic: dict[Arithmetic, None] = {}
-        self.owners: list[tuple[Any, dict]] = []
-        self.refused: str | None = None
-        self._seen: dict[int, Any] = {}
-        self.closed: list[tuple[Any, frozenset[str] | None]] = []
-        self.opened = {} if opened is None else opened
         self._mentioned = set(names)
         self._weak: list[tuple[Any, Any, frozenset[str] | None]] = []
         self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
@@ -147,92 +131,64 @@ class Reach:
         self._classes: list[type] = [Tensor, CellTree]
         self._sought: set[str] = set()
         self._waiting: deque[tuple[Any, Source | None]] = deque()
+
+    def run(self, roots: Iterable[Any]) -> None:
+        """Search from some objects."""
+        found, most = self.found, MANY_FUNCTIONS if self._ran is None else MOST_FUNCTIONS
         self._visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
-            if len(self.functions) > (MANY_FUNCTIONS if ran is None else MOST_FUNCTIONS):
-                self.refused = f"can reach more than {len(self.functions) - 1} functions"
+            if len(found.functions) > most:
+                found.refused = f"can reach more than {len(found.functions) - 1} functions"
                 self._waiting.clear()
         for reference, thing, lead in self._weak:
-            if thing is None or id(thing) in self._seen:
+            if thing is None or id(thing) in found.seen:
                 continue
-            if id(reference) in self.opened:
-                self.refused = "uses an object that is held by a weak reference only"
-            self.closed.append((reference, lead))
-        self._weak.clear()  # to keep no object alive
-        note_absent(self.spaces, self._sought, self._modules, self._classes)
-
-    @classmethod
-    def of_call(cls, fn: Any, args: tuple, kwargs: dict, opened: Mapping[int, Any] | None = None,
-                without: Mapping[int, Any] | None = None, by_name: bool = False,
-                names: Iterable[str] = ()) -> Reach:
-        """The objects that a call can reach, without the Tensors among its arguments."""
-        roots = fn, *arguments.roots_of((args, kwargs))
-        options = {"opened": opened, "without": without, "by_name": by_name, "names": names}
-        found = cls(*roots, **options)
-        if len(found.functions) <= MANY_FUNCTIONS:
-            return found
-        return cls(*roots, **options, ran=frozenset(names))
-
-    def same(self, other: Reach) -> bool:
-        """Whether the other has found the same objects."""
-        return all(
-            len(mine) == len(its) and all(a is b for a, b in zip(mine, its, strict=True))
-            for mine, its in (
-                (self.cells, other.cells), (self.parameters, other.parameters),
-                (self.functions, other.functions), (self.objects, other.objects),
-                (self.arrays, other.arrays),
-                (self.buffers, other.buffers), (self.locals, other.locals),
-                ([v.root for v in self.variables], [v.root for v in other.variables]),
-                ([c.thing for c in self.containers], [c.thing for c in other.containers]),
-                ([t for t, _ in self.tensors], [t for t, _ in other.tensors]),
-                ([t for t, _ in self.slotted], [t for t, _ in other.slotted]),
-            )) and (self.by_name, self.thread, self._names_used()) == (
-                other.by_name, other.thread, other._names_used())
-
-    def _names_used(self) -> list[tuple]:
-        return [(owner, *names) for owner, (*_, names) in self.spaces.items()]
-
-    def knows(self, thing: Any) -> bool:
-        """Whether an object was found."""
-        return self._seen.get(id(thing), self) is thing
+            if id(reference) in found.opened:
+                found.refused = "uses an object that is held by a weak reference only"
+            found.closed.append((reference, lead))
+        note_absent(found.spaces, self._sought, self._modules, self._classes)
+        found.hidden = any(len(several) > 1 and any(
+            source is None or source.path or type(source) is Fixed for source in several.values())
+            for several in self._met.values())
 
     def _visit(self, thing: Any, source: Source | None = None) -> None:
         if type(thing) in weakref.ProxyTypes:
             self._weak.append((thing, behind(thing), names_to(source)))
             return
-        if id(thing) in self.without:
+        if id(thing) in self._without:
             self._met.setdefault(id(thing), {})[source and source.identity] = source
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
-            self.known_tensors[id(thing)] = thing
-        if id(thing) not in self._seen and (
+            self.found.known_tensors[id(thing)] = thing
+        if id(thing) not in self.found.seen and (
                 not isinstance(thing, PLAIN) or hasattr(thing, "__dict__")):
             self._waiting.append((thing, source))
 
     def _look_at(self, thing: Any, source: Source | None) -> None:
-        if id(thing) in self._seen:
+        if id(thing) in self.found.seen:
             return
-        self._seen[id(thing)] = thing
-        if id(thing) in self.without:
+        self.found.seen[id(thing)] = thing
+        if id(thing) in self._without:
             return
         if type(thing) is not Parameter:  # of which there are thousands
             kind = arithmetic_of(thing)
             if kind is not None:
-                self.arithmetic[kind] = None
+                self.found.arithmetic[kind] = None
             hashes = has_tensors_as_keys(thing)
-            if id(thing) not in self.opened and (hashes or is_large(thing) or is_opaque(thing)):
-                self.closed.append((thing, names_to(source)))
+            if id(thing) not in self.found.opened and (
+                    hashes or is_large(thing) or is_opaque(thing)):
+                self.found.closed.append((thing, names_to(source)))
                 return
             if hashes:
-                self.refused = "can find a Tensor in a dict or a set by its identity"
+                self.found.refused = "can find a Tensor in a dict or a set by its identity"
             if has_attributes(thing):  # its class is derived from one of Python's
                 self._visit_object(thing)
         if isinstance(thing, Parameter):
-            self.parameters.append(thing)
+            self.found.parameters.append(thing)
             self._note(thing.__dict__, None)
             self._slots(thing.__dict__, functools.partial(Attribute, thing))
         elif isinstance(thing, Tensor):
-            self.tensors.append((thing, None))
+            self.found.tensors.append((thing, None))
         elif isinstance(thing, CellTree):
             self._visit_cell(thing)
         elif isinstance(thing, types.FunctionType):
@@ -242,13 +198,13 @@ class Reach:
         elif isinstance(thing, FunctionWrapper):
             self._visit(thing.fn)
         elif isinstance(thing, functools.partial):
-            self.slotted.append((thing, ("func", "args", "keywords", "__dict__")))
+            self.found.slotted.append((thing, ("func", "args", "keywords", "__dict__")))
             self._visit_all((thing.func, thing.args, thing.keywords, thing.__dict__))
         elif isinstance(thing, (tuple, list, deque)):
             self._visit_items(self._note(thing, source), enumerate(parts_of(thing)))
         elif isinstance(thing, (dict, types.MappingProxyType)):
             if isinstance(thing, defaultdict):
-                self.slotted.append((thing, ("default_factory",)))
+                self.found.slotted.append((thing, ("default_factory",)))
                 self._visit(thing.default_factory)
             self._visit_items(self._note(thing, source), parts_of(thing))
             self._visit_all([own for own, _ in parts_of(thing) if not isinstance(own, PLAIN)])
@@ -258,11 +214,11 @@ class Reach:
             self._note(thing, source)
             self._visit_all(parts_of(thing))
         elif isinstance(thing, np.ndarray):
-            self.arrays.append(thing)
+            self.found.arrays.append(thing)
             if thing.dtype.hasobject:
                 self._visit_all(thing.ravel().tolist())
         elif isinstance(thing, BUFFERS):
-            self.buffers.append(thing)
+            self.found.buffers.append(thing)
         elif isinstance(thing, (types.BuiltinMethodType, types.MethodWrapperType)):
             if not isinstance(thing.__self__, types.ModuleType):
                 self._visit_behind(thing.__self__, source)
@@ -281,16 +237,10 @@ class Reach:
         elif not isinstance(thing, PLAIN):
             self._visit_object(thing)
 
-    @property
-    def hidden(self) -> bool:
-        return any(len(found) > 1 and any(
-            source is None or source.path or type(source) is Fixed for source in found.values())
-            for found in self._met.values())
-
     def _note(self, thing: Any, source: Source | None) -> Source:
         """Note a container; returns its source."""
-        self.containers.append(Container(thing, Fixed(thing) if source is None else source))
-        return self.containers[-1].source
+        self.found.containers.append(Container(thing, Fixed(thing) if source is None else source))
+        return self.found.containers[-1].source
 
     def _visit_behind(self, thing: Any, source: Source | None) -> None:
         """Visit what a view or a bound method holds, which is the same as long as that is."""
@@ -311,30 +261,23 @@ class Reach:
     def _is_named(self, source: Source) -> bool:
         """Whether a later call finds a container, and the Tensors in it, by names and keys."""
         kind = type(source)
-        return (kind is Attribute or self.by_name and kind in (Global, Variable)) and (
+        return (kind is Attribute or self.found.by_name and kind in (Global, Variable)) and (
             source.is_keyed())
 
-    @property
-    def sized(self) -> list[Mapping[str, Any]]:
-        """The contents of classes and modules whose sizes are guarded: a name may be added."""
-        return [space for owner, space, _ in self.spaces.values() if (
-            is_users(owner.__module__) if issubclass(type(owner), type) else
-            (name := owner.get("__name__")) != "__main__" and is_users(name))]
-
     def _visit_cell(self, cell: CellTree) -> None:
-        self.cells.append(cell)
+        self.found.cells.append(cell)
         self._visit_class(type(cell))
         for cls in type(cell).__mro__:
-            self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2]["__call__"] = None
+            self.found.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2]["__call__"] = None
             if "__call__" in vars(cls):
                 break
         for name in CALLED:
             for cls in type(cell).__mro__:
                 if name in vars(cls):  # also of Lamella's classes: a program may replace methods
-                    self.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
+                    self.found.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
                     break
         own = cell.__dict__
-        self.owners.append((cell, own))
+        self.found.owners.append((cell, own))
         for registry in REGISTRIES:
             if registry in own:
                 source = self._note(own[registry], Attribute(cell, registry))
@@ -345,19 +288,19 @@ class Reach:
         kind = type(thing)
         if isinstance(thing, (np.random.Generator, np.random.RandomState, np.random.BitGenerator,
                               random.Random)):
-            self.streams.append(thing)
+            self.found.streams.append(thing)
         elif isinstance(thing, CACHED):
-            self.has_caches = True
+            self.found.has_caches = True
             self._visit(thing.__wrapped__)
         elif isinstance(thing, Iterator) and is_opaque(thing):
-            self.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
+            self.found.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
         elif is_opaque(thing):
             if hasattr(thing, "__dict__") and not has_hidden_state(kind):
                 self._attributes(thing)
             else:
-                self.refused = f"uses {kind.__name__!r}, whose state can't be compared"
+                self.found.refused = f"uses {kind.__name__!r}, whose state can't be compared"
         elif is_ours(thing):
-            if not isinstance(thing, Reach):  # it refers to whole modules, and is never changed
+            if not isinstance(thing, Reachable):  # it refers to whole modules, and is never changed
                 self._attributes(thing)
         elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in DATA:
             self._visit_class(kind)
@@ -365,8 +308,8 @@ class Reach:
         elif is_of_numpy(thing):
             self._attributes(thing)
         elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
-            self.objects.append(thing)
-            self.owners.append((thing, thing.__dict__))
+            self.found.objects.append(thing)
+            self.found.owners.append((thing, thing.__dict__))
             self._note(thing.__dict__, None)
         elif isinstance(thing, contextvars.ContextVar):
             self._visit(thing.get(None))
@@ -374,16 +317,16 @@ class Reach:
     def _attributes(self, thing: Any) -> None:
         own = getattr(thing, "__dict__", None)
         if isinstance(thing, threading.local):
-            self.locals.append(own)
-            self.thread = threading.get_ident()
+            self.found.locals.append(own)
+            self.found.thread = threading.get_ident()
         if own is not None:
-            self.objects.append(thing)
-            self.owners.append((thing, own))
+            self.found.objects.append(thing)
+            self.found.owners.append((thing, own))
             self._own(thing)
         slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
-            self.slotted.append((thing, slots))
+            self.found.slotted.append((thing, slots))
             self._slots({name: getattr(thing, name, None) for name in slots},
                         functools.partial(Slot, thing))
 
@@ -406,19 +349,19 @@ class Reach:
 
     def _keep(self, tensor: Tensor, source: Source) -> None:
         """Note a Tensor by its source, unless it has been found elsewhere."""
-        if id(tensor) not in self._seen:
-            self._seen[id(tensor)] = tensor
-            self.tensors.append((tensor, source))
+        if id(tensor) not in self.found.seen:
+            self.found.seen[id(tensor)] = tensor
+            self.found.tensors.append((tensor, source))
 
     def _visit_class(self, kind: type) -> None:
         """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
         if is_users(type(kind).__module__) and type(kind) is not kind:
             self._visit_class(type(kind))
         for cls in kind.__mro__:
-            if id(cls) in self.spaces or not is_users(cls.__module__):
+            if id(cls) in self.found.spaces or not is_users(cls.__module__):
                 continue
-            self._seen[id(cls)] = cls
-            self.spaces[id(cls)] = cls, vars(cls), {}
+            self.found.seen[id(cls)] = cls
+            self.found.spaces[id(cls)] = cls, vars(cls), {}
             for name, value in list(vars(cls).items()):
                 if functions_of(value):
                     if name in self._mentioned or name in CALLED or (
@@ -431,16 +374,16 @@ class Reach:
                     self._name(cls, vars(cls), name, value)
 
     def _use(self, cls: type, name: str, method: Any) -> None:
-        if not is_users(cls.__module__) or name in self.spaces[id(cls)][2]:
+        if not is_users(cls.__module__) or name in self.found.spaces[id(cls)][2]:
             return
-        self.spaces[id(cls)][2][name] = None
+        self.found.spaces[id(cls)][2][name] = None
         self._visit_all(functions_of(method))
 
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that the value of a name in a module or a class is used."""
-        self.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
+        self.found.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
         source = named(owner, name)
-        if self.by_name and type(source) is Global and is_no_parameter(value):
+        if self.found.by_name and type(source) is Global and is_no_parameter(value):
             self._keep(value, source)
         else:
             self._visit(value, source)
@@ -453,19 +396,19 @@ class Reach:
         if self._ran is not None and "-packages" in code.co_filename and (
                 code.co_name not in self._ran):
             return  # if it runs, `ran.not_found` says so, and the next recording follows it
-        self.functions.append(function)
+        self.found.functions.append(function)
         if users:
             self._attributes(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (),
                               strict=False):
-            if id(cell) not in self._seen:
-                self._seen[id(cell)] = cell
+            if id(cell) not in self.found.seen:
+                self.found.seen[id(cell)] = cell
                 source = Variable(cell, name)
-                self.variables.append(source)
+                self.found.variables.append(source)
                 self._note(cell, None)
                 if not has_value(cell):
                     continue
-                if self.by_name and is_no_parameter(cell.cell_contents):
+                if self.found.by_name and is_no_parameter(cell.cell_contents):
                     self._keep(cell.cell_contents, source)
                 else:
                     self._visit(cell.cell_contents, source)
@@ -474,7 +417,7 @@ class Reach:
             around, facts = function.__globals__, facts_of(function.__code__)
             names, read = facts.names, facts.globals
             for name in facts.methods:  # a program may replace them
-                self.spaces.setdefault(id(Tensor), (Tensor, vars(Tensor), {}))[2][name] = None
+                self.found.spaces.setdefault(id(Tensor), (Tensor, vars(Tensor), {}))[2][name] = None
             imported = names if "modules" in names else facts.imports
             for name in names:
                 if name in read:  # also one that isn't defined yet, and may hide a built-in
@@ -503,12 +446,12 @@ class Reach:
         if not is_users(module.__name__):
             for name in [n for n in names if n in own]:
                 if module is not sys or name != "modules":
-                    self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
+                    self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
                     if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):
                         self._visit(own[name], Global(own, name))
             return
-        self.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
+        self.found.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
         for name in [*names, "__getattr__"]:
             if name in own:
                 self._name(own, own, name, own[name])
@@ -519,4 +462,4 @@ class Reach:
                 if not isinstance(value, (types.ModuleType, type, types.FunctionType)):
                     self._name(own, own, name, value)
                 else:  # functions that ran: see `ran.not_found`
-                    self.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
+                    self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
