@@ -12,6 +12,7 @@ import torch
 from ...communication.repeated import started_over
 from ...core.forking import Lock
 from ...core.state import state
+from ...core.threads import compiled_calls
 from ...core.tracebacks import user_stacklevel
 from ...machine.collector import not_collecting
 from ..guards.bytecode import facts_of
@@ -23,12 +24,12 @@ from ..guards.sources import Unguarded
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.symbolic import Symbolic, preparation
+from ..tracing.threads import alone, other_thread
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
 from .binding import Bindable
 from .direct import direct
-from .gate import gate
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .limits import Limits
 from .plan import KernelFailed
@@ -107,7 +108,7 @@ class Compiled(Bindable):
         if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying \
                 and not any(path.communicates for *_, path in applying):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
-        entered = gate.enter()
+        entered = compiled_calls.enter()
         try:
             found = self._replayed(place, applying or (), inputs, numbers, args, kwargs)
         except KernelFailed:
@@ -116,7 +117,7 @@ class Compiled(Bindable):
                 return self._eagerly(args, kwargs)  # raises the error that the user should see
         finally:
             if entered:
-                gate.leave()
+                compiled_calls.leave()
         if found is None:
             with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
@@ -137,13 +138,13 @@ class Compiled(Bindable):
             path.forget_data()
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
-        entered = gate.enter()
+        entered = compiled_calls.enter()
         try:
             with self.meaning():
                 return self.fn(*args, **kwargs)
         finally:
             if entered:
-                gate.leave()
+                compiled_calls.leave()
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
                      ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
@@ -270,7 +271,7 @@ class Compiled(Bindable):
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
             self._recording.release()
             return self(*args, **kwargs)
-        entered = gate.enter()
+        entered = compiled_calls.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
         except BaseException:
@@ -282,7 +283,7 @@ class Compiled(Bindable):
         finally:
             self._recording.release()
             if entered:
-                gate.leave()
+                compiled_calls.leave()
 
     def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
@@ -300,8 +301,8 @@ class Compiled(Bindable):
         varying = self._varying.get(kind) or Varying()
         varying.note(key, given, watch.reach)
         if varying.was_recorded_too_often:
-            return self._give_up(key, "it is called with other numbers again and again, and decides"
-                                 f" by them what to compute {varying.refused}", args, kwargs)
+            return self._give_up(key, f"it is called with other numbers again and again, and "
+                                 f"{varying.why_recorded}", args, kwargs)
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
@@ -394,8 +395,9 @@ class Compiled(Bindable):
             return None
         watch = Watch(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
         values = watch.values()
-        with gate.closed(0.0) as alone:
-            if not alone:
+        with alone() as is_alone:
+            if not is_alone:
+                varying.waits_for = other_thread()
                 return None
             try:
                 rehearsal = Rehearsal(self.fn, args, kwargs, reach, varying, given)
@@ -446,9 +448,9 @@ class Compiled(Bindable):
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
         watch = Watch(self._reach(args, kwargs))
-        with gate.closed(0.0) as alone:
-            if not alone:
-                return None  # other threads are running, and would see fake tensors
+        with alone() as is_alone:
+            if not is_alone:
+                return None  # other threads may run, and would see fake tensors
             if due is not None:
                 sizes.results.tried(due)
             found = self._symbolic(place, watch, Symbolic(varying, answers), about, inputs, args,

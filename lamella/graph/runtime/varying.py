@@ -44,6 +44,7 @@ class Varying:
         draws: whether runs draw random numbers of Python or NumPy.
         keys: those of the recorded calls.
         refused: why no graph can have such numbers as inputs; empty if none has failed.
+        waits_for: the thread of the program's that ran when a rehearsal was due; None if none did.
         refused_draws: the same in words for the program's author, if runs draw random numbers.
     """
 
@@ -55,6 +56,7 @@ class Varying:
         self.draws = False
         self.keys: list[Any] = []
         self.refused = self.refused_draws = ""
+        self.waits_for: str | None = None
         self._given: Sequence[Any] | None = None
         self._read: list[Any] = []
         self._reads_refused = False
@@ -127,6 +129,14 @@ class Varying:
     def was_recorded_too_often(self) -> bool:
         """Whether there were too many recordings for numbers that can't be inputs."""
         return bool(self.positions) and len(set(self.keys)) > MOST_RECORDINGS
+
+    @property
+    def why_recorded(self) -> str:
+        """Why there were too many recordings."""
+        if self.refused or self.waits_for is None:
+            return f"decides by them what to compute {self.refused}"
+        return (f"no graph can take them as inputs while the thread '{self.waits_for}' runs, whose "
+                f"changes would be undone")
 
     def grown(self) -> dict[int, Any]:
         """The lists that have grown, by identity."""

@@ -13,13 +13,13 @@ import torch
 
 from ...core import context
 from ...core.state import state
+from ...core.threads import compiled_calls
 from ...graph.guards.reachable import Reachable
 from ...graph.guards.search import reachable_from_call
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
 from ...graph.runtime.choice import Choice
 from ...graph.runtime.compiled import Compiled
-from ...graph.runtime.gate import gate
 from ...graph.runtime.keys import key_of, raws_of
 from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Path
@@ -130,7 +130,7 @@ def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) ->
     for watch, seen, path in entries or ():
         if watch.values() == seen and _applies(path, inputs):
             return path
-    with gate.closed() as alone:
+    with compiled_calls.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
         # its output has been printed before
