@@ -50,12 +50,40 @@ _ALIKE = (Primitive, CellTree)
 Opened = Mapping[int, Any] | None
 
 
+class Fingerprint(NamedTuple):
+    """The values that a run may depend on, in the order in which they were found.
 
-def fingerprint(reach: Reachable, free: Unguarded) -> tuple:
-    """The values that a run may depend on: attributes of objects, variables of functions.
-
-    For the sources in `free` only the types count.
+    Attributes:
+        cells, objects: the attributes of each.
+        variables, names: the values of variables of closures, of globals and of names of classes.
+        functions: code and defaults of each.
+        slots, parameters, tensors: the attributes of each; of Tensors those without a source.
+        kinds: the classes of objects, and the bases of classes.
+        owners: whether each object still has the same dict of attributes.
+        sizes: how many names the program's modules and classes have.
+        aliases: which names hold the same list, dict, set or deque.
+        thread: the thread, if the run reads what only one thread sees.
+        arithmetic: the settings of the arithmetic of numbers.
     """
+
+    cells: list
+    objects: list
+    variables: list
+    names: list
+    functions: list
+    slots: list
+    parameters: list
+    tensors: list
+    kinds: list
+    owners: list[bool]
+    sizes: list[int]
+    aliases: list[int]
+    thread: int
+    arithmetic: list
+
+
+def fingerprint(reach: Reachable, free: Unguarded) -> Fingerprint:
+    """The current fingerprint; for the sources in `free` only the types count."""
     opened = reach.opened
 
     def held(holder: Any, key: Any, value: Any) -> Any:
@@ -63,22 +91,24 @@ def fingerprint(reach: Reachable, free: Unguarded) -> tuple:
         return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
 
     seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.known_tensors.values()}
-    return (
-        [_cell_values(cell, seen, opened, free) for cell in reach.cells],
-        [_values(thing, seen, opened, free) for thing in reach.objects],
-        [held(variable.root, variable.key, variable.get()) for variable in reach.variables],
-        [[held(owner, name, space.get(name, ABSENT)) for name in names]
-         for owner, space, names in reach.spaces.values()],
-        [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__), _containers(f))
-         for f in reach.functions],
-        [[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
-          for name in names] for thing, names in reach.slotted],
-        [[(name, slot(value, seen)) for name, value in state_of(p)] for p in reach.parameters],
-        [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
-        kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
-        list(map(len, reach.sized)), _aliases(reach),
-        threading.get_ident() if reach.thread else 0,
-        [kind.settings() for kind in reach.arithmetic])
+    return Fingerprint(
+        cells=[_cell_values(cell, seen, opened, free) for cell in reach.cells],
+        objects=[_values(thing, seen, opened, free) for thing in reach.objects],
+        variables=[held(variable.root, variable.key, variable.get())
+                   for variable in reach.variables],
+        names=[[held(owner, name, space.get(name, ABSENT)) for name in names]
+               for owner, space, names in reach.spaces.values()],
+        functions=[(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__),
+                    _containers(f)) for f in reach.functions],
+        slots=[[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
+                for name in names] for thing, names in reach.slotted],
+        parameters=[[(name, slot(value, seen)) for name, value in state_of(p)]
+                    for p in reach.parameters],
+        tensors=[comparable(t.__dict__) for t, source in reach.tensors if source is None],
+        kinds=kinds_of(reach), owners=[thing.__dict__ is own for thing, own in reach.owners],
+        sizes=list(map(len, reach.sized)), aliases=_aliases(reach),
+        thread=threading.get_ident() if reach.thread else 0,
+        arithmetic=[kind.settings() for kind in reach.arithmetic])
 
 
 def _aliases(reach: Reachable) -> list[int]:
@@ -126,20 +156,21 @@ class Difference(NamedTuple):
         return cls(source.describe(), source.key, _shown(before), _shown(now))
 
 
-def difference(reach: Reachable, before: tuple, now: tuple) -> Difference:
-    """The first difference between two fingerprints of a reach."""
-    cells, objects, variables, spaces, *_ = zip(before, now, strict=True)
-    owners = [(cell, a[0], b[0]) for cell, a, b in zip(reach.cells, *cells, strict=True)]
-    owners += list(zip(reach.objects, *objects, strict=True))
+def difference(reach: Reachable, before: Fingerprint, now: Fingerprint) -> Difference:
+    """The first difference between two fingerprints of the same objects."""
+    owners = [(cell, a[0], b[0])
+              for cell, a, b in zip(reach.cells, before.cells, now.cells, strict=True)]
+    owners += list(zip(reach.objects, before.objects, now.objects, strict=True))
     for thing, old, new in owners:
         for name in dict(new).keys() | dict(old).keys():
             a, b = (dict(values).get(name, ABSENT) for values in (old, new))
             if a != b:
                 return Difference.of(Attribute(thing, name), a, b)
-    for variable, old, new in zip(reach.variables, *variables, strict=True):
+    for variable, old, new in zip(reach.variables, before.variables, now.variables, strict=True):
         if old != new:
             return Difference.of(variable, old, new)
-    for (owner, _, used), old, new in zip(reach.spaces.values(), *spaces, strict=True):
+    for (owner, _, used), old, new in zip(reach.spaces.values(), before.names, now.names,
+                                          strict=True):
         for name, a, b in zip(used, old, new, strict=True):
             if a != b:
                 return Difference.of(named(owner, name), a, b)

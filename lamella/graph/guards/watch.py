@@ -12,7 +12,7 @@ from .identity import Identities
 from .kinds import ATOMS, parts_of
 from .reachable import Reachable
 from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
-from .values import comparable, contents, fingerprint, kinds_of
+from .values import Fingerprint, comparable, contents, fingerprint, kinds_of
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 
@@ -35,7 +35,7 @@ class Watch:
         self.free = free or Unguarded()
         self._snapshot = _Snapshot(reach, self.free)
 
-    def values(self) -> tuple:
+    def values(self) -> Fingerprint:
         """The current fingerprint."""
         snapshot = self._snapshot
         if not snapshot.holds():
