@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import builtins
-import contextvars
 import functools
 import logging
-import random
 import sys
 import threading
 import types
 import weakref
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
-
-import numpy as np
 
 from ...core.declared import caches_of
 from ...nn.cell_tree import REGISTRIES, CellTree
@@ -27,16 +23,12 @@ from .arithmetic import arithmetic_of
 from .bytecode import facts_of
 from .kinds import (
     ATOMS,
-    BUFFERS,
     BY_NAME,
-    CACHED,
     CALLED,
     DATA,
     LEVELS,
     MAKING,
     PLAIN,
-    VIEWS,
-    FunctionWrapper,
     behind,
     functions_of,
     has_attributes,
@@ -65,6 +57,7 @@ from .sources import (
     named,
     names_to,
 )
+from .values import kind_of
 
 _BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
 # A program that reaches a large library by one of its objects has thousands. Above MANY, those of
@@ -135,7 +128,7 @@ class Search:
     def run(self, roots: Iterable[Any]) -> None:
         """Search from some objects."""
         found, most = self.found, MANY_FUNCTIONS if self._ran is None else MOST_FUNCTIONS
-        self._visit_all(roots)
+        self.visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
             if len(found.functions) > most:
@@ -152,9 +145,10 @@ class Search:
             source is None or source.path or type(source) is Fixed for source in several.values())
             for several in self._met.values())
 
-    def _visit(self, thing: Any, source: Source | None = None) -> None:
+    def visit(self, thing: Any, source: Source | None = None) -> None:
+        """Look at an object later, if it hasn't been found yet."""
         if type(thing) in weakref.ProxyTypes:
-            self._weak.append((thing, behind(thing), names_to(source)))
+            self.note_weak(thing, behind(thing), source)
             return
         if id(thing) in self._without:
             self._met.setdefault(id(thing), {})[source and source.identity] = source
@@ -182,10 +176,10 @@ class Search:
             if hashes:
                 self.found.refused = "can find a Tensor in a dict or a set by its identity"
             if has_attributes(thing):  # its class is derived from one of Python's
-                self._visit_object(thing)
+                self.visit_object(thing)
         if isinstance(thing, Parameter):
             self.found.parameters.append(thing)
-            self._note(thing.__dict__, None)
+            self.note(thing.__dict__, None)
             self._slots(thing.__dict__, functools.partial(Attribute, thing))
         elif isinstance(thing, Tensor):
             self.found.tensors.append((thing, None))
@@ -193,37 +187,6 @@ class Search:
             self._visit_cell(thing)
         elif isinstance(thing, types.FunctionType):
             self._visit_function(thing)
-        elif isinstance(thing, types.MethodType):
-            self._visit_all((thing.__self__, thing.__func__))
-        elif isinstance(thing, FunctionWrapper):
-            self._visit(thing.fn)
-        elif isinstance(thing, functools.partial):
-            self.found.slotted.append((thing, ("func", "args", "keywords", "__dict__")))
-            self._visit_all((thing.func, thing.args, thing.keywords, thing.__dict__))
-        elif isinstance(thing, (tuple, list, deque)):
-            self._visit_items(self._note(thing, source), enumerate(parts_of(thing)))
-        elif isinstance(thing, (dict, types.MappingProxyType)):
-            if isinstance(thing, defaultdict):
-                self.found.slotted.append((thing, ("default_factory",)))
-                self._visit(thing.default_factory)
-            self._visit_items(self._note(thing, source), parts_of(thing))
-            self._visit_all([own for own, _ in parts_of(thing) if not isinstance(own, PLAIN)])
-        elif isinstance(thing, weakref.ReferenceType):
-            self._weak.append((thing, thing(), names_to(source)))
-        elif isinstance(thing, (set, frozenset)):
-            self._note(thing, source)
-            self._visit_all(parts_of(thing))
-        elif isinstance(thing, np.ndarray):
-            self.found.arrays.append(thing)
-            if thing.dtype.hasobject:
-                self._visit_all(thing.ravel().tolist())
-        elif isinstance(thing, BUFFERS):
-            self.found.buffers.append(thing)
-        elif isinstance(thing, (types.BuiltinMethodType, types.MethodWrapperType)):
-            if not isinstance(thing.__self__, types.ModuleType):
-                self._visit_behind(thing.__self__, source)
-        elif isinstance(thing, VIEWS):
-            self._visit_behind(thing.mapping, source)
         elif issubclass(type(thing), type):
             self._classes.append(thing)
             if is_users(thing.__module__):
@@ -234,29 +197,40 @@ class Search:
         elif isinstance(thing, types.ModuleType):
             self._modules.append(thing)
             self._visit_module(thing, self._mentioned)
-        elif not isinstance(thing, PLAIN):
-            self._visit_object(thing)
+        else:
+            kind_of(thing).visit(thing, source, self)
 
-    def _note(self, thing: Any, source: Source | None) -> Source:
+    def note(self, thing: Any, source: Source | None) -> Source:
         """Note a container; returns its source."""
         self.found.containers.append(Container(thing, Fixed(thing) if source is None else source))
         return self.found.containers[-1].source
 
-    def _visit_behind(self, thing: Any, source: Source | None) -> None:
+    def note_slots(self, thing: Any, *names: str) -> None:
+        """Note names of an object whose values are read as attributes, and visit these."""
+        self.found.slotted.append((thing, names))
+        self.visit_all([getattr(thing, name) for name in names])
+
+    def note_weak(self, reference: Any, thing: Any, source: Source | None) -> None:
+        """Note a weak reference to an object."""
+        self._weak.append((reference, thing, names_to(source)))
+
+    def visit_behind(self, thing: Any, source: Source | None) -> None:
         """Visit what a view or a bound method holds, which is the same as long as that is."""
-        self._visit(thing, None if source is None else Fixed(thing, source.key))
+        self.visit(thing, None if source is None else Fixed(thing, source.key))
 
-    def _visit_all(self, things: Iterable[Any]) -> None:
+    def visit_all(self, things: Iterable[Any]) -> None:
+        """Visit objects that no name leads to."""
         for thing in things:
-            self._visit(thing)
+            self.visit(thing)
 
-    def _visit_items(self, source: Source, items: Iterable[tuple[Any, Any]]) -> None:
+    def visit_items(self, source: Source, items: Iterable[tuple[Any, Any]]) -> None:
+        """Visit the parts of a container, by their keys."""
         is_named = self._is_named(source)
         for key, thing in items:
             if is_named and is_no_parameter(thing):
                 self._keep(thing, source.at(key))
             else:
-                self._visit(thing, source.at(key) if len(source.path) < LEVELS else None)
+                self.visit(thing, source.at(key) if len(source.path) < LEVELS else None)
 
     def _is_named(self, source: Source) -> bool:
         """Whether a later call finds a container, and the Tensors in it, by names and keys."""
@@ -280,19 +254,14 @@ class Search:
         self.found.owners.append((cell, own))
         for registry in REGISTRIES:
             if registry in own:
-                source = self._note(own[registry], Attribute(cell, registry))
+                source = self.note(own[registry], Attribute(cell, registry))
                 self._slots(own[registry], source.at)
         self._own(cell, REGISTRIES)
 
-    def _visit_object(self, thing: Any) -> None:
+    def visit_object(self, thing: Any) -> None:
+        """Visit the attributes of an object that may change them."""
         kind = type(thing)
-        if isinstance(thing, (np.random.Generator, np.random.RandomState, np.random.BitGenerator,
-                              random.Random)):
-            self.found.streams.append(thing)
-        elif isinstance(thing, CACHED):
-            self.found.has_caches = True
-            self._visit(thing.__wrapped__)
-        elif isinstance(thing, Iterator) and is_opaque(thing):
+        if isinstance(thing, Iterator) and is_opaque(thing):
             self.found.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
         elif is_opaque(thing):
             if hasattr(thing, "__dict__") and not has_hidden_state(kind):
@@ -310,9 +279,7 @@ class Search:
         elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
             self.found.objects.append(thing)
             self.found.owners.append((thing, thing.__dict__))
-            self._note(thing.__dict__, None)
-        elif isinstance(thing, contextvars.ContextVar):
-            self._visit(thing.get(None))
+            self.note(thing.__dict__, None)
 
     def _attributes(self, thing: Any) -> None:
         own = getattr(thing, "__dict__", None)
@@ -332,7 +299,7 @@ class Search:
 
     def _own(self, thing: Any, without: Collection[str] = ()) -> None:
         """Visit the attributes of an object."""
-        self._note(thing.__dict__, None)
+        self.note(thing.__dict__, None)
         self._slots(thing.__dict__, functools.partial(Attribute, thing),
                     caches_of(type(thing)).union(without))
 
@@ -345,7 +312,7 @@ class Search:
             if is_no_parameter(thing):
                 self._keep(thing, source(name))
             else:
-                self._visit(thing, source(name))
+                self.visit(thing, source(name))
 
     def _keep(self, tensor: Tensor, source: Source) -> None:
         """Note a Tensor by its source, unless it has been found elsewhere."""
@@ -377,7 +344,7 @@ class Search:
         if not is_users(cls.__module__) or name in self.found.spaces[id(cls)][2]:
             return
         self.found.spaces[id(cls)][2][name] = None
-        self._visit_all(functions_of(method))
+        self.visit_all(functions_of(method))
 
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that the value of a name in a module or a class is used."""
@@ -386,7 +353,7 @@ class Search:
         if self.found.by_name and type(source) is Global and is_no_parameter(value):
             self._keep(value, source)
         else:
-            self._visit(value, source)
+            self.visit(value, source)
 
     def _visit_function(self, function: types.FunctionType) -> None:
         users = is_users(function.__module__) and is_users_code(function.__code__)
@@ -405,14 +372,14 @@ class Search:
                 self.found.seen[id(cell)] = cell
                 source = Variable(cell, name)
                 self.found.variables.append(source)
-                self._note(cell, None)
+                self.note(cell, None)
                 if not has_value(cell):
                     continue
                 if self.found.by_name and is_no_parameter(cell.cell_contents):
                     self._keep(cell.cell_contents, source)
                 else:
-                    self._visit(cell.cell_contents, source)
-        self._visit_all((function.__defaults__, function.__kwdefaults__))
+                    self.visit(cell.cell_contents, source)
+        self.visit_all((function.__defaults__, function.__kwdefaults__))
         if users:
             around, facts = function.__globals__, facts_of(function.__code__)
             names, read = facts.names, facts.globals
@@ -427,7 +394,7 @@ class Search:
                 if name in imported:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it
-                    self._visit(sys.modules[name])
+                    self.visit(sys.modules[name])
             self._sought |= sought_by(function.__code__)
             self._mention(names)
 
@@ -449,7 +416,7 @@ class Search:
                     self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
                     if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):
-                        self._visit(own[name], Global(own, name))
+                        self.visit(own[name], Global(own, name))
             return
         self.found.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
         for name in [*names, "__getattr__"]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from ...nn.cell_tree import REGISTRIES
 from ...tensors.tensor import Tensor
+from .fingerprint import Fingerprint, contents, fingerprint, kinds_of
 from .identity import Identities
 from .kinds import ATOMS, parts_of
 from .reachable import Reachable
 from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
-from .values import Fingerprint, comparable, contents, fingerprint, kinds_of
+from .values import comparable
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 

@@ -16,8 +16,8 @@ from ...core.structures import container_leaves as leaves
 from ...core.tracebacks import user_stacklevel
 from ...nn.cell_tree import CellTree
 from ...tensors.tensor import Tensor
+from ..guards.fingerprint import difference
 from ..guards.kinds import has_value, is_ours_function
-from ..guards.values import difference
 from ..guards.watch import Watch
 from ..ir import logs
 from ..tracing.lines import NOWHERE, Line, line_reading

@@ -20,8 +20,8 @@ import numpy as np
 from ...core.state import state
 from ..guards.reachable import Reachable
 from ..guards.sources import Source, kept_in
+from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
-from .changes import differ, position, reposition
 from .lines import NOWHERE, nearest_line
 from .numbers import NUMBERS, Number, Numbers
 from .recorder import CannotTrace
@@ -231,18 +231,16 @@ class Positions:
     """Where generators are, to put them back there."""
 
     def __init__(self, sources: Sequence[Any]):
-        self._sources = sources
-        self._positions = list(map(position, sources))
+        self._positions = [(source, kind_of(source).copy(source)) for source in sources]
 
     def put_back(self) -> None:
         """Put the generators back."""
-        for source, before in zip(self._sources, self._positions, strict=True):
-            reposition(source, before)
+        for source, before in self._positions:
+            kind_of(source).put_back(source, before)
 
     def differ(self) -> bool:
         """Whether any of them is elsewhere now."""
-        return any(differ(position(source), before)
-                   for source, before in zip(self._sources, self._positions, strict=True))
+        return any(has_changed(source, before) for source, before in self._positions)
 
 
 def global_generators() -> list[Any]:
