@@ -4,9 +4,9 @@ import warnings
 
 import pytest
 
-from lamella.graph.guards import values, watch
+from lamella.graph.guards import guard, values
 from lamella.graph.runtime import plan
-from lamella.graph.tracing import changes, numbers
+from lamella.graph.tracing import changes, scalars
 
 from . import random_programs, random_statements
 
@@ -40,12 +40,12 @@ def of_a_kind(kind):
 
 def blind(part):
     """A fingerprint without one of its parts."""
-    before = watch.fingerprint
+    before = guard.fingerprint
 
     def fingerprint(*args):
         return before(*args)._replace(**{part: None})
 
-    return watch, "fingerprint", fingerprint
+    return guard, "fingerprint", fingerprint
 
 
 # what is left out of the compiler, and the statements that need it
@@ -57,7 +57,7 @@ BUGS = {
     "lists": (lambda: of_a_kind(list), "by_items by_last_item"),
     "what a run changes": (lambda: (changes.Snapshot, "changes", lambda self: iter(())),
                            "counts keeps_a_pair notes"),
-    "conditions on numbers": (lambda: (numbers.Numbers, "condition", lambda self, text: None),
+    "conditions on numbers": (lambda: (scalars.Numbers, "condition", lambda self, text: None),
                               "computes_in_numbers every_third"),
     "values of tensors": (lambda: (plan, "_is", lambda found, expected: True), "by_branch"),
 }
@@ -67,7 +67,7 @@ BUGS = {
 def test_a_missing_guard_is_found(bug, monkeypatch):
     patch, names = BUGS[bug]
     monkeypatch.setattr(*patch())
-    monkeypatch.setattr(watch._Snapshot, "holds", lambda self: False)
+    monkeypatch.setattr(guard._State, "holds", lambda self: False)
     monkeypatch.setattr(random_statements, "STATEMENTS", [
         part for part in random_statements.STATEMENTS if part.__name__ in names.split()])
     with warnings.catch_warnings():

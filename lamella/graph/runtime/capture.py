@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 
 from ..ir.forms import copy_of
-from .choice import Run, Values
+from .autotuner import Run, Values
 
 
 class Captured:

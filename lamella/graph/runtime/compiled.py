@@ -16,12 +16,12 @@ from ...core.threads import compiled_calls
 from ...core.tracebacks import user_stacklevel
 from ...machine.collector import not_collecting
 from ..guards.bytecode import facts_of
+from ..guards.guard import Guard
 from ..guards.kinds import form_of
 from ..guards.ran import not_found, was_read
 from ..guards.reachable import Reachable
 from ..guards.search import reachable_from_call
 from ..guards.sources import Unguarded
-from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.threads import alone, other_thread
@@ -30,13 +30,14 @@ from . import audit as audit_module
 from .audit import Audit
 from .binding import Bindable
 from .direct import direct
+from .dry_run import DryRun
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .limits import Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
-from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
-from .varying import Rehearsal, Varying
+from .scalar_profile import ScalarProfile
+from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_path
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
 MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
@@ -64,13 +65,13 @@ class Compiled(Bindable):
                  dynamic: list[Any] | None = None):
         super().__init__(fn, fullgraph, level, dynamic)
         self.name = name_of(fn)
-        self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
+        self._entries: dict[Any, list[tuple[Guard, Any, Path]]] = {}
         self._eager: dict[Any, str] = {}
-        self._sizes: dict[Any, Sizes] = {}
+        self._sizes: dict[Any, SizeProfile] = {}
         self._waiting: set[Any] = set()  # keys of calls that run eagerly until symbols can be used
         self._said: set[str] = set()
         self._warned = self._made = 0
-        self._varying: dict[Any, Varying] = {}
+        self._varying: dict[Any, ScalarProfile] = {}
         self._opened: dict[int, Any] = {}
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
@@ -127,10 +128,10 @@ class Compiled(Bindable):
         audit.check(given, found[0], self.name)
         return given
 
-    def _go_directly(self, path: Path, watch: Watch, seen: Any, args: tuple) -> None:
+    def _go_directly(self, path: Path, guard: Guard, seen: Any, args: tuple) -> None:
         """Let the next call use the short path in C++ (`direct`), if this graph still applies."""
         if path.direct[1] is not seen:
-            path.direct = direct(path, watch.values, seen, args), seen
+            path.direct = direct(path, guard.fingerprint, seen, args), seen
         elif path.direct[0] is None and self._direct is None:
             return
         self._direct, self._direct_for = path.direct[0], settings()
@@ -147,14 +148,14 @@ class Compiled(Bindable):
                 compiled_calls.leave()
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
-                     ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
+                     ) -> tuple[Any, list[tuple[Guard, Any, Path]] | None]:
         """The key and the graphs that hold for several sizes of these arguments."""
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
         return place, None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
 
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
-                       ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
+                       ) -> tuple[Any, list[tuple[Guard, Any, Path]] | None, Sequence[Any]]:
         """The key of the graphs with these arguments' numbers as inputs, these, and the numbers."""
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
@@ -163,28 +164,28 @@ class Compiled(Bindable):
             return key, None, ()
         return place, self._entries.get(place), varying.inputs(given)
 
-    def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
+    def _replayed(self, key: Any, entries: Sequence[tuple[Guard, Any, Path]],
                   inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple, kwargs: dict
                   ) -> tuple[Path, list[torch.Tensor]] | None:
         """Replay the first graph that applies; None if none does."""
         watched, values = None, None
         for entry in entries:
-            watch, seen, path = entry
-            if watch is not watched:
-                watched, values = watch, watch.values()
+            guard, seen, path = entry
+            if guard is not watched:
+                watched, values = guard, guard.fingerprint()
             if seen is not values and seen != values:
                 continue
             found = None
-            if path.pattern is None or path.holds_for(args, kwargs, watch.reach):
+            if path.pattern is None or path.holds_for(args, kwargs, guard.reach):
                 found = path.run(inputs, numbers)
             if found is None:
                 self.misses += 1
                 continue
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
-                self._put_first(key, (watch, values, path))
+                self._put_first(key, (guard, values, path))
             if path.is_final and not kwargs and not audit_module.EVERY:
-                self._go_directly(path, watch, values, args)
+                self._go_directly(path, guard, values, args)
             path.assign(found)
             return path, found
         return None
@@ -219,16 +220,16 @@ class Compiled(Bindable):
                  or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
         return [path for *_, path in found]
 
-    def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
+    def _put_first(self, key: Any, entry: tuple[Guard, Any, Path]) -> None:
         with self._changing:  # other threads keep using the old list
             others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
             self._entries[key] = [entry, *others]
             while len(self._entries) > MOST_KINDS:
                 del self._entries[next(iter(self._entries))]
 
-    def _recorded(self, key: Any, entries: list[tuple[Watch, Any, Path]] | None,
+    def _recorded(self, key: Any, entries: list[tuple[Guard, Any, Path]] | None,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict,
-                  applying: Sequence[tuple[Watch, Any, Path]] | None) -> Any:
+                  applying: Sequence[tuple[Guard, Any, Path]] | None) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded.
 
         `entries` are the graphs for this kind of arguments, `applying` those whose guards failed.
@@ -242,7 +243,7 @@ class Compiled(Bindable):
         known = entries or []
         last = (list(self._entries.values()) or [()])[-1]
         self._recompilations.diagnose(applying or last, bool(applying), inputs, args, kwargs)
-        self._by_name |= any(watch.values() != seen for watch, seen, _ in applying or known)
+        self._by_name |= any(guard.fingerprint() != seen for guard, seen, _ in applying or known)
         if self._varying and not self.fullgraph:
             varied = self._record_numbers(key, inputs, args, kwargs)
             if varied is not None:
@@ -285,7 +286,7 @@ class Compiled(Bindable):
             if entered:
                 compiled_calls.leave()
 
-    def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
+    def _record(self, key: Any, known: list[tuple[Guard, Any, Path]], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         with not_collecting():
@@ -295,18 +296,18 @@ class Compiled(Bindable):
         for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
             tensor.init_data()  # their first values are no part of a graph
         with not_collecting():
-            watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
-            values, before = watch.values(), Snapshot(watch.reach)
+            guard = next((w for w, *_ in known if w.reach.same(reach)), None) or Guard(reach)
+            values, before = guard.fingerprint(), Snapshot(guard.reach)
         kind, given = key_without_numbers(args, kwargs)
-        varying = self._varying.get(kind) or Varying()
-        varying.note(key, given, watch.reach)
+        varying = self._varying.get(kind) or ScalarProfile()
+        varying.note(key, given, guard.reach)
         if varying.was_recorded_too_often:
             return self._give_up(key, f"it is called with other numbers again and again, and "
                                  f"{varying.why_recorded}", args, kwargs)
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
-        trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+        trace = run_traced(self.fn, args, kwargs, guard.reach, before=before)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
         self._keep(self._varying, kind, varying)
@@ -335,7 +336,7 @@ class Compiled(Bindable):
                 self._limits.note(args, kwargs)
                 if self._looked_at_all(trace):
                     if path.applies_again:
-                        self._put_first(key, (watch, values, path))
+                        self._put_first(key, (guard, values, path))
                     elif self._limits.left(args, kwargs):
                         reason = "changes an argument that shares memory with what it uses"
                 path.kind = kind_of(trace.observed)
@@ -355,10 +356,10 @@ class Compiled(Bindable):
             while len(table) > MOST_KINDS:
                 del table[next(iter(table))]
 
-    def _sizes_of(self, place: Any) -> Sizes:
+    def _sizes_of(self, place: Any) -> SizeProfile:
         found = self._sizes.get(place)
         if found is None:
-            found = Sizes(self.dynamic)
+            found = SizeProfile(self.dynamic)
             self._keep(self._sizes, place, found)
         return found
 
@@ -393,16 +394,16 @@ class Compiled(Bindable):
         place = varying.place(kind, given) or key
         if len(self._entries.get(place, ())) >= MOST_PATHS:
             return None
-        watch = Watch(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
-        values = watch.values()
+        guard = Guard(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
+        values = guard.fingerprint()
         with alone() as is_alone:
             if not is_alone:
                 varying.waits_for = other_thread()
                 return None
             try:
-                rehearsal = Rehearsal(self.fn, args, kwargs, reach, varying, given)
-                level = "O0" if rehearsal.numbers.tensors else self.level
-                path = Path(rehearsal.trace, inputs, level)
+                dry_run = DryRun(self.fn, args, kwargs, reach, varying, given)
+                level = "O0" if dry_run.numbers.tensors else self.level
+                path = Path(dry_run.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
@@ -412,16 +413,16 @@ class Compiled(Bindable):
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
-        elif not rehearsal.agrees(trace):
+        elif not dry_run.agrees(trace):
             varying.refuse("computes something else with stand-ins")
         else:
-            if self._looked_at_all(rehearsal.trace) and path.applies_again:
+            if self._looked_at_all(dry_run.trace) and path.applies_again:
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
                     if known == place:
                         self._entries[place] = [e for e in old if e[2].compute is not None]
                 varying.keys.clear()
-                self._put_first(place, (watch, values, path))
+                self._put_first(place, (guard, values, path))
         return (trace.value,)
 
     def _record_sizes(self, key: Any, place: Any, inputs: list[torch.Tensor], args: tuple,
@@ -447,23 +448,23 @@ class Compiled(Bindable):
         if (not preparation.finished.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
-        watch = Watch(self._reach(args, kwargs))
+        guard = Guard(self._reach(args, kwargs))
         with alone() as is_alone:
             if not is_alone:
                 return None  # other threads may run, and would see fake tensors
             if due is not None:
                 sizes.results.tried(due)
-            found = self._symbolic(place, watch, Symbolic(varying, answers), about, inputs, args,
+            found = self._symbolic(place, guard, Symbolic(varying, answers), about, inputs, args,
                                    kwargs)
         return None if found is None else (result_of(*found, args, kwargs),)
 
-    def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
-                  inputs: list[torch.Tensor], args: tuple, kwargs: dict
-                  ) -> tuple[Path, list[torch.Tensor]] | None:
+    def _symbolic(self, place: Any, guard: Guard, symbolic: Symbolic,
+                  about: SizeProfile | ResultProfile, inputs: list[torch.Tensor], args: tuple,
+                  kwargs: dict) -> tuple[Path, list[torch.Tensor]] | None:
         """Record a graph for several sizes, and run it: it and its results, or None."""
-        values = watch.values()
+        values = guard.fingerprint()
         try:
-            path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
+            path = symbolic_path(self.fn, args, kwargs, guard.reach, inputs, symbolic)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             about.refused = f"{type(reason).__name__}: {reason}"
@@ -478,7 +479,7 @@ class Compiled(Bindable):
         self._recompilations.recorded()
         known = self._entries.get(place, ())
         self._entries[place] = [e for e in known if e[2].sizes or e[2].kind != path.kind]
-        self._put_first(place, (watch, values, path))
+        self._put_first(place, (guard, values, path))
         if given is None:
             return None
         path.assign(given)

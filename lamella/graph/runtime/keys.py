@@ -14,7 +14,7 @@ from ..guards.arguments import apart, given_tensors, with_leaves
 from ..guards.fingerprint import kind_of_rule
 from ..guards.kinds import ATOMS, ByIdentity, form_of
 from ..guards.values import comparable
-from .varying import input_kind
+from .scalar_profile import input_kind
 
 _ONLY_TENSORS = frozenset((Tensor,))
 PARTS = 4  # of a key where no argument is given twice

@@ -20,8 +20,8 @@ from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
 from ..tracing.recorder import Recomputation
+from .autotuner import Autotuner, Run
 from .capture import Captured
-from .choice import Choice, Run
 from .density import dense_share
 from .program import program
 
@@ -221,7 +221,7 @@ class Stage:
             hot: whether it is worth compiling.
             results: what it has made of them, if another run would make the same.
         """
-        if self.settled or isinstance(self.run, Choice):
+        if self.settled or isinstance(self.run, Autotuner):
             return
         if self.native is None:
             self.native = Native(self.module, values)
@@ -252,7 +252,7 @@ class Stage:
         if len(ways) == 1:
             self._decide("replay", None)
         else:
-            self.run = Choice(ways, lambda fastest: self._decide(fastest, ways[fastest]))
+            self.run = Autotuner(ways, lambda fastest: self._decide(fastest, ways[fastest]))
 
     def _way(self, name: str, values: list[torch.Tensor]) -> Run | None:
         """The function of a backend; None if it is not available."""

@@ -17,8 +17,8 @@ from ...core.tracebacks import user_stacklevel
 from ...nn.cell_tree import CellTree
 from ...tensors.tensor import Tensor
 from ..guards.fingerprint import difference
+from ..guards.guard import Guard
 from ..guards.kinds import has_value, is_ours_function
-from ..guards.watch import Watch
 from ..ir import logs
 from ..tracing.lines import NOWHERE, Line, line_reading
 from .replay import Path
@@ -75,7 +75,7 @@ class Recompilations:
         self._arguments: list[tuple[str, str]] = []  # of the last recorded call
         self._now: list[tuple[str, str]] = []
 
-    def diagnose(self, known: Sequence[tuple[Watch, Any, Path]], same_kind: bool,
+    def diagnose(self, known: Sequence[tuple[Guard, Any, Path]], same_kind: bool,
                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
         """Find the guard that has failed, before a graph is recorded.
 
@@ -141,19 +141,19 @@ def called(fn: Any) -> Any:
     return fn.construct if isinstance(fn, CellTree) else fn
 
 
-def failure(known: Sequence[tuple[Watch, Any, Path]], inputs: list[torch.Tensor]) -> Failure:
+def failure(known: Sequence[tuple[Guard, Any, Path]], inputs: list[torch.Tensor]) -> Failure:
     """The guard that failed, of the graph that passed the most guards.
 
     Args:
         known: graphs, each with the fingerprint at its recording.
         inputs: the arguments' data.
     """
-    begun = [path for watch, seen, path in known if watch.values() == seen]
+    begun = [path for guard, seen, path in known if guard.fingerprint() == seen]
     if begun:
         return Failure(*max(begun, key=_last_guard).failed_guard(inputs))
-    watch, seen, path = known[0]
-    now = watch.values()
-    found = difference(watch.reach, seen, now)
+    guard, seen, path = known[0]
+    now = guard.fingerprint()
+    found = difference(guard.reach, seen, now)
     line = line_reading(path.codes, found.name) if found.name else NOWHERE
     return Failure(f"{found.what}{line}", found.before, found.now)
 

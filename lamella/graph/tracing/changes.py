@@ -42,7 +42,7 @@ class KeepsNew(CannotTrace):
 
 
 class DrawsRandom(CannotTrace):
-    """The run has drawn from generators that are not Lamella's, which a rehearsal can hold."""
+    """The run has drawn from generators that are not Lamella's, which a dry run can repeat."""
 
 
 class GivenThing(NamedTuple):

@@ -1,6 +1,6 @@
 """Random numbers of Python and NumPy that a run draws, as inputs of a graph.
 
-In a rehearsal the program's calls of `random`, of `numpy.random` and of generators that it finds by
+In a dry run the program's calls of `random`, of `numpy.random` and of generators that it finds by
 name give stand-ins. Each replay makes the same calls first, in the program's order, and computes
 with what they give. Where a guard fails the generators are put back, so the stream of numbers is
 always the one that the program draws eagerly. A number that decides a branch is a guard, and so
@@ -23,8 +23,8 @@ from ..guards.sources import Source, kept_in
 from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
 from .lines import NOWHERE, nearest_line
-from .numbers import NUMBERS, Number, Numbers
 from .recorder import CannotTrace
+from .scalars import NUMBERS, ScalarEnvironment, SymbolicScalar
 
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
@@ -47,7 +47,7 @@ _COMPARED = (bool, str, bytes, type(None), np.bool_)
 
 
 class Draws:
-    """The random numbers that a rehearsed run draws.
+    """The random numbers that a dry run draws.
 
     Args:
         numbers: the numbers of the run, to which they belong.
@@ -59,7 +59,7 @@ class Draws:
         line: the line of the first draw.
     """
 
-    def __init__(self, numbers: Numbers):
+    def __init__(self, numbers: ScalarEnvironment):
         self.generators: list[Any] = []
         self.lines: list[str] = []
         self.given: dict[str, Any] = {}
@@ -131,9 +131,9 @@ class Draws:
 
     def _source(self, value: Any) -> str:
         """The source text of an operand."""
-        if type(value) is Number or type(value) is GivenArray:
+        if type(value) is SymbolicScalar or type(value) is GivenArray:
             return value.text
-        if isinstance(value, Number):  # it was read off a tensor
+        if isinstance(value, SymbolicScalar):  # it was read off a tensor
             value = value.plain()
         if type(value) in (list, tuple):
             parts = "".join(f"{self._source(part)}, " for part in value)
@@ -161,7 +161,7 @@ class Draws:
         if type(value) not in NUMBERS:
             raise CannotTrace(f"draws a {type(value).__name__}")
         numbers.condition(f"type({text}) is {type(value).__name__}")
-        return Number(numbers, value, text)
+        return SymbolicScalar(numbers, value, text)
 
 
 class Generator:
@@ -188,7 +188,7 @@ class Generator:
         return self.method(name, found) if callable(found) else found
 
     def method(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A method that draws and gives stand-ins; others end the rehearsal."""
+        """A method that draws and gives stand-ins; others end the dry run."""
         def called(*args: Any, **kwargs: Any) -> Any:
             if not self._draws.are_recorded():
                 return function(*args, **kwargs)
@@ -201,7 +201,7 @@ class Generator:
 
 def _real(value: Any) -> Any:
     """A value without stand-ins."""
-    if type(value) is GivenArray or isinstance(value, Number):
+    if type(value) is GivenArray or isinstance(value, SymbolicScalar):
         return value.value
     if type(value) in (list, tuple):
         return type(value)(map(_real, value))

@@ -19,8 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...communication.functional import IMPLEMENTATIONS
 from ...core.state import state
 from ..guards.kinds import form_of
-from ..ir.draft import Draft, Kernels
 from ..ir.forms import Form, form_of_value
+from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.operations import Effects, effects_of
 from .lines import Lines
 
@@ -59,7 +59,7 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, inputs: Iterable[torch.Tensor]):
         super().__init__()
-        self.graph = Kernels()
+        self.graph = KernelGraph()
         self.root = torch.nn.Module()
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
@@ -270,7 +270,7 @@ class Recorder(TorchDispatchMode):
     def finished(self, raws: Iterable[torch.Tensor]) -> GraphModule:
         """The graph, with these tensors as its results."""
         self.graph.output([self._node_of(raw) for raw in raws])
-        return Draft(self.root, self.graph)
+        return LazyModule(self.root, self.graph)
 
     def _described(self, value: Any) -> Any:
         """Arguments with their tensors replaced by nodes."""

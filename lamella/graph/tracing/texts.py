@@ -1,7 +1,7 @@
 """Text that a program makes of tensors and varying numbers, only to print, return or append it.
 
 In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text. So a recorded run puts a mark
-into it, and each replay prints the text with the value that it has then; so do a rehearsal's texts
+into it, and each replay prints the text with the value that it has then; so do a dry run's texts
 that the compiled function itself returns, or appends to a list that it only appends to. In any
 other place the program could compute with the text, which no graph can hold.
 """

@@ -252,7 +252,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         symbolic: the fake tensors, for a symbolic run.
         before: a snapshot of the objects in `reach`.
         kind: the class of the run.
-        numbers: the stand-ins for numbers, for a rehearsal.
+        numbers: the stand-ins for numbers, for a dry run.
 
     Returns:
         The run; without a graph if `Trace.refused` gives a reason.

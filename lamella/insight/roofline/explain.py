@@ -18,7 +18,7 @@ from ...graph.guards.reachable import Reachable
 from ...graph.guards.search import reachable_from_call
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
-from ...graph.runtime.choice import Choice
+from ...graph.runtime.autotuner import Autotuner
 from ...graph.runtime.compiled import Compiled
 from ...graph.runtime.keys import key_of, raws_of
 from ...graph.runtime.recompilations import name_of
@@ -127,8 +127,8 @@ def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) ->
     entries = compiled._entries.get(key)
     if entries is None:
         _, entries = compiled._of_any_size(key, args, kwargs)
-    for watch, seen, path in entries or ():
-        if watch.values() == seen and _applies(path, inputs):
+    for guard, seen, path in entries or ():
+        if guard.fingerprint() == seen and _applies(path, inputs):
             return path
     with compiled_calls.closed() as alone:
         if not alone:
@@ -168,7 +168,7 @@ def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
     for stage in plan.stages:
         # a stage that changes nothing gets the data themselves: it may be made for where they lie
         own = values if written_inputs(stage.module) else original
-        run = stage.replay if isinstance(stage.run, Choice) else stage.run
+        run = stage.replay if isinstance(stage.run, Autotuner) else stage.run
         runs.append((run, stage.takes, [*own, *plan.constants]))
 
     def whole() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from .recorder import CannotTrace
 
 
-class Growing:
-    """A stand-in for a list or deque that a run appends to; any other use of it ends the rehearsal.
+class AppendOnly:
+    """A stand-in for a list or deque that a run appends to; any other use of it ends the dry run.
 
     Attributes:
         items: what has been appended.
@@ -31,7 +31,7 @@ class Growing:
     def extend(self, items: Any) -> None:
         self.items.extend(items)
 
-    def __iadd__(self, items: Any) -> Growing:
+    def __iadd__(self, items: Any) -> AppendOnly:
         self.extend(items)
         return self
 
@@ -40,10 +40,10 @@ class Growing:
 
 
 def _reading(name: str) -> None:
-    def read(self: Growing, *args: Any) -> Any:
+    def read(self: AppendOnly, *args: Any) -> Any:
         raise CannotTrace(f"uses {name} of a {type(self._own).__name__} that it appends to")
 
-    setattr(Growing, name, read)
+    setattr(AppendOnly, name, read)
 
 
 for _name in ("__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__",

@@ -20,7 +20,7 @@ _ANY = object()  # as a value: its identity is not guarded, since a number in it
 _order = attrgetter("__mro__")
 
 
-class Watch:
+class Guard:
     """A reach and its fingerprint, which is computed again only if an object has been replaced.
 
     That is checked by comparing identities, in a fraction of the time that a fingerprint takes.
@@ -34,17 +34,17 @@ class Watch:
     def __init__(self, reach: Reachable, free: Unguarded | None = None):
         self.reach = reach
         self.free = free or Unguarded()
-        self._snapshot = _Snapshot(reach, self.free)
+        self._state = _State(reach, self.free)
 
-    def values(self) -> Fingerprint:
+    def fingerprint(self) -> Fingerprint:
         """The current fingerprint."""
-        snapshot = self._snapshot
-        if not snapshot.holds():
-            self._snapshot = snapshot = _Snapshot(self.reach, self.free)
-        return snapshot.values
+        state = self._state
+        if not state.holds():
+            self._state = state = _State(self.reach, self.free)
+        return state.fingerprint
 
 
-class _Snapshot:
+class _State:
     """The values of all names in a reach at one time, and their fingerprint."""
 
     def __init__(self, reach: Reachable, free: Unguarded):
@@ -104,7 +104,7 @@ class _Snapshot:
         self.sizes = list(map(len, self.sized))
         self.thread = reach.thread and threading.get_ident()
         self.arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
-        self.values = fingerprint(reach, free)
+        self.fingerprint = fingerprint(reach, free)
 
     def holds(self) -> bool:
         """Whether nothing has changed."""

@@ -1,10 +1,10 @@
 """Numbers that a run reads off its tensors, such as ``float(loss)``, and that vary between runs.
 
-A rehearsal gives the program a stand-in: the number stays in the graph, as a tensor of one element
+A dry run gives the program a stand-in: the number stays in the graph, as a tensor of one element
 in float64 or int64, which hold every such number exactly. Arithmetic on it and its use beside a
 tensor are kernels, or calls of Python's own functions where kernels would round otherwise. A
 comparison is a guard on its outcome, and where the program returns, keeps or prints it, each replay
-reads it off the results. Any other use needs the value itself, and ends the rehearsal.
+reads it off the results. Any other use needs the value itself, and ends the dry run.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import torch
 from ...core.state import state
 from ...tensors.tensor import Tensor
 from ..guards.reachable import Reachable
+from .append_only import AppendOnly
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
-from .growing import Growing
-from .numbers import MOST, Number, Numbers, value_of
 from .outside import OURS, origin_of
 from .recorder import CannotTrace
+from .scalars import MOST, ScalarEnvironment, SymbolicScalar, value_of
 from .texts import appended_to, is_only_returned
 from .trace import Trace, run_traced
 
@@ -37,13 +37,13 @@ _PYTHONS = {int, float, bool}
 SMALL = 2**31  # ints below it can be added and multiplied in int64
 
 
-class ReadNumber(Number):
+class ReadScalar(SymbolicScalar):
     """A stand-in for a number that was read off a tensor, or computed of such numbers."""
 
     __slots__ = ("trace", "held", "_is_small")
     held: torch.Tensor
 
-    def __init__(self, trace: NumberTrace, value: Any, held: torch.Tensor):
+    def __init__(self, trace: DryTrace, value: Any, held: torch.Tensor):
         assert trace.numbers is not None
         super().__init__(trace.numbers, value, "")
         self.trace, self.held, self._is_small = trace, held, False
@@ -84,38 +84,38 @@ class ReadNumber(Number):
         return bool(self.trace.guard(self.held != 0))
 
     def __neg__(self) -> Any:
-        return ReadNumber(self.trace, -self.value, -self.held) if self.is_small() else self.plain()
+        return ReadScalar(self.trace, -self.value, -self.held) if self.is_small() else self.plain()
 
     def __abs__(self) -> Any:
         if not self.is_small():
             return self.plain()
-        return ReadNumber(self.trace, abs(self.value), self.held.abs())
+        return ReadScalar(self.trace, abs(self.value), self.held.abs())
 
     def as_float(self) -> Any:
         """`float` of it."""
         if not self.is_small():
             return self.plain()
-        return ReadNumber(self.trace, float(self.value), self.held.double())
+        return ReadScalar(self.trace, float(self.value), self.held.double())
 
     def as_int(self) -> Any:
         """`int` of it, if it is not too large for int64."""
         if not self.trace.guard(self.held.abs() < MOST):
             return self.plain()
-        return ReadNumber(self.trace, int(self.value), self.held.long())
+        return ReadScalar(self.trace, int(self.value), self.held.long())
 
 
 def _scalar(operand: Any) -> Any:
     """What stands for an operand of a function that Python computes."""
-    if isinstance(operand, ReadNumber):
+    if isinstance(operand, ReadScalar):
         return operand.held
-    return operand.scalar(WIDE[type(operand.value)]) if type(operand) is Number else operand
+    return operand.scalar(WIDE[type(operand.value)]) if type(operand) is SymbolicScalar else operand
 
 
-def _operand(number: ReadNumber, other: Any) -> Any:
+def _operand(number: ReadScalar, other: Any) -> Any:
     """What stands for the other operand beside `held`; None if it has to be a plain number."""
-    if isinstance(other, ReadNumber):
+    if isinstance(other, ReadScalar):
         return other.held if other.is_small() else None
-    if type(other) is Number and type(other.value) in WIDE:
+    if type(other) is SymbolicScalar and type(other.value) in WIDE:
         beside: Any = other  # whose comparisons are guards
         if type(other.value) is int and not -SMALL < beside < SMALL:
             return None
@@ -127,54 +127,54 @@ def _operand(number: ReadNumber, other: Any) -> Any:
 
 def _arithmetic(name: str) -> None:
     function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(Number, f"__{name}__"), getattr(Number, f"__r{name}__")
+    for_tensors = getattr(SymbolicScalar, f"__{name}__"), getattr(SymbolicScalar, f"__r{name}__")
 
-    def result(a: Any, b: Any, self: ReadNumber, other: Any) -> Any:
+    def result(a: Any, b: Any, self: ReadScalar, other: Any) -> Any:
         operand = _operand(self, other) if self.is_small() else None
         if operand is None or name == "truediv" and not b:  # `b` is guarded not to be 0
             return self.plain()
         value = function(value_of(a), value_of(b))
         held = self.held if type(value) is int else self.held.double()
         left, right = (held, operand) if a is self else (operand, held)
-        return ReadNumber(self.trace, value, function(left, right))
+        return ReadScalar(self.trace, value, function(left, right))
 
-    def forward(self: ReadNumber, other: Any) -> Any:
+    def forward(self: ReadScalar, other: Any) -> Any:
         if isinstance(other, (torch.Tensor, Tensor)):
             return for_tensors[0](self, other)
         return result(self, other, self, other)
 
-    def backward(self: ReadNumber, other: Any) -> Any:
+    def backward(self: ReadScalar, other: Any) -> Any:
         if isinstance(other, (torch.Tensor, Tensor)):
             return for_tensors[1](self, other)
         return result(other, self, self, other)
 
-    setattr(ReadNumber, f"__{name}__", forward)
-    setattr(ReadNumber, f"__r{name}__", backward)
+    setattr(ReadScalar, f"__{name}__", forward)
+    setattr(ReadScalar, f"__r{name}__", backward)
 
 
 def _by_python(name: str) -> None:
     function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(Number, f"__{name}__"), getattr(Number, f"__r{name}__")
+    for_tensors = getattr(SymbolicScalar, f"__{name}__"), getattr(SymbolicScalar, f"__r{name}__")
 
-    def forward(self: ReadNumber, other: Any) -> Any:
+    def forward(self: ReadScalar, other: Any) -> Any:
         if isinstance(other, (torch.Tensor, Tensor)):
             return for_tensors[0](self, other)
         return self.function_of(function, name, self, other)
 
-    def backward(self: ReadNumber, other: Any) -> Any:
+    def backward(self: ReadScalar, other: Any) -> Any:
         if isinstance(other, (torch.Tensor, Tensor)):
             return for_tensors[1](self, other)
         return self.function_of(function, name, other, self)
 
-    setattr(ReadNumber, f"__{name}__", forward)
-    setattr(ReadNumber, f"__r{name}__", backward)
+    setattr(ReadScalar, f"__{name}__", forward)
+    setattr(ReadScalar, f"__r{name}__", backward)
 
 
 def _comparison(name: str) -> None:
     function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(Number, f"__{name}__")
+    for_tensors = getattr(SymbolicScalar, f"__{name}__")
 
-    def compare(self: ReadNumber, other: Any) -> Any:
+    def compare(self: ReadScalar, other: Any) -> Any:
         if isinstance(other, (torch.Tensor, Tensor)):
             return for_tensors(self, other)
         operand = _operand(self, other)
@@ -184,7 +184,7 @@ def _comparison(name: str) -> None:
         held = self.held if both == {int} else self.held.double()
         return bool(self.trace.guard(function(held, operand)))
 
-    setattr(ReadNumber, f"__{name}__", compare)
+    setattr(ReadScalar, f"__{name}__", compare)
 
 
 for _name in ("add", "sub", "mul", "truediv"):
@@ -193,17 +193,17 @@ for _name in ("floordiv", "mod", "pow"):
     _by_python(_name)
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     _comparison(_name)
-ReadNumber.__divmod__ = lambda self, other: (  # type: ignore[attr-defined]
+ReadScalar.__divmod__ = lambda self, other: (  # type: ignore[attr-defined]
     self // other, self % other)
-ReadNumber.__rdivmod__ = lambda self, other: (  # type: ignore[attr-defined]
+ReadScalar.__rdivmod__ = lambda self, other: (  # type: ignore[attr-defined]
     other // self, other % self)
-ReadNumber.__hash__ = Number.__hash__  # type: ignore[method-assign]
+ReadScalar.__hash__ = SymbolicScalar.__hash__  # type: ignore[method-assign]
 
 
-class NumberTrace(Trace):
-    """A rehearsal: it is undone, so side effects outside of the process are refused."""
+class DryTrace(Trace):
+    """A dry run: it is undone, so side effects outside of the process are refused."""
 
-    numbers: Numbers | None = None
+    numbers: ScalarEnvironment | None = None
 
     def refuse(self, what: str) -> None:
         if self.refused is None:
@@ -216,9 +216,9 @@ class NumberTrace(Trace):
     def only_passes(self, frame: FrameType, value: Any) -> bool:
         if super().only_passes(frame, value):
             return True
-        if not isinstance(value, Number):
+        if not isinstance(value, SymbolicScalar):
             return False
-        if type(appended_to(frame)) is Growing:
+        if type(appended_to(frame)) is AppendOnly:
             return True
         return is_only_returned(frame) and _is_outermost(frame)
 
@@ -228,7 +228,7 @@ class NumberTrace(Trace):
             return self.refuse("needs the value of a number that it reads off a tensor")
         held, holds = self.recorder.call(number_function(function, type(value)), operands)
         self.guard(holds)
-        return ReadNumber(weakref.proxy(self), value, held)
+        return ReadScalar(weakref.proxy(self), value, held)
 
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
         self.deferred.append(DeferredCall(function, args, kwargs, _kept))
@@ -242,7 +242,7 @@ class NumberTrace(Trace):
         # a copy, since the tensor may be changed after it was read
         held = raw.detach().reshape(()).to(wide, copy=True)
         # in no cycle: a trace holds copies of all that the run has changed
-        self.reads.append(ReadNumber(weakref.proxy(self), self.peek(held), held))
+        self.reads.append(ReadScalar(weakref.proxy(self), self.peek(held), held))
         return self.reads[-1]
 
 
@@ -259,7 +259,7 @@ def _is_outermost(frame: FrameType) -> bool:
 
 
 def _kept(arg: Any) -> Any:
-    return arg if isinstance(arg, Number) else kept(arg)
+    return arg if isinstance(arg, SymbolicScalar) else kept(arg)
 
 
 class _AsNumbers(type):
@@ -272,11 +272,11 @@ class _AsNumbers(type):
             arg: Any = args[0]
             if isinstance(arg, Tensor) and arg._raw.numel() == 1 and not arg._raw.is_complex():
                 arg = arg.item()
-            if isinstance(arg, ReadNumber):
+            if isinstance(arg, ReadScalar):
                 if type(arg.value) is cls.own:
                     return arg
                 return arg.as_float() if cls.own is float else arg.as_int()
-            if type(arg) is Number:
+            if type(arg) is SymbolicScalar:
                 return arg.converted(cls.own)
         return cls.own(*args, **kwargs)
 
