@@ -12,6 +12,7 @@ from ..guards.reachable import Reachable
 from ..guards.sources import Source, kept_in
 from ..guards.values import comparable
 from ..tracing.arrays import kind_of_array, may_be_input
+from ..tracing.inspected import NotInspected
 from ..tracing.lines import line_of
 from ..tracing.recorder import CannotTrace
 from ..tracing.scalars import (
@@ -109,6 +110,8 @@ class ScalarProfile:
 
     def refuse_for(self, error: BaseException) -> None:
         """Note the error by which a dry run failed; one of a run that draws may be its own."""
+        if isinstance(error, NotInspected):
+            return  # the real run that follows says what has to be inspected
         if isinstance(error, GuardTooLate) and self.may_hold_reads(error.reads):
             return  # the next one has stand-ins for them
         if isinstance(error, CannotTrace) or not self.draws:

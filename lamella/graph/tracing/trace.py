@@ -39,6 +39,7 @@ from .changes import APPENDED, Change, DrawsRandom, KeepsNew, Snapshot, check_gi
 from .effects import DeferredCall, can_defer, prints_recorded
 from .given import Given
 from .identities import identities_checked
+from .inspected import Inspection
 from .lines import Line, nearest_line
 from .outside import OURS, Outside, origin_of
 from .recorder import CannotTrace, Recorder
@@ -259,6 +260,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
 
     Raises:
         CannotTrace: if a symbolic run can't be recorded.
+        NotInspected: if a run that is to be undone may change what wasn't inspected.
         Exception: what the function raises; its changes of tensors are undone, if the program
             asked to compile it.
     """
@@ -281,6 +283,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         reach, held, [None] * len(reach.parameters) + [source for _, source in others], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
+    inspection = Inspection(reach) if symbolic or numbers is not None else None
+    if inspection is not None:
+        trace.outside.meets = inspection
     places = {id(t): i for i, t in enumerate(held)}
     trace.same = [(i, places[id(t)]) for i, t in enumerate(given) if id(t) in places]
     trace.data = [data_of(t) for t in held]
@@ -303,6 +308,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                     if compares:
                         trace.refuse_once("may compare an argument with a Tensor that is it")
                     trace.value = fn(*args, **kwargs)
+                if inspection is not None:
+                    inspection.check()
             finally:
                 state.trace = None
             if trace.refused is None:
