@@ -34,6 +34,7 @@ from .texts import appended_to, is_only_returned
 from .trace import Trace, run_traced
 
 _PYTHONS = {int, float, bool}
+_KERNELS = frozenset(("add", "sub", "mul", "truediv"))  # operators that round as Python's do
 SMALL = 2**31  # ints below it can be added and multiplied in int64
 
 
@@ -91,6 +92,33 @@ class ReadScalar(SymbolicScalar):
             return self.plain()
         return ReadScalar(self.trace, abs(self.value), self.held.abs())
 
+    def combined(self, name: str, left: Any, right: Any) -> Any:
+        """The result of an operator for two numbers: a kernel, or Python where that rounds."""
+        function = getattr(operator, name)
+        if name not in _KERNELS:
+            return self.function_of(function, name, left, right)
+        operand = _operand(self, right if left is self else left) if self.is_small() else None
+        if operand is None or name == "truediv" and not right:  # it is guarded not to be 0
+            return self.plain()
+        value = function(value_of(left), value_of(right))
+        held = self.held if type(value) is int else self.held.double()
+        both = (held, operand) if left is self else (operand, held)
+        return ReadScalar(self.trace, value, function(*both))
+
+    def decided(self, name: str, other: Any) -> bool:
+        """The outcome of a comparison with a number, which is guarded."""
+        operand, both = _operand(self, other), {type(self.value), type(value_of(other))}
+        if operand is None or both == {int, float} and not self.is_small():
+            return self.plain()
+        held = self.held if both == {int} else self.held.double()
+        return bool(self.trace.guard(getattr(operator, name)(held, operand)))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def as_float(self) -> Any:
         """`float` of it."""
         if not self.is_small():
@@ -123,81 +151,6 @@ def _operand(number: ReadScalar, other: Any) -> Any:
     if type(other) is float or type(other) is int and abs(other) < SMALL:
         return other
     return None
-
-
-def _arithmetic(name: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(SymbolicScalar, f"__{name}__"), getattr(SymbolicScalar, f"__r{name}__")
-
-    def result(a: Any, b: Any, self: ReadScalar, other: Any) -> Any:
-        operand = _operand(self, other) if self.is_small() else None
-        if operand is None or name == "truediv" and not b:  # `b` is guarded not to be 0
-            return self.plain()
-        value = function(value_of(a), value_of(b))
-        held = self.held if type(value) is int else self.held.double()
-        left, right = (held, operand) if a is self else (operand, held)
-        return ReadScalar(self.trace, value, function(left, right))
-
-    def forward(self: ReadScalar, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[0](self, other)
-        return result(self, other, self, other)
-
-    def backward(self: ReadScalar, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[1](self, other)
-        return result(other, self, self, other)
-
-    setattr(ReadScalar, f"__{name}__", forward)
-    setattr(ReadScalar, f"__r{name}__", backward)
-
-
-def _by_python(name: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(SymbolicScalar, f"__{name}__"), getattr(SymbolicScalar, f"__r{name}__")
-
-    def forward(self: ReadScalar, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[0](self, other)
-        return self.function_of(function, name, self, other)
-
-    def backward(self: ReadScalar, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[1](self, other)
-        return self.function_of(function, name, other, self)
-
-    setattr(ReadScalar, f"__{name}__", forward)
-    setattr(ReadScalar, f"__r{name}__", backward)
-
-
-def _comparison(name: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(SymbolicScalar, f"__{name}__")
-
-    def compare(self: ReadScalar, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors(self, other)
-        operand = _operand(self, other)
-        both = {type(self.value), type(value_of(other))}
-        if operand is None or both == {int, float} and not self.is_small():
-            return self.plain()
-        held = self.held if both == {int} else self.held.double()
-        return bool(self.trace.guard(function(held, operand)))
-
-    setattr(ReadScalar, f"__{name}__", compare)
-
-
-for _name in ("add", "sub", "mul", "truediv"):
-    _arithmetic(_name)
-for _name in ("floordiv", "mod", "pow"):
-    _by_python(_name)
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    _comparison(_name)
-ReadScalar.__divmod__ = lambda self, other: (  # type: ignore[attr-defined]
-    self // other, self % other)
-ReadScalar.__rdivmod__ = lambda self, other: (  # type: ignore[attr-defined]
-    other // self, other % self)
-ReadScalar.__hash__ = SymbolicScalar.__hash__  # type: ignore[method-assign]
 
 
 class DryTrace(Trace):

@@ -1,9 +1,10 @@
 """Symbolic scalars: Python numbers that change from call to call, as inputs of one graph.
 
-A dry run has stand-ins for such numbers. Python's arithmetic on them is recorded as
-source text, which a replay evaluates again; an argument of a kernel becomes a tensor of one
-element. A comparison becomes a guard. Any other use of a stand-in's value guards this value, so a
-result never depends on a number that is neither guarded nor computed again.
+A dry run has stand-ins for such numbers. What a use does to one: arithmetic stays symbolic, and is
+recorded as source text, which a replay evaluates again; an argument of a kernel becomes a tensor of
+one element; a comparison is a guard on its outcome. Any other use is a guard on the value, or, if
+that was read off a tensor (`read_scalars`), refuses the run. So a result never depends on a number
+that is neither guarded nor computed again.
 """
 
 from __future__ import annotations
@@ -162,6 +163,9 @@ class ScalarEnvironment:
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 _SHORT = (torch.float16, torch.bfloat16)
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+              "pow": "**"}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _TESTS = ("isnan", "isinf", "isfinite")
 _TESTS_OF_NUMPY = frozenset([getattr(np, name) for name in _TESTS])
 
@@ -202,6 +206,39 @@ class SymbolicScalar:
             self.run.condition(f"type({text}) is {type(value).__name__}")
         found = SymbolicScalar(self.run, value, text)
         return found.plain() if len(text) > LONGEST else found
+
+    def operated(self, name: str, left: Any, right: Any) -> Any:
+        """The result of an operator of which it is an operand."""
+        function, other = getattr(operator, name), right if left is self else left
+        if isinstance(other, torch.Tensor):
+            beside = self.run.tensor(self, other)
+            return function(beside, other) if left is self else function(other, beside)
+        if isinstance(other, Tensor) and left is self:
+            return NotImplemented
+        if not is_number(other):
+            return function(*[self.plain() if x is self else without(x) for x in (left, right)])
+        owner = other if isinstance(other, SymbolicScalar) and _is_read(other) else self
+        return owner.combined(name, left, right)
+
+    def combined(self, name: str, left: Any, right: Any) -> Any:
+        """The result of an operator for two numbers."""
+        return self.made(_result(getattr(operator, name), left, right),
+                         f"({_source(left)} {_OPERATORS[name]} {_source(right)})", name == "pow")
+
+    def compared(self, name: str, other: Any) -> Any:
+        """The outcome of a comparison."""
+        function = getattr(operator, name)
+        if isinstance(other, torch.Tensor):
+            return function(self.run.tensor(self, other), other)
+        if isinstance(other, Tensor):
+            return NotImplemented
+        return self.decided(name, other) if is_number(other) else function(self.plain(), other)
+
+    def decided(self, name: str, other: Any) -> bool:
+        """The outcome of a comparison with a number, which is guarded."""
+        found = getattr(operator, name)(self.value, value_of(other))
+        self.run.condition(f"({self.text} {_COMPARISONS[name]} {_source(other)}) == {found}")
+        return found
 
     def function_of(self, function: Callable[..., Any], name: str, *operands: Any) -> Any:
         """The result of a function of numbers, of which it is one."""
@@ -341,48 +378,6 @@ def _result(function: Callable[..., Any], *operands: Any) -> Any:
         raise
 
 
-def _binary(name: str, sign: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-
-    def forward(self: SymbolicScalar, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return function(self.run.tensor(self, other), other)
-        if isinstance(other, Tensor):
-            return NotImplemented
-        if type(other) is not SymbolicScalar and type(other) not in _PLAIN:
-            return function(self.plain(), without(other))
-        return self.made(_result(function, self, other),
-                         f"({self.text} {sign} {_source(other)})", sign == "**")
-
-    def backward(self: SymbolicScalar, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return function(other, self.run.tensor(self, other))
-        if type(other) not in _PLAIN:
-            return function(other, self.plain())
-        return self.made(_result(function, other, self),
-                         f"({_source(other)} {sign} {self.text})", sign == "**")
-
-    setattr(SymbolicScalar, f"__{name}__", forward)
-    setattr(SymbolicScalar, f"__r{name}__", backward)
-
-
-def _comparison(name: str, sign: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-
-    def compare(self: SymbolicScalar, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return function(self.run.tensor(self, other), other)
-        if isinstance(other, Tensor):
-            return NotImplemented
-        if type(other) is not SymbolicScalar and type(other) not in _PLAIN:
-            return function(self.plain(), other)
-        found = function(self.value, value_of(other))
-        self.run.condition(f"({self.text} {sign} {_source(other)}) == {found}")
-        return found
-
-    setattr(SymbolicScalar, f"__{name}__", compare)
-
-
 def _reads_value(name: str, function: Callable[..., Any]) -> None:
     def read(self: SymbolicScalar, *args: Any) -> Any:
         return function(self.plain(), *args)
@@ -390,11 +385,14 @@ def _reads_value(name: str, function: Callable[..., Any]) -> None:
     setattr(SymbolicScalar, f"__{name}__", read)
 
 
-for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//",
-                     "mod": "%", "pow": "**"}.items():
-    _binary(_name, _sign)
-for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
-    _comparison(_name, _sign)
+for _name in _OPERATORS:
+    setattr(SymbolicScalar, f"__{_name}__",
+            lambda self, other, name=_name: self.operated(name, self, other))
+    setattr(SymbolicScalar, f"__r{_name}__",
+            lambda self, other, name=_name: self.operated(name, other, self))
+for _name in _COMPARISONS:
+    setattr(SymbolicScalar, f"__{_name}__",
+            lambda self, other, name=_name: self.compared(name, other))
 for _name, _function in {
         "float": float, "int": int, "index": operator.index, "complex": complex, "str": str,
         "repr": repr, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
