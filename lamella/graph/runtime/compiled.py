@@ -30,6 +30,7 @@ from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
 from .binding import Bindable
+from .cache_entry import CacheEntry
 from .direct import direct
 from .dry_run import DryRun
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
@@ -66,7 +67,7 @@ class Compiled(Bindable):
                  dynamic: list[Any] | None = None):
         super().__init__(fn, fullgraph, level, dynamic)
         self.name = name_of(fn)
-        self._entries: dict[Any, list[tuple[Guard, Any, Path]]] = {}
+        self._entries: dict[Any, list[CacheEntry]] = {}
         self._eager: dict[Any, str] = {}
         self._sizes: dict[Any, SizeProfile] = {}
         self._waiting: set[Any] = set()  # keys of calls that run eagerly until symbols can be used
@@ -108,7 +109,7 @@ class Compiled(Bindable):
             place, applying = self._of_any_size(key, args, kwargs)
         audit = None
         if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying \
-                and not any(path.communicates for *_, path in applying):
+                and not any(entry.path.communicates for entry in applying):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
         entered = compiled_calls.enter()
         try:
@@ -149,14 +150,14 @@ class Compiled(Bindable):
                 compiled_calls.leave()
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
-                     ) -> tuple[Any, list[tuple[Guard, Any, Path]] | None]:
+                     ) -> tuple[Any, list[CacheEntry] | None]:
         """The key and the graphs that hold for several sizes of these arguments."""
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
         return place, None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
 
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
-                       ) -> tuple[Any, list[tuple[Guard, Any, Path]] | None, Sequence[Any]]:
+                       ) -> tuple[Any, list[CacheEntry] | None, Sequence[Any]]:
         """The key of the graphs with these arguments' numbers as inputs, these, and the numbers."""
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
@@ -165,15 +166,16 @@ class Compiled(Bindable):
             return key, None, ()
         return place, self._entries.get(place), varying.inputs(given)
 
-    def _replayed(self, key: Any, entries: Sequence[tuple[Guard, Any, Path]],
+    def _replayed(self, key: Any, entries: Sequence[CacheEntry],
                   inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple, kwargs: dict
                   ) -> tuple[Path, list[torch.Tensor]] | None:
         """Replay the first graph that applies; None if none does."""
-        watched, values = None, None
+        checked: Guard | None = None
+        values: Any = None
         for entry in entries:
             guard, seen, path = entry
-            if guard is not watched:
-                watched, values = guard, guard.fingerprint()
+            if guard is not checked:
+                checked, values = guard, guard.fingerprint()
             if seen is not values and seen != values:
                 continue
             found = None
@@ -184,7 +186,7 @@ class Compiled(Bindable):
                 continue
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
-                self._put_first(key, (guard, values, path))
+                self._put_first(key, CacheEntry(guard, values, path))
             if path.is_final and not kwargs and not audit_module.EVERY:
                 self._go_directly(path, guard, values, args)
             path.assign(found)
@@ -208,7 +210,7 @@ class Compiled(Bindable):
 
     def _paths(self) -> list[Path]:
         """All recorded graphs."""
-        return [path for several in list(self._entries.values()) for *_, path in several]
+        return [entry.path for several in list(self._entries.values()) for entry in several]
 
     @property
     def settled(self) -> bool:
@@ -219,18 +221,18 @@ class Compiled(Bindable):
         """The graphs recorded for arguments of this kind, or else those for any size."""
         found = (self._entries.get(key_of(args, kwargs))
                  or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
-        return [path for *_, path in found]
+        return [entry.path for entry in found]
 
-    def _put_first(self, key: Any, entry: tuple[Guard, Any, Path]) -> None:
+    def _put_first(self, key: Any, entry: CacheEntry) -> None:
         with self._changing:  # other threads keep using the old list
-            others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
+            others = [e for e in self._entries.get(key, ()) if e.path is not entry.path]
             self._entries[key] = [entry, *others]
             while len(self._entries) > MOST_KINDS:
                 del self._entries[next(iter(self._entries))]
 
-    def _recorded(self, key: Any, entries: list[tuple[Guard, Any, Path]] | None,
+    def _recorded(self, key: Any, entries: list[CacheEntry] | None,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict,
-                  applying: Sequence[tuple[Guard, Any, Path]] | None) -> Any:
+                  applying: Sequence[CacheEntry] | None) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded.
 
         `entries` are the graphs for this kind of arguments, `applying` those whose guards failed.
@@ -244,13 +246,13 @@ class Compiled(Bindable):
         known = entries or []
         last = (list(self._entries.values()) or [()])[-1]
         self._recompilations.diagnose(applying or last, bool(applying), inputs, args, kwargs)
-        self._by_name |= any(guard.fingerprint() != seen for guard, seen, _ in applying or known)
+        self._by_name |= not all(entry.holds() for entry in applying or known)
         if self._varying and not self.fullgraph:
             varied = self._record_numbers(key, inputs, args, kwargs)
             if varied is not None:
                 return varied[0]
         if len(known) >= MOST_PATHS:
-            if any(path.sizes is not None for *_, path in known):
+            if any(entry.path.sizes is not None for entry in known):
                 return self._eagerly(args, kwargs)  # most calls use the graph for several sizes
             failed = failure(known, inputs)
             return self._give_up(
@@ -287,7 +289,7 @@ class Compiled(Bindable):
             if entered:
                 compiled_calls.leave()
 
-    def _record(self, key: Any, known: list[tuple[Guard, Any, Path]], inputs: list[torch.Tensor],
+    def _record(self, key: Any, known: list[CacheEntry], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         with not_collecting():
@@ -297,7 +299,8 @@ class Compiled(Bindable):
         for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
             tensor.init_data()  # their first values are no part of a graph
         with not_collecting():
-            guard = next((w for w, *_ in known if w.reach.same(reach)), None) or Guard(reach)
+            guard = next((entry.guard for entry in known if entry.guard.reach.same(reach)),
+                         None) or Guard(reach)
             values, before = guard.fingerprint(), Snapshot(guard.reach)
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind) or ScalarProfile()
@@ -339,7 +342,7 @@ class Compiled(Bindable):
                 self._note_recorded(trace)
                 if inspected:
                     if path.applies_again:
-                        self._put_first(key, (guard, values, path))
+                        self._put_first(key, CacheEntry(guard, values, path))
                     elif self._limits.left(args, kwargs):
                         reason = "changes an argument that shares memory with what it uses"
                 path.kind = kind_of(trace.observed)
@@ -426,9 +429,9 @@ class Compiled(Bindable):
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
                     if known == place:
-                        self._entries[place] = [e for e in old if e[2].compute is not None]
+                        self._entries[place] = [e for e in old if e.path.compute is not None]
                 varying.keys.clear()
-                self._put_first(place, (guard, values, path))
+                self._put_first(place, CacheEntry(guard, values, path))
         return (trace.value,)
 
     def _record_sizes(self, key: Any, place: Any, inputs: list[torch.Tensor], args: tuple,
@@ -485,8 +488,8 @@ class Compiled(Bindable):
         self.traces += 1
         self._recompilations.recorded()
         known = self._entries.get(place, ())
-        self._entries[place] = [e for e in known if e[2].sizes or e[2].kind != path.kind]
-        self._put_first(place, (guard, values, path))
+        self._entries[place] = [e for e in known if e.path.sizes or e.path.kind != path.kind]
+        self._put_first(place, CacheEntry(guard, values, path))
         if given is None:
             return None
         path.assign(given)

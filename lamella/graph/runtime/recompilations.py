@@ -17,10 +17,10 @@ from ...core.tracebacks import user_stacklevel
 from ...nn.cell_tree import CellTree
 from ...tensors.tensor import Tensor
 from ..guards.fingerprint import difference
-from ..guards.guard import Guard
 from ..guards.kinds import has_value, is_ours_function
 from ..ir import logs
 from ..tracing.lines import NOWHERE, Line, line_reading
+from .cache_entry import CacheEntry
 from .replay import Path
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
@@ -75,7 +75,7 @@ class Recompilations:
         self._arguments: list[tuple[str, str]] = []  # of the last recorded call
         self._now: list[tuple[str, str]] = []
 
-    def diagnose(self, known: Sequence[tuple[Guard, Any, Path]], same_kind: bool,
+    def diagnose(self, known: Sequence[CacheEntry], same_kind: bool,
                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
         """Find the guard that has failed, before a graph is recorded.
 
@@ -141,14 +141,14 @@ def called(fn: Any) -> Any:
     return fn.construct if isinstance(fn, CellTree) else fn
 
 
-def failure(known: Sequence[tuple[Guard, Any, Path]], inputs: list[torch.Tensor]) -> Failure:
+def failure(known: Sequence[CacheEntry], inputs: list[torch.Tensor]) -> Failure:
     """The guard that failed, of the graph that passed the most guards.
 
     Args:
-        known: graphs, each with the fingerprint at its recording.
+        known: graphs that didn't apply.
         inputs: the arguments' data.
     """
-    begun = [path for guard, seen, path in known if guard.fingerprint() == seen]
+    begun = [entry.path for entry in known if entry.holds()]
     if begun:
         return Failure(*max(begun, key=_last_guard).failed_guard(inputs))
     guard, seen, path = known[0]

@@ -127,9 +127,9 @@ def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) ->
     entries = compiled._entries.get(key)
     if entries is None:
         _, entries = compiled._of_any_size(key, args, kwargs)
-    for guard, seen, path in entries or ():
-        if guard.fingerprint() == seen and _applies(path, inputs):
-            return path
+    for entry in entries or ():
+        if entry.holds() and _applies(entry.path, inputs):
+            return entry.path
     with compiled_calls.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
