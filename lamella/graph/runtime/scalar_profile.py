@@ -127,7 +127,7 @@ class ScalarProfile:
     def why_recorded(self) -> str:
         """Why there were too many recordings."""
         if self.refused or self.waits_for is None:
-            return f"decides by them what to compute {self.refused}"
+            return f"decides by them what to compute {self.refused}".rstrip()
         return (f"no graph can take them as inputs while the thread '{self.waits_for}' runs, whose "
                 f"changes would be undone")
 

@@ -221,6 +221,10 @@ class Outside:
         return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
                 and _log_around(caller) is None)  # a log handler counts as part of the log call
 
+    def is_from_program(self, frame: FrameType) -> bool:
+        """Whether the program makes a call, itself or through Python's library."""
+        return self._caller(frame)[0] == USERS
+
     def _handled_exception(self, frame: FrameType) -> None:
         """Handle a question for the exception that is being handled, maybe outside of the run."""
         if self._caller(frame)[0] != USERS or sys.exc_info()[1] is not self._handled:

@@ -41,10 +41,11 @@ from .given import Given
 from .identities import identities_checked
 from .inspected import Inspection
 from .lines import Line, nearest_line
+from .logged import logs_recorded
 from .outside import OURS, Outside, origin_of
 from .recorder import CannotTrace, Recorder
 from .results import Results
-from .texts import is_only_printed, marked
+from .texts import is_only_logged, is_only_printed, marked
 
 if TYPE_CHECKING:
     from .symbolic import Symbolic
@@ -197,9 +198,10 @@ class Trace:
         if not self.reach.knows(owner):
             self.fresh.append((made, seed, seed2))
 
-    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        """Print now, and at the end of every replay."""
-        self.deferred.append(DeferredCall(function, args, kwargs))
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
+              keep: Callable[[Any], Any] | None = None) -> None:
+        """Print or log now, and at the end of every replay; `keep` as in `DeferredCall`."""
+        self.deferred.append(DeferredCall(function, args, kwargs, keep))
         self.outside.stop()
         state.trace = None
         try:
@@ -220,7 +222,7 @@ class Trace:
 
     def only_passes(self, frame: FrameType, value: Any) -> bool:
         """Whether the program computes nothing with a text that a frame makes of a value."""
-        return can_defer() and is_only_printed(frame)
+        return can_defer() and is_only_printed(frame) or is_only_logged(frame)
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""
@@ -301,6 +303,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
             if symbolic:
                 around.enter_context(symbolic.mode)
             around.enter_context(prints_recorded())
+            around.enter_context(logs_recorded())
             around.enter_context(recorder)
             state.trace = trace
             try:
