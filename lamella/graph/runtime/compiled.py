@@ -32,7 +32,7 @@ from .audit import Audit
 from .binding import Bindable
 from .cache_entry import CacheEntry
 from .direct import direct
-from .dry_run import DryRun
+from .dry_run import dry_run
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .limits import Limits
 from .plan import KernelFailed
@@ -409,9 +409,9 @@ class Compiled(Bindable):
                 varying.waits_for = other_thread()
                 return None
             try:
-                dry_run = DryRun(self.fn, args, kwargs, reach, varying, given)
-                level = "O0" if dry_run.numbers.tensors else self.level
-                path = Path(dry_run.trace, inputs, level)
+                tried = dry_run(self.fn, args, kwargs, reach, varying, given)
+                level = "O0" if tried.numbers.tensors else self.level
+                path = Path(tried.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
@@ -421,10 +421,10 @@ class Compiled(Bindable):
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
-        elif not dry_run.agrees(trace):
+        elif not tried.agrees(trace):
             varying.refuse("computes something else with stand-ins")
         else:
-            self._note_recorded(dry_run.trace)
+            self._note_recorded(tried.trace)
             if path.applies_again:
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
