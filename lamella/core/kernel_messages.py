@@ -17,6 +17,7 @@ _TYPES = {"Half": "Float16", "Float": "Float32", "Double": "Float64", "Char": "I
 _NUMBER = r"(-?\d+)"
 _EMPTY = "an empty tensor is not supported."
 _KNOWN: tuple[tuple[str, str], ...] = (
+    (r"on the same device", "the tensors must be on one device."),
     # types
     (r"\"[^\"]*\" not implemented for '(\w+)'", "tensors of type {0} are not supported."),
     (r"complex (numbers|tensors?|types?|inputs?|dtypes?)|for complex|complex tensor",
