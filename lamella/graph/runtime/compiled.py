@@ -25,6 +25,7 @@ from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
 from ..tracing.inspected import NotInspected
 from ..tracing.symbolic import Symbolic, preparation
+from ..tracing.taping import may_be_taped
 from ..tracing.threads import alone, other_thread
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
@@ -34,21 +35,21 @@ from .cache_entry import CacheEntry
 from .direct import direct
 from .dry_run import dry_run
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
-from .limits import Limits
+from .limits import MOST_NEW, MOST_WARNINGS, Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
+from .reporting import Reporting
 from .scalar_profile import ScalarProfile
 from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_path
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
-MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
-MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
 _NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
+taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
-class Compiled(Bindable):
+class Compiled(Bindable, Reporting):
     """A function with its recorded graphs.
 
     It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
@@ -62,6 +63,7 @@ class Compiled(Bindable):
     """
 
     meaning = staticmethod(contextlib.nullcontext)  # around each run of the function
+    _path: type[Path] = Path
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
                  dynamic: list[Any] | None = None):
@@ -78,6 +80,7 @@ class Compiled(Bindable):
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
         self._by_name = False  # whether Tensors in variables and globals are found by their names
+        self._taped: Any = None  # the graphs for calls inside of gradient calls
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
@@ -88,12 +91,23 @@ class Compiled(Bindable):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
-            return self._eagerly(args, kwargs)  # part of a larger run
+            return self._inside(args, kwargs)
         if self._direct is not None and not kwargs and self._direct_for == settings():
             out = self._direct(*args)
             if out is not None:
                 self.replays += 1
                 return out
+        return self._called(args, kwargs)
+
+    def _inside(self, args: tuple, kwargs: dict) -> Any:
+        """A call that is part of a larger run."""
+        if may_be_taped():
+            self._taped = self._taped or taped(self)
+            return self._taped._called(args, kwargs)
+        return self._eagerly(args, kwargs)
+
+    def _called(self, args: tuple, kwargs: dict) -> Any:
+        """A call on its own: a replay, or a recorded run."""
         inputs = raws_of(args, kwargs)
         key = key_of(args, kwargs, form_of, inputs)
         if (self._eager and key in self._eager
@@ -124,10 +138,9 @@ class Compiled(Bindable):
         if found is None:
             with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
-        if audit is None:
-            return result_of(*found, args, kwargs)
         given = result_of(*found, args, kwargs)
-        audit.check(given, found[0], self.name)
+        if audit is not None:
+            audit.check(given, found[0], self.name)
         return given
 
     def _go_directly(self, path: Path, guard: Guard, seen: Any, args: tuple) -> None:
@@ -166,62 +179,30 @@ class Compiled(Bindable):
             return key, None, ()
         return place, self._entries.get(place), varying.inputs(given)
 
-    def _replayed(self, key: Any, entries: Sequence[CacheEntry],
-                  inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple, kwargs: dict
+    def _replayed(self, key: Any, entries: Sequence[CacheEntry], inputs: list[torch.Tensor],
+                  numbers: Sequence[Any], args: tuple, kwargs: dict
                   ) -> tuple[Path, list[torch.Tensor]] | None:
         """Replay the first graph that applies; None if none does."""
-        checked: Guard | None = None
-        values: Any = None
+        checked, values = None, None
         for entry in entries:
             guard, seen, path = entry
             if guard is not checked:
                 checked, values = guard, guard.fingerprint()
             if seen is not values and seen != values:
                 continue
-            found = None
-            if path.pattern is None or path.holds_for(args, kwargs, guard.reach):
-                found = path.run(inputs, numbers)
+            holds = path.pattern is None or path.holds_for(args, kwargs, guard.reach)
+            found = path.run(inputs, numbers) if holds else None
             if found is None:
                 self.misses += 1
                 continue
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
-                self._put_first(key, CacheEntry(guard, values, path))
+                self._put_first(key, CacheEntry(guard, values, path))  # type: ignore[arg-type]
             if path.is_final and not kwargs and not audit_module.EVERY:
                 self._go_directly(path, guard, values, args)
             path.assign(found)
             return path, found
         return None
-
-    def report(self) -> dict[str, Any]:
-        """How the function has been run.
-
-        Returns:
-            The numbers of traces, replays, guard misses and recorded graphs; for each
-            recompilation the guard that failed, and its line; the reasons why calls run eagerly.
-        """
-        paths = self._paths()
-        return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
-                "graphs": len(paths),
-                "backends": [path.backend for path in paths],
-                "kernels": [path.nodes for path in paths],
-                "recompilations": [str(found) for found in self._recompilations.noted.copy()],
-                "eager": sorted(set(self._eager.values()))}
-
-    def _paths(self) -> list[Path]:
-        """All recorded graphs."""
-        return [entry.path for several in list(self._entries.values()) for entry in several]
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is final how each recorded graph is run, and by which executor."""
-        return all(path.is_final for path in self._paths())
-
-    def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
-        """The graphs recorded for arguments of this kind, or else those for any size."""
-        found = (self._entries.get(key_of(args, kwargs))
-                 or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
-        return [entry.path for entry in found]
 
     def _put_first(self, key: Any, entry: CacheEntry) -> None:
         with self._changing:  # other threads keep using the old list
@@ -274,7 +255,7 @@ class Compiled(Bindable):
             return self._eagerly(args, kwargs)  # another thread records it
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
             self._recording.release()
-            return self(*args, **kwargs)
+            return self._called(args, kwargs)
         entered = compiled_calls.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
@@ -299,19 +280,18 @@ class Compiled(Bindable):
         for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
             tensor.init_data()  # their first values are no part of a graph
         with not_collecting():
-            guard = next((entry.guard for entry in known if entry.guard.reach.same(reach)),
-                         None) or Guard(reach)
+            same = [entry.guard for entry in known if entry.guard.reach.same(reach)]
+            guard = same[0] if same else Guard(reach)
             values, before = guard.fingerprint(), Snapshot(guard.reach)
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind) or ScalarProfile()
         varying.note(key, given, guard.reach)
         if varying.was_recorded_too_often:
-            return self._give_up(key, f"it is called with other numbers again and again, and "
-                                 f"{varying.why_recorded}", args, kwargs)
+            return self._give_up(key, varying.why_recorded, args, kwargs)
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
-        trace = run_traced(self.fn, args, kwargs, guard.reach, before=before)
+        trace = run_traced(self._recorded_as(inputs), args, kwargs, guard.reach, before=before)
         inspected = self._inspected(trace)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
@@ -331,7 +311,7 @@ class Compiled(Bindable):
             try:
                 # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
-                path = Path(trace, inputs, self.level if clock else "O0")
+                path = self._path(trace, inputs, self.level if clock else "O0")
             except CannotTrace as refusal:
                 if (isinstance(refusal, GuardTooLate) and not self.fullgraph
                         and varying.may_hold_reads(trace.reads)):
@@ -368,6 +348,10 @@ class Compiled(Bindable):
             found = SizeProfile(self.dynamic)
             self._keep(self._sizes, place, found)
         return found
+
+    def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
+        """What a recorded run calls; `apart` if the run will be discarded."""
+        return self.fn
 
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reachable:
         return reachable_from_call(self.fn, args, kwargs, self._ran, opened=self._opened,
@@ -409,15 +393,17 @@ class Compiled(Bindable):
                 varying.waits_for = other_thread()
                 return None
             try:
-                tried = dry_run(self.fn, args, kwargs, reach, varying, given)
+                tried = dry_run(self._recorded_as(inputs, apart=True), args, kwargs, reach,
+                                varying, given)
                 level = "O0" if tried.numbers.tensors else self.level
-                path = Path(tried.trace, inputs, level)
+                path = self._path(tried.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
                 self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
-            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach, may_draw=True))
+            trace = run_traced(self._recorded_as(inputs), args, kwargs, reach,
+                               before=Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
@@ -473,7 +459,8 @@ class Compiled(Bindable):
         """Record a graph for several sizes, and run it: it and its results, or None."""
         values = guard.fingerprint()
         try:
-            path = symbolic_path(self.fn, args, kwargs, guard.reach, inputs, symbolic)
+            path = symbolic_path(self._recorded_as(inputs, apart=True), args, kwargs, guard.reach,
+                                 inputs, symbolic, self._path)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             if not isinstance(reason, NotInspected):
@@ -508,9 +495,7 @@ class Compiled(Bindable):
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._direct = None
-        self._eager[key] = reason
-        if len(self._eager) > MOST_KINDS:
-            del self._eager[next(iter(self._eager))]
+        self._keep(self._eager, key, reason)
         self._entries.pop(key, None)
         if reason not in self._said and len(self._said) < MOST_KINDS:
             self._said.add(reason)

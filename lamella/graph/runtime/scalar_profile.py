@@ -127,9 +127,11 @@ class ScalarProfile:
     def why_recorded(self) -> str:
         """Why there were too many recordings."""
         if self.refused or self.waits_for is None:
-            return f"decides by them what to compute {self.refused}".rstrip()
-        return (f"no graph can take them as inputs while the thread '{self.waits_for}' runs, whose "
-                f"changes would be undone")
+            reason = f"decides by them what to compute {self.refused}".rstrip()
+        else:
+            reason = (f"no graph can take them as inputs while the thread '{self.waits_for}' runs, "
+                      f"whose changes would be undone")
+        return f"it is called with other numbers again and again, and {reason}"
 
     def grown(self) -> dict[int, Any]:
         """The lists that have grown, by identity."""
