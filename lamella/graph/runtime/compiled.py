@@ -487,11 +487,7 @@ class Compiled(Bindable, Reporting):
         return self._eagerly(args, kwargs)
 
     def _refuse(self, key: Any, reason: str) -> None:
-        """Run calls of this kind eagerly from now on; say why, once.
-
-        Raises:
-            RuntimeError: if the function must be one graph.
-        """
+        """Run such calls eagerly from now on; say why, once; an error for `fullgraph`."""
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._direct = None
