@@ -145,6 +145,7 @@ from .graph import (
     mutable,
     no_inline,
 )
+from .insight.dry_run import flops_collection
 from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory

@@ -11,6 +11,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...communication.repeated import Attempt
+from ...device import kinds
 from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
@@ -21,7 +22,7 @@ from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
 from ..tracing.recorder import Recomputation
 from .autotuner import Autotuner, Run
-from .capture import Captured
+from .capture import Captured, others_like
 from .density import dense_share
 from .program import program
 
@@ -183,7 +184,7 @@ class Stage:
         takes: the places of its inputs among the values that the path has so far.
         stays: for each of them, whether its address is the same in every run.
         run: the function that runs it now.
-        backend: ``"replay"`` or ``"inductor"``, followed by ``", captured"`` for a CUDA graph.
+        backend: ``"replay"`` or ``"inductor"``, followed by ``", captured"`` for a captured graph.
         settled: whether the choice of the backend is final.
     """
 
@@ -227,6 +228,7 @@ class Stage:
             self.native = Native(self.module, values)
             self._known = self.native.remembered()
             way = None if self._known is None else self._way(self._known, values)
+            way = way if way is None or self._follows_inputs(way, values) else None
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"
         if hot and self._known is None and not self.native.requested:
@@ -241,13 +243,14 @@ class Stage:
     def _compare(self, values: list[torch.Tensor], results: list[torch.Tensor] | None) -> None:
         """Time machine code against replay in the next runs, if it exists and is right."""
         names = ["replay", "inductor"]
-        if values and values[0].is_cuda:
+        if values and kinds.graphs_of(values[0].device) is not None:
             names += ["replay, captured", "inductor, captured"]
         names.sort(key=lambda name: name != self.backend)  # the first stays unless clearly slower
         ways: dict[str, Run] = {}
         for name in names:
             way = self._way(name, values)
-            if way is not None and (way is self.replay or self._is_right(way, values, results)):
+            if way is not None and (way is self.replay or self._is_right(way, values, results)
+                                    and self._follows_inputs(way, values)):
                 ways[name] = way
         if len(ways) == 1:
             self._decide("replay", None)
@@ -262,7 +265,7 @@ class Stage:
         if run is None or not captured:
             return run
         try:
-            return Captured(run, values, self.stays)
+            return Captured(run, values, self.stays, streams_of(self.module))
         except (RuntimeError, ValueError):
             return None
 
@@ -282,6 +285,19 @@ class Stage:
                         wanted, found, lambda: self.replay([next_to(v) for v in values]))
             except RuntimeError:
                 return False
+
+    def _follows_inputs(self, way: Run, values: list[torch.Tensor]) -> bool:
+        """Whether a captured graph computes with what it is given, and draws new numbers.
+
+        It was captured with `values`: with the same again, old results would look right.
+        """
+        if not isinstance(way, Captured):
+            return True
+        streams = streams_of(self.module)
+        with generators_restored(streams):
+            for stream in streams:
+                torch.rand((), generator=stream, device=stream.device)
+            return self._is_right(way, others_like(values, self.stays), None)
 
     def _decide(self, fastest: str, run: Run | None) -> None:
         assert self.native is not None

@@ -68,6 +68,8 @@ class TapedPath(Path):
         trace.constants = [raw for raw in trace.constants if id(raw) not in ours]
         self._kept = [node.meta.get("form") for node in kept]
         self.results = len(pulls.starts)
+        if len({place for _, place in self.tied}) != self.results:
+            raise CannotTrace("returns what is differentiated as something else than a new Tensor")
         self.passes = [_Pass(one, part, trace, level) for one, part in
                        zip(pulls.passes, parts, strict=True)]
         super().__init__(trace, inputs, level, sizes)
@@ -95,9 +97,6 @@ class TapedPath(Path):
         results: list[Any] = [None] * self.results
         for number, place in self.tied:
             results[place] = found[number].detach()
-        empty = [i for i, raw in enumerate(results) if raw is None]
-        for i in empty:  # it is returned as an argument, or within an object
-            results[i] = torch.empty(0)
         outs = _Node.apply(self, results, kept, *[
             root for root, is_known in zip(roots, self.known, strict=True) if is_known])
         for number, place in self.tied:
@@ -120,11 +119,16 @@ class TapedPath(Path):
                 return None
         return roots
 
-    def pull(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any]) -> list[Any]:
-        """The gradients by the inputs that the tape knows, from those of the node's results."""
+    def pull(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple]
+             ) -> list[Any]:
+        """The gradients by the inputs that the tape knows, from those of the node's results.
+
+        Args:
+            likes: the shape, type and device of each result.
+        """
         given = {i for i, gradient in enumerate(gradients) if gradient is not None}
         one = self.passes[-1] if given <= set(self.passes[-1].starts) else self.passes[0]
-        return one.run(kept, gradients, self.known)
+        return one.run(kept, gradients, likes, self.known)
 
 
 def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
@@ -177,8 +181,6 @@ class _Pass:
         self._forms: list[Form | None] = [
             n.meta.get("form") for n in self.graph.graph.nodes if n.op == "placeholder"
         ][len(part.takes):]
-        self._likes = [(tuple(raw.shape), raw.dtype, raw.device) for raw in
-                       (trace.pulls.starts[i] for i in pull.starts)]
         self._made: Path | None = None
         self._of_path = trace.reach, trace.recorder, level
 
@@ -192,12 +194,12 @@ class _Pass:
             del self._of_path
         return self._made
 
-    def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], known: list[bool]
-            ) -> list[Any]:
+    def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple],
+            known: list[bool]) -> list[Any]:
         """The gradients by the inputs that the tape knows; None for some that it doesn't reach."""
         inputs = [kept[i] for i in self.takes]
-        inputs += [self._start(gradients[i], form, like)
-                   for i, form, like in zip(self.starts, self._forms, self._likes, strict=True)]
+        inputs += [self._start(gradients[i], form, likes[i])
+                   for i, form in zip(self.starts, self._forms, strict=True)]
         if state.trace is not None or batching() or torch.is_grad_enabled() and any(
                 raw.requires_grad for raw in inputs):
             found = _by_kernels(self.graph, inputs)
@@ -250,13 +252,14 @@ class _Node(torch.autograd.Function):
     def forward(ctx: Any, path: TapedPath, results: list[torch.Tensor],  # type: ignore[override]
                 kept: list[torch.Tensor], *roots: torch.Tensor) -> Any:
         ctx.path = path
+        ctx.likes = [(raw.shape, raw.dtype, raw.device) for raw in results]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*kept)
         return tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return (None, None, None, *ctx.path.pull(ctx.saved_tensors, gradients))
+        return (None, None, None, *ctx.path.pull(ctx.saved_tensors, gradients, ctx.likes))
 
 
 class Taped(Compiled):

@@ -384,6 +384,18 @@ def test_many_sizes_have_one_graph():
     assert f.report()["replays"] >= 9
 
 
+def test_results_that_nothing_depends_on_in_a_graph_for_many_sizes():
+    net = mlp()
+    f = jit(lambda x: (net(x), ops.tanh(net(x)), x * 2))
+    preparation.begin()
+    preparation.finished.wait()
+    for count in range(3, 10):
+        x = Tensor(array(count, 4))
+        assert_alike(ms.grad(lambda x: (f(x)[1] ** 2).sum(), 0, net.trainable_params())(x),
+                     ms.grad(lambda x: (f.fn(x)[1] ** 2).sum(), 0, net.trainable_params())(x))
+    assert f.report()["traces"] <= 4
+
+
 def test_numbers_that_vary_become_inputs():
     net = mlp()
     f = jit(lambda x, factor: (net(x) ** 2).sum() * factor)
