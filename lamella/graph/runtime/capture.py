@@ -153,7 +153,7 @@ class Captured:
 def others_like(values: Values, stays: list[bool]) -> Values:
     """Inputs of the same form with other numbers, which a graph that replays old ones gets wrong.
 
-    ScalarEnvironment change places, so that each stays one that the stage has been given: an index, say.
+    Numbers change places, so that each stays one that the stage has been given: an index, say.
     """
     return [v if fixed else _turned(v) for v, fixed in zip(values, stays, strict=True)]
 
