@@ -31,7 +31,7 @@ ORDER = (
     "graph.guards",
     "graph.tracing",
     "graph.passes",
-    "graph.aoti",
+    "graph.aoti graph.xla",
     "graph.runtime",
     "graph.surface",
     "graph",

@@ -199,5 +199,5 @@ CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
 INNER = {
     "dataset.context": "context", "dataset.engine.config": "dataset.config",
     "train.serialization.context": "context", "ops.P": "ops.operations",
-    "ops.functional.P": "ops.operations",
+    "ops.functional.P": "ops.operations", "dataset.transforms.transforms.vision": "dataset.vision",
 }

@@ -105,3 +105,9 @@ def test_kernels_between_devices_say_what_does_the_same():
         named("ops.auto_generate", "MoeDistributeCombine")()
     with pytest.raises(RuntimeError, match="'summary' those of each layer"):
         named("common.api", "flops_collection")("train")
+
+
+def test_what_a_module_lists_is_there():
+    for path in ("dataset.transforms.transforms", "dataset.vision.transforms", "ops.auto_generate"):
+        module = importlib.import_module(f"mindspore.{path}")
+        assert [name for name in dir(module) if not hasattr(module, name)] == []

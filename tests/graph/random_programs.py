@@ -1,6 +1,7 @@
 """Random programs with state, compiled against eager: ``python -m tests.graph.random_programs N``.
 
 A third number that isn't zero differentiates them: ``N FIRST 1``.
+With ``LAMELLA_ENGINE=xla``, what XLA can run is run by it from the second replay on.
 
 A program is a few statements (`random_statements`) that read and change every kind of state:
 attributes of objects and Cells, containers, closures, globals, numbers, files, clocks, queues,
@@ -13,6 +14,7 @@ from __future__ import annotations
 import random
 import sys
 import warnings
+from collections import Counter
 
 import numpy as np
 
@@ -107,18 +109,21 @@ def same(a, b):
 
 def main(count: int, first: int = 0, inside: int = 0) -> int:
     """Check programs; returns how many differ."""
-    wrong, replays = 0, 0
+    wrong, replays, engines = 0, 0, Counter()
     preparation.begin()
     preparation.finished.wait()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(first, first + count):
             try:
-                replays += check(seed, inside=bool(inside))["replays"]
+                report = check(seed, inside=bool(inside))
+                replays += report["replays"]
+                engines.update(report["backends"])
             except Difference as error:
                 wrong += 1
                 print(error, flush=True)
-    print(f"{count} programs, {replays} replays, {wrong} differences")
+    print(f"{count} programs, {replays} replays, {wrong} differences; graphs by what runs them: "
+          f"{dict(engines)}")
     return wrong
 
 

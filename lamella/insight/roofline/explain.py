@@ -21,6 +21,7 @@ from ...graph.passes.trial import copies
 from ...graph.runtime.autotuner import Autotuner
 from ...graph.runtime.compiled import Compiled
 from ...graph.runtime.keys import key_of, raws_of
+from ...graph.runtime.plan import Heat
 from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
@@ -143,7 +144,7 @@ def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) ->
     if values is not None and not path.settled:
         with torch.enable_grad():
             path.planned(values).run(values, path.streams)
-            path.planned(values).settle(values, hot=False)  # the choice of an earlier process
+            path.planned(values).settle(values, Heat.COLD)  # an earlier process's choice
     return path
 
 
