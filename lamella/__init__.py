@@ -166,6 +166,7 @@ from .parallel.settings import (
     reset_auto_parallel_context,
     set_auto_parallel_context,
 )
+from .tensors.buffers import UntypedStorage, frombuffer, swap_tensors
 from .tensors.parameter import Parameter, ParameterTuple
 from .tensors.random import (
     Generator,

@@ -28,7 +28,7 @@ def reduce(tensor: Any, dst: int, op: str = "sum", group: str | None = None,
 
 
 def name_of_another_room(name: str) -> Any:
-    """A function of `ops.communication`, or an operator of sparse tensors.
+    """A function of `ops.communication`, an operator of sparse tensors, or one of Python's values.
 
     Raises:
         AttributeError: if there is none of this name.
@@ -38,9 +38,14 @@ def name_of_another_room(name: str) -> Any:
     try:
         return sparse_operator(name)
     except AttributeError:
-        raise name_of("lamella.ops", name) from None
+        pass
+    python_values = importlib.import_module("lamella.ops.python_values")
+    if name not in python_values.__all__:
+        raise name_of("lamella.ops", name)
+    return getattr(python_values, name)
 
 
 def names_of_other_rooms() -> set[str]:
     """The names that `name_of_another_room` has."""
-    return {*_COMMUNICATION, *sparse_operators()}
+    python_values = importlib.import_module("lamella.ops.python_values")
+    return {*_COMMUNICATION, *sparse_operators(), *python_values.__all__}

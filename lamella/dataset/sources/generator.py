@@ -16,10 +16,10 @@ from ..errors import DataError, in_pipeline, in_user_code
 from ..node import names
 from ..order import Row, Table, flat
 from ..rows import source_row, stacked
-from ..sampler_arguments import select_sampler
 from ..samplers import BuiltinSampler, PKSampler
 from ..schema import Schema
 from ..source import MappableDataset
+from ..source_arguments import select_sampler
 from ..state import Run
 
 
