@@ -13,16 +13,30 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..core.spreading import spreading
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from .level import current
 from .run import cut, detached, record
 from .tree import check_no_hidden, map_tensors, tensors
 
-# in GRAPH_MODE, the function that runs a gradient function as one graph; see `graph.surface.mode`
-graph_call: Callable[..., Any] | None = None
-# gives a function that trains weights as processes compute it together; see `parallel.sharding`
-together: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+_run_as_graph: Callable[..., Any] | None = None
+
+
+def register_graphs(run: Callable[..., Any] | None) -> None:
+    """Have gradient functions run as one graph, as in GRAPH_MODE, or again by themselves.
+
+    Args:
+        run: called with the gradient function and its arguments, as a tuple and a dict; None:
+            gradient functions run by themselves.
+    """
+    global _run_as_graph
+    _run_as_graph = run
+
+
+def runs_as_graphs() -> bool:
+    """Whether gradient functions run as graphs."""
+    return _run_as_graph is not None
 
 
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
@@ -204,8 +218,8 @@ class Request:
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the requested form; in GRAPH_MODE as one graph."""
-        if graph_call is not None:
-            return graph_call(self, args, kwargs)
+        if _run_as_graph is not None:
+            return _run_as_graph(self, args, kwargs)
         return self.run_on(*args, **kwargs)
 
     def key(self) -> tuple:
@@ -309,8 +323,8 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     """
     outer = current()
     asked, weights = weights, _once_each(weights)
-    if together is not None and weights and outer is None:
-        fn = together(fn)
+    if weights and outer is None:
+        fn = spreading().differentiated(fn)
     run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
         run = record(fn, args, kwargs, positions, weights, outer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core import log
 from ..core.declared import COMPILED_FORMS
 from ..core.state import state
 from ..tensors.parameter import Parameter
@@ -122,8 +123,6 @@ class CellCompile(CellTree):
             >>> net.jit_config_dict["jit_level"]
             'O1'
         """
-        from ..core import log
-
         if not isinstance(jit_config, _compiler.JitConfig):
             raise TypeError(f"For 'set_jit_config', 'jit_config' must be a JitConfig, "
                             f"but got {jit_config!r}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..parallel.sharding import plan_parameters, shard_cell
+from ..core.spreading import spreading
 from .cell_tree import CellTree
 
 
@@ -85,5 +85,4 @@ class CellMarks(CellTree):
                                 f"{'dict' if name == 'parameter_plan' else 'tuple'}, "
                                 f"but got {type(value).__name__}.")
         self.__dict__["_strategies"] = in_strategy, out_strategy, parameter_plan
-        plan_parameters(self, parameter_plan or {}, "Cell.shard")
-        shard_cell(self)
+        spreading().shard_cell(self, parameter_plan or {})

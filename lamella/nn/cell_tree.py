@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import ops
 from ..compat.missing import attribute_of
 from ..core.primitive import Primitive
 from ..tensors.parameter import Parameter, is_generated_name
@@ -359,8 +360,6 @@ def operator(name: str, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     record its second call again.
     """
     def make(_: Any) -> Any:
-        from .. import ops  # which needs Cells itself
-
         return getattr(ops, name)(*args, **kwargs)
 
     return make

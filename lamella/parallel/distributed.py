@@ -14,11 +14,11 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..communication import exchange
+from ..communication.buckets import Reduction, cut
 from ..communication.groups import group_of
 from ..core.state import state
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter
-from .buckets import Reduction, cut
 
 __all__ = ["DistributedDataParallel"]
 

@@ -11,10 +11,10 @@ import torch
 from ..autodiff.run import record
 from ..autodiff.tree import differentiable, map_tensors, tensors
 from ..communication import exchange, messages
+from ..communication.buckets import Reduction
 from ..communication.groups import group_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
-from .buckets import Reduction
 from .schedule import Action, Message, Move, Step, run
 from .sharding import whole_region
 from .split_backward import SplitBackward

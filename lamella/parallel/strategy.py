@@ -8,9 +8,9 @@ from typing import Any
 from ..communication.groups import group_of
 from ..core.settings import Settings
 from ..nn.cell import Cell
-from ..train.held import layout_of
 from . import stages
 from .layout import Layout
+from .parameter_layout import layout_of
 from .stages import StageParameter
 
 __all__ = ["clear_strategy_metadata", "enable_save_strategy_online",

@@ -352,7 +352,7 @@ class Parameter(Tensor):
         if twin.cache_enable:
             twin.key = next(_cache_keys)
         if not (isinstance(init, str) and init == "same"):
-            from ..common.initializer import initializer
+            from ..common.initializer import initializer  # which needs Parameters
 
             twin.set_data(initializer(init, self.shape, self.dtype))
         return twin

@@ -15,7 +15,7 @@ from ..core import context
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter, parameter_around
 from ..tensors.tensor import Tensor
-from . import background
+from . import background, held
 from .checkpoint_format import FROM_PYTORCH, read_ckpt, write_ckpt
 from .checkpoint_net import load_param_into_net
 from .safetensors_format import read_safetensors, write_safetensors
@@ -119,8 +119,6 @@ def _values(save_obj: Any, choice: Callable[[str], Any] | None, whole: bool) -> 
     """The raw tensors and texts to save, by the name to save them under."""
     values: dict[str, Any] = {}
     owners: dict[str, Any] = {}
-    if not whole:
-        from . import held  # which several processes need
     for name, value in _named(save_obj):
         name = _chosen(name, choice)
         if name is None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..amp.build import build_train_network
+from ..communication.settings import get_auto_parallel_context
 from ..core import checks as check
 from ..core import context
 from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
-from ..parallel.settings import get_auto_parallel_context
 from ..tensors.tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
 from .callback.base import CallbackManager, InternalCallbackParam

@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
+from ..communication import settings
 from ..nn.cell import Cell
-from ..parallel import settings
+from ..parallel.parameter_layout import ParameterLayout
 from ..tensors.parameter import parameter_around
 from ..tensors.tensor import wrap
 from .atomic_file import replacing
@@ -23,7 +24,7 @@ from .checkpoint import save_checkpoint
 from .checkpoint_net import load_param_into_net
 from .resharding import cut_slice, files_by_rank, joined, place_of, stage_size
 from .safetensors_format import read_safetensors, write_safetensors
-from .strategy_files import ParameterLayout, layouts_of
+from .strategy_files import layouts_of
 
 __all__ = ["load_unified", "unified_safetensors"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lamella.parallel import buckets
+from lamella.communication import buckets
 from lamella.parallel.distributed import DistributedDataParallel
 
 from ..worlds import run_world

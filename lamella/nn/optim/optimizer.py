@@ -17,10 +17,10 @@ import torch
 from ...core import context, cuts
 from ...core import dtype as mstype
 from ...core.errors import describe
+from ...core.spreading import spreading
 from ...core.state import state
 from ...ops.primitives.update_rules import held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates, Shapes
-from ...parallel import parts, settings, stages
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
@@ -124,11 +124,7 @@ class Optimizer(Cell):
         self.optim_filter = (True,) * self.param_length
         self._fitting = FittingStates()
         self._grouping = Grouping()
-        if settings.shards_optimizer():
-            parts.place(self.parameters, parts.placement_of())
-            parts.check_elementwise(self)
-        if not self._elementwise:
-            parts.keep_whole(self.parameters)
+        spreading().place(self)
 
     # -- parameters and groups -------------------------------------------------------------------
 
@@ -407,12 +403,7 @@ class Optimizer(Cell):
             True for each parameter.
         """
         self.check_gradients(gradients)
-        if stages.latest() is not None:
-            stages.place_states(self.parameters, states)
-        if parts.in_use:
-            parts.check_elementwise(self)
-            parts.fit_states(self.parameters, states)
-            gradients = parts.parts_of(gradients, self.parameters)
+        gradients = spreading().fit(self, states, gradients)
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...core import checks as check
 from ...core import log
@@ -176,8 +177,6 @@ class SummaryRecord:
         elif plugin == "text":
             writer.add_text(name, value, step)
         else:
-            import torch
-
             writer.add_tensor(name, torch.from_numpy(np.array(value)), step)
 
     def flush(self) -> None:
