@@ -144,6 +144,38 @@ def test_files_do_not_import_each_other_in_a_circle():
     assert sorted(found) == sorted(tuple(sorted(circle)) for circle in CIRCLES)
 
 
+# packages that take long to import, or that a user may not have: imported where they are used
+LATE = ("onnx", "onnxscript", "rich", "scipy", "tqdm", "typer", "torch._dynamo",
+        "torch._subclasses", "torch.distributed", "torch.fx.experimental", "torch.multiprocessing",
+        "torch.testing", "torch.utils._sympy", "torch.utils.flop_counter",
+        "torch.utils.tensorboard")
+
+
+def test_imports_inside_of_functions_are_of_late_packages_or_say_why():
+    """Files of one circle need each other, which is said at `CIRCLES`."""
+    wrong = []
+    for module, (path, tree) in parsed().items():
+        circle = next((circle for circle in CIRCLES if module in circle), set())
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in (inner for function in ast.walk(tree)
+                     if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+                     for inner in ast.walk(function)):
+            if isinstance(node, ast.ImportFrom):
+                base = base_of(node, module, path) if node.level else str(node.module)
+                late = not node.level and is_late(base)
+            elif isinstance(node, ast.Import):
+                base, late = "", all(is_late(name.name) for name in node.names)
+            else:
+                continue
+            if not late and base not in circle and "  # " not in lines[node.lineno - 1]:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert not wrong
+
+
+def is_late(package: str) -> bool:
+    return any(package == late or package.startswith(f"{late}.") for late in LATE)
+
+
 def test_rooms_do_not_write_into_modules_below_them():
     """They call a function of that room which registers what they bring."""
     wrong = [f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"

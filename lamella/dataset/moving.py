@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
 from .rows import dtype_of
-from .samplers import RandomSampler, SequentialSampler
+from .samplers import DistributedSampler, RandomSampler, SequentialSampler
 from .source import MappableDataset
 from .state import Run
 
@@ -326,7 +327,6 @@ class ConcatDataset(Dataset):
 
     def use_sampler(self, sampler: Any) -> None:
         """Read a part of each dataset's rows: what a DistributedSampler gives of all of them."""
-        from .samplers import DistributedSampler
         if not isinstance(sampler, DistributedSampler):
             raise TypeError(f"For 'use_sampler', 'sampler' must be a DistributedSampler, but got "
                             f"{type(sampler).__name__}.")
@@ -401,7 +401,6 @@ def split(dataset: Dataset, sizes: Any, randomize: bool) -> tuple[Dataset, ...]:
 
 
 def _part(dataset: MappableDataset, start: int, count: int, randomize: bool) -> Dataset:
-    import copy
     part = copy.copy(dataset)
     part._counted = None
     chosen = SequentialSampler(start, count)

@@ -14,7 +14,7 @@ from .search_settings import (
 
 __all__ = ["Layout", "get_algo_parameters", "reset_algo_parameters", "set_algo_parameters",
            "set_op_strategy_config", "shard"]
-__all__ += sorted(names_elsewhere("parallel"))
+__all__ += sorted(names_elsewhere("parallel"))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

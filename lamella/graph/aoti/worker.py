@@ -44,10 +44,10 @@ def main(folder: pathlib.Path) -> None:
 
 
 def _compile(folder: pathlib.Path) -> None:
-    import torch
+    import torch  # which takes a second, and whose errors are to be reported
 
-    from lamella.graph.ir.text import from_text
-    from lamella.machine.library import keep
+    from lamella.graph.ir.text import from_text  # which needs it
+    from lamella.machine.library import keep  # which needs it
 
     torch.set_num_threads(1)
     threads = int((folder / "threads").read_text())  # of the compiled code
